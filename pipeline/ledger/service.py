@@ -68,7 +68,8 @@ class LedgerService:
         `without_bodies`: a ledger of commitments and masked facts only.
         `may_create`: makes an inbox where there is none; not for those who only read.
         `serves_a_fork`: a ledger whose inbox was put back from an older copy is opened all the
-        same, as far as it goes, and says so; it neither follows nor signs.
+        same, as far as it goes, and says so; it neither follows nor signs until the inbox has again
+        what it lacks.
 
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """

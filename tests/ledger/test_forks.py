@@ -115,6 +115,28 @@ def test_it_goes_on_once_the_right_inbox_is_in_its_place_again(
         assert audit(service).faults == []
 
 
+@ON_SQLITE
+def test_one_that_began_on_the_wrong_inbox_takes_the_many_entries_of_the_right_one(
+    settings: Settings, past: Past, lost: Lost, monkeypatch: pytest.MonkeyPatch
+):
+    """Its thread died without a word where as many as a batch waited: it had never appended any."""
+    monkeypatch.setattr(follower, "LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(follower, "MAX_ENTRIES_PER_BATCH", 3)
+    shutil.copytree(lost.folder, settings.ledger.parent, dirs_exist_ok=True)
+    past.put_back("whole")
+    in_inbox(settings, range(300, 303))
+    past.keep("grown")
+    past.put_back("shared")
+    in_inbox(settings, range(200, 200 + MORE))
+    with closing(LedgerService(settings, serves_a_fork=True)) as service:
+        assert service.fork is not None
+        service.start()
+        wait_until(lambda: service.status().problem)
+        past.put_back("grown")
+        wait_until(lambda: service.status().last_seq == SHARED + LOST + 3)
+        wait_until(lambda: service.status().is_verified)
+
+
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_ledger_elsewhere_goes_on_once_the_keeper_gave_back_what_it_waits_for(
     settings: Settings, past: Past, lost: Lost, others: int, monkeypatch: pytest.MonkeyPatch

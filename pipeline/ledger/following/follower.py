@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import duckdb
-
 from pipeline.errors import InboxForked, LedgerRefused, NoRoom, OperatorError, PrazoError
 from pipeline.files import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
@@ -310,6 +308,7 @@ class Follower:
                 LOG.critical("%s", error)
                 if self.fork is None or not self._is_right_again():
                     return  # a false past must not grow; a person has to look
+                continue
             except Exception as error:
                 # Whatever it is, this thread goes on: a dead one would show an ever older past.
                 self.ledger.saw(error)
@@ -333,7 +332,8 @@ class Follower:
                 head = self._inbox.head()
                 if head is not None and head.size <= self.ledger.size:
                     self._compare(head, self.ledger.root_at(head.size))
-            except (PrazoError, duckdb.Error):
+            except Exception as error:  # as in `_run`: whatever it is, this thread goes on
+                LOG.debug("the inbox is not followed yet: %s", error)
                 continue
             self.fork = self._problem = None
             LOG.warning("the inbox has again what was recorded in it: it is followed")
