@@ -41,8 +41,6 @@ told as (
         count(*) filter (step in ('sent', 'failed')) as answers,
         min(step_at) as first_tried_at,
         min(step_at) filter (step = 'sent') as sent_at,
-        max(step_at) filter (step = 'sent') as last_sent_at,
-        count(*) filter (step = 'sent') as messages,
         min(step_at) filter (step = 'undelivered') as undelivered_at,
         coalesce(bool_or(may_have_it), false) as may_have_one,
         arg_max(answer, seq) filter (step in ('failed', 'undelivered')) as last_answer
@@ -51,15 +49,27 @@ told as (
     group by alert_id, recipient, via, level
 ),
 
-put_off as (
-    -- What is put off is sent again.
-    select told.alert_id, recipient, via, level, count(*) as snoozes
-    from told
-    join (select alert_id, step_at from alert_steps where step = 'snoozed') as steps
-        on steps.alert_id = told.alert_id
-        and steps.step_at between sent_at and last_sent_at
-    where messages > 1
-    group by told.alert_id, recipient, via, level
+messages as (
+    select
+        alert_id,
+        recipient,
+        via,
+        level,
+        step_at,
+        lag(step_at) over (partition by alert_id, recipient, via, level order by step_at, seq)
+            as step_before
+    from alert_steps
+    where step = 'sent'
+),
+
+doubled as (
+    -- What is put off is sent again, however often it was put off meanwhile.
+    select distinct alert_id, recipient, via, level
+    from messages
+    anti join (select alert_id, step_at as snoozed_at from alert_steps where step = 'snoozed') as snoozes
+        on snoozes.alert_id = messages.alert_id
+        and snoozed_at between step_before and step_at
+    where step_before is not null
 )
 
 select
@@ -80,8 +90,8 @@ select
         and (
             tries > answers
             or may_have_one
-            or messages > 1 + coalesce(snoozes, 0)
+            or doubled.alert_id is not null
         ) as may_be_doubled
 from told
-left join put_off using (alert_id, recipient, via, level)
+left join doubled using (alert_id, recipient, via, level)
 left join raised on raised.alert_id = told.alert_id

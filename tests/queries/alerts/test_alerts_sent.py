@@ -87,6 +87,10 @@ def test_two_messages_are_doubled_unless_somebody_put_the_alert_off_between() ->
     assert is_doubled(*once, *after) == [(2, True)]
     assert is_doubled(*once, put_off, *after) == [(2, False)]
     assert is_doubled(*once, put_off, *after, *beside) == [(3, True)]
+    # Put off for longer before it was sent again: one message of the two at first is one too many.
+    longer = step("snoozed", "12:20:00", until="2026-03-30T12:30:00Z", actor="Ana", reason="ill")
+    assert is_doubled(*once, put_off, longer, *after) == [(2, False)]
+    assert is_doubled(*once, *beside, put_off, longer, *after) == [(3, True)]
 
 
 def test_an_alert_of_which_nobody_knows_is_a_breach_and_else_a_risk() -> None:
