@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.contract.body import MAX_DEPTH, JsonValue, canonical_json
-from pipeline.inbox import open_inbox
+from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Objection, Order, Refused, Terms, Via, decide
@@ -100,7 +100,7 @@ def order_of(case: CaseFile, process_id: str, *, via: Via, recorded_by: str) -> 
 
 def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
     """What would become of the answers of processes now; nothing is recorded or sent."""
-    inbox = open_inbox(settings.inbox, create=False)
+    inbox = open_shared(settings, create=False)
     try:
         files, terms = CaseFiles(inbox), Terms.of(settings)
         return [_judged(files.open(it), it, terms) for it in process_ids]

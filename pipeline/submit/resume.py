@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError
-from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.kept_heads import open_guarded
+from pipeline.inbox.kept_heads import open_guarded, open_shared
 from pipeline.log.entries import SUBMISSION_STARTED, Entry
 from pipeline.settings import Settings
 from pipeline.submit.attempt import Result, Sent, Submissions
@@ -207,7 +207,7 @@ def dry_run(
     replacement: Approval | None = None,
 ) -> Go | Refused | Busy | NotDue:
     """What would be decided of a submission now; nothing is recorded or sent."""
-    inbox = open_inbox(settings.inbox, create=False)
+    inbox = open_shared(settings, create=False)
     try:
         case = CaseFiles(inbox).open(process_id)
         order = Order(

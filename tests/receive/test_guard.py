@@ -27,6 +27,8 @@ from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
 from pipeline.receive.receiver import Receiver
 from pipeline.settings import Settings
+from pipeline.submit import ready
+from pipeline.submit.resume import dry_run
 from tests import depth
 from tests.inbox.drafts import note
 from tests.ledger.conftest import deliver
@@ -379,7 +381,12 @@ def test_whatever_is_left_of_a_log_no_other_is_begun_in_its_place(
     if left in ("head", "wal"):
         saved.ledger.unlink()
     before = names_in(tmp_path)
-    for opened in (Receiver, LedgerService, open_guarded, restores.restore_from_ledger):
+    asked = (
+        *(Receiver, LedgerService, open_guarded, restores.restore_from_ledger),
+        lambda settings: dry_run(settings, "p1", b"{}"),
+        lambda settings: ready.look(settings, ["p1"]),
+    )
+    for opened in asked:
         with pytest.raises(InboxMissing, match="no other is begun in its place") as refused:
             opened(saved)
         assert refused.value.remedy.startswith("`prazo restore DIR` puts it back")
