@@ -159,7 +159,8 @@ class Connection(Limited):
             return
         offer = (b"upgrade", b"connection", b"http2-settings")
         fields = [b"%b: %b" % it for it in self.headers if it[0] not in offer]
-        line = b"%b %b HTTP/1.1" % (method, self.url)
+        version = self.parser.get_http_version().encode()  # 1.0 is the trace of a proxy
+        line = b"%b %b HTTP/%b" % (method, self.url, version)
         self.parser = httptools.HttpRequestParser(self)
         self._head_bytes = 0
         self.data_received(b"\r\n".join((line, *fields, b"", rest)))

@@ -116,11 +116,13 @@ def test_a_trailer_is_no_host(shared: RunningReceiver):
 
 
 def test_a_proxy_that_speaks_http_1_0_is_one_that_leaves_no_other_trace(shared: RunningReceiver):
-    """So does nginx, unless it is told otherwise."""
+    """So does nginx, unless it is told otherwise. Behind one that hands an offer to upgrade on,
+    whoever made the offer was taken for a caller of HTTP/1.1 on this machine."""
     for path in PATHS:
-        with shared.wire() as wire:
-            wire.send(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:8400\r\n\r\n".encode())
-            assert wire.answer().status == 403
+        for offer in ("", "Connection: Upgrade\r\nUpgrade: h2c\r\n"):
+            with shared.wire() as wire:
+                wire.send(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:8400\r\n{offer}\r\n".encode())
+                assert wire.answer().status == 403
 
 
 def test_behind_a_proxy_that_leaves_no_trace_nobody_collects_or_submits_without_a_token(
