@@ -158,7 +158,12 @@ class Limited(HttpToolsProtocol):
             self._unread_check = self.loop.call_later(UNREAD_SECONDS, self._check_reading)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hands the connection to a web socket, which keeps its place and has pings of its own."""
+        """Hands the connection to a web socket, which keeps its place and has pings of its own.
+        None begins with HTTP/1.0 (RFC 6455, section 4.1): uvicorn would show it to the app as one
+        of 1.1, which could then not tell that a proxy handed it on."""
+        if self.scope["http_version"] != "1.1":
+            self.cut_off(b"400 Bad Request")
+            return
         self._is_complete = self._is_upgraded = True
         super().handle_websocket_upgrade()
 

@@ -386,6 +386,23 @@ def test_without_a_login_only_this_machine_is_served(tmp_path: Path):
             assert socket_status(url, headers) == 403
 
 
+def test_no_web_socket_begins_with_http_1_0(tmp_path: Path):
+    """nginx speaks it, unless told otherwise, to what it stands in front of, and can still be told
+    to hand offers to upgrade on. Then each page was refused, and the web socket, which shows what
+    they show, was opened for anybody."""
+    offer = (
+        f"GET {SOCKET} HTTP/{{}}\r\nHost: localhost\r\n"
+        "Connection: upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    fill(tmp_path, HISTORY)
+    with dashboard(tmp_path) as url:
+        for version, status in (("1.1", b"101"), ("1.0", b"400")):
+            with socket.create_connection(("127.0.0.1", port_of(url)), timeout=20) as wire:
+                wire.sendall(offer.format(version).encode())
+                assert wire.recv(12) == b"HTTP/1.1 " + status
+
+
 def test_a_page_of_another_site_opens_no_web_socket_and_causes_nothing(inner: str):
     """Streamlit compared Origin itself: it asked an address outside for this machine's own, and
     everybody waited for that, two seconds for each try."""
