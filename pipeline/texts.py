@@ -114,6 +114,11 @@ def some_of(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:MOST_NAMED])) + more
 
 
+def is_blank(text: str | None) -> bool:
+    """Whether nobody sees anything in a text: it is made of blanks and of unseen characters."""
+    return not any(it.isprintable() and not it.isspace() for it in text or "")
+
+
 def printable(text: object) -> str:
     """A text in one line, for a terminal, a log or a page. A character that these would obey or
     leave out (a control character, an escape sequence's, a bidi control, a lone surrogate) stands

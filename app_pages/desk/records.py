@@ -15,6 +15,7 @@ from pipeline.ledger import service
 from pipeline.log.actions import action, ticket
 from pipeline.log.entries import Draft
 from pipeline.serve.roles import Permission
+from pipeline.texts import is_blank
 
 MOST_TIMES: Final = 5
 """So often it is looked again and recorded, while other entries of its process keep coming in."""
@@ -145,7 +146,7 @@ def _record_unless(
     """Appends an entry about each of these processes, unless something is in the way. Between that
     look and the entry, nothing else is recorded of a process: of two people who do it in the same
     moment, the second is refused."""
-    if not actor.strip():
+    if is_blank(actor):
         return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
     left = list(processes)
     for _time in range(MOST_TIMES):

@@ -23,8 +23,9 @@ from pipeline.serve.roles import proxy_secrets
 from pipeline.settings import Settings
 
 SECRET_HEADER: Final = b"x-proxy-secret"
+_HEALTH: Final = "/_stcore/health"
+"""Says only that the server lives."""
 _OPEN: Final = (
-    "/_stcore/health",  # says only that the server lives
     "/api/",  # asks for tokens of its own
     calendar.PATH,  # its addresses are secret
 )
@@ -70,7 +71,7 @@ class Door:
         # this machine's own, and everybody waits for that.
         if hint := foreign_page(headers, scope.get("method", "GET")):
             return f"{hint}: open the dashboard itself"
-        if scope["path"].startswith(_OPEN):
+        if scope["path"] == _HEALTH or scope["path"].startswith(_OPEN):
             return None
         match self._settings.login:
             case "none":

@@ -24,6 +24,7 @@ from pipeline.ledger import service
 from pipeline.log.actions import MAX_REASON_CHARACTERS, action
 from pipeline.log.entries import UNMASK, Draft
 from pipeline.serve.roles import Permission
+from pipeline.texts import is_blank
 
 RECORDED_BY: Final = "dashboard"
 WATCH_SECONDS: Final = 11
@@ -136,7 +137,7 @@ def is_name_asked() -> bool:
 def missing(reason: str, actor: str) -> str | None:
     """What a reason of bearable length, and a name, lack; None where they lack nothing. An input
     with a limit of its own would hand over nothing of a text that is too long."""
-    if not reason.strip() or not actor.strip():
+    if is_blank(reason) or is_blank(actor):
         return _("A text and a name are needed: both go into the log.")
     if len(reason) > MAX_REASON_CHARACTERS:
         return _(
@@ -221,7 +222,7 @@ def record(
 ) -> Told:
     """Appends the entries in the actor's name: `done`, or what is wrong where they are refused.
     `kept`: what was typed."""
-    if not actor.strip():
+    if is_blank(actor):
         return Told(_("A name is needed: it goes into the log."), kept=kept)
     error = tried(lambda: service.current().inbox.append(drafts()), actor)
     return done if error is None else Told("", error=error, kept=kept)

@@ -15,6 +15,7 @@ from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.log.actions import MAX_REASON_CHARACTERS
 from pipeline.log.entries import Draft, Entry
+from pipeline.texts import is_blank
 
 ALERT: Final = "alert"
 DIGEST: Final = "digest"
@@ -197,7 +198,7 @@ def snoozed(
         raise CallerError(
             "The alert was not snoozed", "its end is past", "name an instant that is to come"
         )
-    if not reason.strip():
+    if is_blank(reason):
         raise CallerError(
             "The alert was not snoozed", "a reason is needed", "say why it can wait until then"
         )
@@ -248,7 +249,7 @@ def _signed(
         raise CallerError(f"The alert was not {step}", "a name is needed", "say who did it")
     if reason is not None and len(reason) > MAX_REASON_CHARACTERS:
         raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
-    why = {} if reason is None or not reason.strip() else {"reason": reason.strip()}
+    why = {} if reason is None or is_blank(reason) else {"reason": reason.strip()}
     draft = _draft(step, alert, subject, None, {**said, "actor": actor, **why})
     return draft._replace(recorded_by=recorded_by)
 

@@ -1932,8 +1932,9 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     holds_them = sealed.form not in FORMATS[:4] and sealed.parameters["profile"] != "masked"
     if not range_ and holds_them and entries.size - (newest or 0) <= MAX_BETWEEN:
         verdict.fault(
-            f"the leaves between {newest} and the export, {end}, are left out: a full package holds"
-            f" up to {MAX_BETWEEN:,}, which show whether entries of {scope.stated} are among them"
+            f"the leaves between {newest or 0} and the export, {end}, are left out: a full package"
+            f" holds up to {MAX_BETWEEN:,}, which show whether entries of {scope.stated} are among"
+            " them"
         )
         return
     if not range_:

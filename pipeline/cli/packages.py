@@ -1,13 +1,15 @@
 """Commands for auditors: export, verify, checkpoint."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
 from pipeline.cli.group import OutFile, main, say, user
-from pipeline.errors import CallerError
-from pipeline.files import check_place
+from pipeline.errors import CallerError, WrongUsage
+from pipeline.files import check_place, locked
 from pipeline.settings import Settings
 from pipeline.texts import counted, printable
 
@@ -81,8 +83,10 @@ def export(
     # Else it is recorded first, and uses up a second person's word. What would be lost may be the
     # only package that shows how things stood then.
     check_place(out, settings, may_replace=False)
-    with open_ledger(settings) as ledger, terminal.progress() as on_progress:
-        exported = ledger.export(request, out, on_progress)
+    with _alone_at(out):
+        check_place(out, settings, may_replace=False)  # of one that has just ended
+        with open_ledger(settings) as ledger, terminal.progress() as on_progress:
+            exported = ledger.export(request, out, on_progress)
     say(
         f"{out}: {counted(exported.entries, 'entry')}, {counted(exported.withheld, 'body')}"
         f" withheld; the export is entry {exported.seq}",
@@ -111,6 +115,22 @@ def export(
             err=True,
         )
         sys.exit(1)
+
+
+@contextmanager
+def _alone_at(out: Path) -> Iterator[None]:
+    """Keeps every other export to the same file out during the block: the later one would replace
+    the earlier one's package. Raises `WrongUsage` where another is in one."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(out.with_name(f".{out.name}.lock")))
+        except BlockingIOError:
+            raise WrongUsage(
+                "Nothing was written",
+                f"another `prazo export` is about to write {out}",
+                "choose another file",
+            ) from None
+        yield
 
 
 def _is_cosigned(package: Path, policy_file: Path) -> bool:

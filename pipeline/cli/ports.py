@@ -10,7 +10,6 @@ from pipeline.errors import OperatorError, PortTaken
 
 _LISTENING: Final = "0A"  # in the fourth column of /proc/net/tcp
 _SEARCHED: Final = 100
-_TAKEN: Final = "is taken by"
 
 
 class Wanted(NamedTuple):
@@ -27,9 +26,9 @@ def check(*wanted: Wanted) -> None:
     `PortTaken` where another program has one of them."""
     ports = [it.port for it in wanted]
     refused = {
-        each: why
+        each: found
         for each in wanted
-        if (why := _refusal(each) or _asked_twice(each, wanted)) is not None
+        if (found := _refusal(each) or _asked_twice(each, wanted)) is not None
     }
     if not refused:
         return
@@ -38,10 +37,10 @@ def check(*wanted: Wanted) -> None:
         port = _free_port(taken.host, taken.port, besides=ports)
         ports.append(port)
         options.append(f"{taken.option} {port}")
-    is_taken = any(_TAKEN in why for why in refused.values())
+    is_taken = any(found.is_taken for found in refused.values())
     raise (PortTaken if is_taken else OperatorError)(
         "It cannot start here",
-        "; ".join(f"port {it.port}, for the {it.what}, {why}" for it, why in refused.items()),
+        "; ".join(f"port {it.port}, for the {it.what}, {no.why}" for it, no in refused.items()),
         f"choose another with {' '.join(options)}, or stop what is there",
     )
 
@@ -49,10 +48,10 @@ def check(*wanted: Wanted) -> None:
 def check_apart(*wanted: Wanted) -> None:
     """Raises `OperatorError` where one port is meant for two, whether anybody has it or not."""
     for each in wanted:
-        if (why := _asked_twice(each, wanted)) is not None:
+        if (found := _asked_twice(each, wanted)) is not None:
             raise OperatorError(
                 "It cannot start here",
-                f"port {each.port}, for the {each.what}, {why}",
+                f"port {each.port}, for the {each.what}, {found.why}",
                 f"choose another with {each.option}",
             )
 
@@ -64,12 +63,19 @@ def free(host: str, port: int, besides: Iterable[int]) -> int:
     return _free_port(host, port, besides=list(besides))
 
 
-def _asked_twice(asked: Wanted, wanted: Iterable[Wanted]) -> str | None:
+class _Refusal(NamedTuple):
+    """Why a port cannot be had."""
+
+    why: str
+    is_taken: bool = False  # another program listens there
+
+
+def _asked_twice(asked: Wanted, wanted: Iterable[Wanted]) -> _Refusal | None:
     first = next(it for it in wanted if it.port == asked.port)
-    return None if first is asked else f"is already meant for the {first.what}"
+    return None if first is asked else _Refusal(f"is already meant for the {first.what}")
 
 
-def _refusal(wanted: Wanted) -> str | None:
+def _refusal(wanted: Wanted) -> _Refusal | None:
     """Why a port cannot be listened on, or None where it can."""
     try:
         found = socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
@@ -79,12 +85,12 @@ def _refusal(wanted: Wanted) -> str | None:
             probe.bind(address)
             probe.listen()
     except PermissionError:
-        return "may only be used by the system's administrator"
+        return _Refusal("may only be used by the system's administrator")
     except OSError as error:
         if error.errno != errno.EADDRINUSE and not _is_answered(wanted):
-            return f"cannot be used on {wanted.host} ({error.strerror})"
-        holder = _holder(wanted.port)
-        return f"{_TAKEN} {holder or 'another program'}"
+            return _Refusal(f"cannot be used on {wanted.host} ({error.strerror})")
+        holder = _holder(wanted.port) or "another program"
+        return _Refusal(f"is taken by {holder}", is_taken=True)
     return None
 
 

@@ -13,6 +13,7 @@ from pipeline.cli.group import Number, main, say, user
 from pipeline.errors import CallerError
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
+from pipeline.texts import is_blank
 
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
@@ -344,7 +345,7 @@ def _approval(reason: str | None, actor: str | None, option: str) -> "Approval |
 
     if reason is None:
         return None
-    if not reason.strip() or not (actor or "").strip():
+    if is_blank(reason) or is_blank(actor):
         raise click.UsageError(f"--{option} needs a reason, and --actor NAME: who answers for it")
     return Approval(reason, actor or "")
 

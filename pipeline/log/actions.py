@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
 from pipeline.log.entries import UNMASK, Draft
+from pipeline.texts import is_blank
 
 MAX_REASON_CHARACTERS = 2000
 
@@ -38,7 +39,7 @@ def action(
 
     Raises `WrongUsage` without a reason or a name, or for one that is too long.
     """
-    if not reason.strip() or not (actor or "").strip():
+    if is_blank(reason) or is_blank(actor):
         raise WrongUsage(
             f"The {kind} was not recorded",
             "a reason and a name are needed",
@@ -72,7 +73,7 @@ def ticket(
 
     Raises `WrongUsage` without a name, or when a ticket is opened without a number.
     """
-    if step == "opened" and not (number or "").strip():
+    if step == "opened" and is_blank(number):
         raise WrongUsage(
             "The ticket was not recorded",
             "its number is needed",
@@ -114,7 +115,7 @@ def calendar_made(
     """The draft that says: a person made a calendar feed of the deadlines of one assignee, or of
     all (docs/alerts.md#calendar). `token_sha256`: of the secret in its address, which no entry
     holds. Raises `WrongUsage` without a name, or for an assignee without one."""
-    if assignee is not None and not assignee.strip():
+    if assignee is not None and is_blank(assignee):
         raise WrongUsage(
             "The calendar was not made",
             "the assignee has no name",
@@ -146,7 +147,7 @@ def view_step(
     """The draft that says: a person saved a view of a page under a name, or dropped it. `query`:
     what stands in its URL. `for_all`: whether everybody finds it, or only who saved it. Raises
     `WrongUsage` where somebody, or the view, has no name."""
-    if not name.strip():
+    if is_blank(name):
         raise WrongUsage("The view was not saved", "it has no name", "give it one")
     content: dict[str, JsonValue] = {
         "step": step,
@@ -170,7 +171,7 @@ def report_step(
     """The draft that says: a person subscribed a recipient to a scheduled report, or ended it
     (docs/alerts.md#reports). `said`: what the file of alerts would say of it. Raises `WrongUsage`
     where somebody, or the report, has no name."""
-    if not name.strip():
+    if is_blank(name):
         raise WrongUsage("The report was not scheduled", "it has no name", "give it one")
     content: dict[str, JsonValue] = {"step": step, "name": name.strip(), **said}
     return _signed(REPORT, content, actor=actor, recorded_by=recorded_by)
@@ -186,7 +187,7 @@ def _signed(
     seller_id: str | None = None,
 ) -> Draft:
     """The draft of something a person did and puts a name to; it needs no reason beside it."""
-    if not (actor or "").strip():
+    if is_blank(actor):
         what = "reminder" if kind == REMINDED else kind
         raise WrongUsage(f"The {what} was not recorded", "a name is needed", "say who did it")
     return Draft(

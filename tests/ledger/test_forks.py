@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from pipeline.audit import earlier
 from pipeline.audit.stores import audit
 from pipeline.cli.packages import rotate_key
-from pipeline.errors import CallerError, InboxForked
+from pipeline.errors import CallerError, InboxForked, LedgerStalled
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.kept_heads import kept, open_guarded, place
 from pipeline.ledger.following import follower
@@ -132,6 +132,9 @@ def test_one_that_began_on_the_wrong_inbox_takes_the_many_entries_of_the_right_o
         assert service.fork is not None
         service.start()
         wait_until(lambda: service.status().problem)
+        # Its file may be closed meanwhile, as after a commit on a full disk.
+        service.ledger._connection.close()
+        service.ledger._shut = LedgerStalled("The ledger cannot be opened", "its disk is full")
         past.put_back("grown")
         wait_until(lambda: service.status().last_seq == SHARED + LOST + 3)
         wait_until(lambda: service.status().is_verified)

@@ -33,7 +33,7 @@ def test_a_reminder_says_its_channel_and_who_sent_it() -> None:
     assert json.loads(draft.body or b"") == {"actor": "Bia", "channel": "phone"}
 
 
-@pytest.mark.parametrize("actor", [None, "", " "])
+@pytest.mark.parametrize("actor", [None, "", " ", "\u200b", " \u00ad\x00"])
 def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
     with pytest.raises(WrongUsage, match="a name is needed"):
         reminder("phone", actor=actor, **WHO)

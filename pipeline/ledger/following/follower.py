@@ -327,6 +327,8 @@ class Follower:
         is another past: that takes a start. False where the follower ends before."""
         while not self._stop.wait(LOOK_AGAIN_SECONDS):
             try:
+                self._make_again_in_time()
+                self.ledger.open_again()
                 check_continuity(self.ledger, self._inbox)
                 self._prove(self._inbox)
                 head = self._inbox.head()
@@ -426,8 +428,10 @@ class Follower:
         if self._thread is not None:
             self._thread.join()
         self._appending.close()
-        with contextlib.suppress(PrazoError):
+        try:
             close_once_read(self.ledger.path, self.ledger.close)
+        except PrazoError as error:
+            LOG.warning("%s", error)
 
 
 def _said(error: Exception) -> str:

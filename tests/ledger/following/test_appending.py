@@ -189,7 +189,7 @@ def test_a_transaction_ends_where_somebody_reads_or_its_time_is_over(at_once, mo
 def test_a_transaction_of_several_batches_that_fails_leaves_nothing_and_the_next_is_small(
     at_once, monkeypatch
 ):
-    insert, left = Ledger._insert, [5]  # tables: two of the first batch and some of the second
+    insert, left = Ledger._insert, [5]  # two calls for the first batch, and some for the second
 
     def full(ledger, rows):
         left[0] -= 1
