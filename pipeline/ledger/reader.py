@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 import duckdb
 
 from pipeline import instants
-from pipeline.errors import OperatorError, UnknownView, WrongUsage
+from pipeline.errors import LedgerDamaged, OperatorError, UnknownView, WrongUsage
 from pipeline.ledger import file, materialized
 from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.file import FOUND_BY_INDEX
@@ -63,6 +63,9 @@ def install(ledger: Ledger) -> None:
                 cursor.execute(statement)
             failed = "did not take its views"
             cursor.execute("insert or replace into meta values ('views', ?)", [digest])
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        why, remedy = str(error).splitlines()[0], "correct that view's file under queries/"
+        raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, remedy) from error
     except duckdb.Error as error:
         raise file.fault(ledger.path, error, failed) from error
 

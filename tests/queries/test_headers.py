@@ -75,17 +75,17 @@ def nodes_of(value: Any) -> Iterator[dict[str, Any]]:
 
 def test_a_view_reads_what_its_header_says_and_that_exists():
     for view in catalogue().values():
-        assert set(view.reads) == read_by(view), view.name
+        assert set(view.reads) == read_by(view), f"say in reads: of {view.name} what its SQL reads"
         assert set(view.reads) <= {*catalogue(), *TABLES}, view.name
 
 
 def test_the_header_states_the_order_of_a_views_rows():
     """What is public has one of its own; the SQL has none, so that no view above it sorts."""
     for view in catalogue().values():
-        assert view.order or not view.is_public, view.name
+        assert view.order or not view.is_public, f"{view.name} has no line order:"
         [statement] = tree_of(view.sql)["statements"]
         types = [it["type"] for it in statement["node"]["modifiers"]]
-        assert not any("ORDER" in it for it in types), view.name
+        assert not any("ORDER" in it for it in types), f"{view.name}: order by goes into its header"
 
 
 def test_no_two_rows_of_a_view_are_equal_in_its_order():
@@ -96,7 +96,9 @@ def test_no_two_rows_of_a_view_are_equal_in_its_order():
         if not set(view.key) <= set(re.findall(r"\w+", " ".join(view.order)))
     }
     # Places of the key, the key by another name, one row, and parts that never begin at once.
-    assert by_others == {"evidence_coverage", "coming_days", "intake", "process_phases"}
+    assert by_others == {"evidence_coverage", "coming_days", "intake", "process_phases"}, (
+        "let the lines order: name the columns of key:, or the view here, with why"
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,9 @@ def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypat
     monkeypatch.setattr(
         "pipeline.ledger.reader.catalogue", lambda: {**whole, "watchlist": misspelled}
     )
-    with pytest.raises(LedgerDamaged, match=r"its view watchlist: .*no_such_column"):
+    with pytest.raises(LedgerDamaged, match=r"its view watchlist: .*no_such_column") as told:
         install(reader._ledger)
+    assert "correct that view's file" in str(told.value)  # no rebuild helps
     cursor = cursor_of(reader)
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
 
@@ -175,10 +178,11 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
     asking = cursor_of(reader)
     for view in catalogue().values():
         cursor = asking.execute(f"from {view.name}")
-        assert [name for name, *_ in cursor.description or ()] == list(view.columns), view.name
+        found = [name for name, *_ in cursor.description or ()]
+        assert found == list(view.columns), f"{view.name}: a line column: for each, in this order"
         places = [[*view.columns].index(name) for name in view.key]
         keys = [tuple(row[place] for place in places) for row in cursor.fetchall()]
-        assert len(keys) == len(set(keys)), view.name
+        assert len(keys) == len(set(keys)), f"{view.name} has several rows of one key:"
         if view.group != EMPTY_WHEN_SOUND:
             assert keys, f"{view.name} is empty: add what it shows to tests/support/rich.py"
         for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
@@ -188,10 +192,10 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
 
 def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
     for view in catalogue().values():
-        assert view.summary, view.name
-        assert all(view.columns.values()), view.name
+        assert view.summary, f"{view.name}: its header has to begin with what one row is"
+        assert all(view.columns.values()), f"{view.name}: say what each column means"
         now = r"\b(now|current_timestamp|current_date|today)\b *\("
-        assert not re.search(now, view.sql), view.name
+        assert not re.search(now, view.sql), f"{view.name}: as_of() says what time it is"
         assert "as_of" not in re.findall(r"getvariable\('(\w+)'\)", view.sql), view.name
 
 
