@@ -133,8 +133,9 @@ Findings
     `attempt_without_start` the attempt; for `status_after_deletion` the event.
 36. `found_at` and `seq`: see findings/.
 37. `acp_incomplete` asks for `process_id` too, since the rules list it, but not where the
-    attempt came by the gateway; a shown field sent as null is missing. A missing requested
-    field of an ACI has no rule. An unknown review type is judged by neither.
+    first attempt with these bytes came by the gateway, nor for a path below `process_id` or
+    `type`; a shown field sent as null is missing. A missing requested field of an ACI has no
+    rule. An unknown review type is judged by neither.
 38. `values_reused`: one earlier submission, started before, for another process of the same
     seller, holds every field sent; whatever became of it. The seller is the one that the attempt's
     entries name, else its process's.

@@ -52,20 +52,22 @@ def fields_asked_for(listed: str) -> tuple[str, ...]:
     return FIELDS_UNDER.get(listed, (listed,))
 
 
-def missing_from_acp(attempt: Attempt, requested: list[str]) -> list[str]:
+def missing_from_acp(attempt: Attempt, requested: list[str], *, came_by_gateway: bool) -> list[str]:
     """What an ACP payload lacks: the fields foreseen for its type, and every path requested.
 
-    A gateway's call goes out as it came, and may leave out the `process_id`.
+    A gateway's call goes out as it came, and may leave out the `process_id`; so may who repeats it.
     """
     payload = payload_of(attempt) or {}
     fields = flattened(payload)
-    wanted = ["type", "revenue", *ADDRESS]
-    if attempt.via != "gateway":
-        wanted.append("process_id")
+    wanted = ["process_id", "type", "revenue", *ADDRESS]
     if payload.get("type") == "business":
         wanted += FIELDS_UNDER["owner"]
     for listed in requested:
-        wanted += fields_asked_for(listed)
+        # Nothing can be sent below an identity.
+        if not any(covers(it, listed) and it != listed for it in NOT_COLLECTED):
+            wanted += fields_asked_for(listed)
+    if came_by_gateway:
+        wanted = [path for path in wanted if path != "process_id"]
     return sorted({path for path in wanted if not is_sent(path, fields)})
 
 

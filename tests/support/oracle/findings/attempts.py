@@ -35,9 +35,11 @@ def attempt_without_start(process: Process) -> Iterator[dict]:
 def sent_against_the_rules(process: Process) -> Iterator[dict]:
     """One row per payload, shown by the first attempt that sent it against the rules."""
     seen = set()
+    first_via: dict[bytes, str | None] = {}
     for attempt in process.attempts:
         if attempt.body is None:
             continue
+        first_via.setdefault(attempt.body, attempt.via)
         received = [
             event for event in process.events if event.delivery.occurred_at <= attempt.started_at
         ]
@@ -46,7 +48,12 @@ def sent_against_the_rules(process: Process) -> Iterator[dict]:
         review_type = REVIEW_TYPES.get(received[0].type_code)
         requested = requested_by(received)
         if review_type == ACP:
-            rule, faults = "acp_incomplete", missing_from_acp(attempt, requested)
+            rule, faults = (
+                "acp_incomplete",
+                missing_from_acp(
+                    attempt, requested, came_by_gateway=first_via[attempt.body] == "gateway"
+                ),
+            )
         elif review_type == ACI:
             rule, faults = "aci_extra_field", extra_in_aci(attempt, requested)
         else:
