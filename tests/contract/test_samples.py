@@ -22,8 +22,9 @@ def test_a_recorded_event_is_read_as_the_type_that_its_file_is_named_after(path)
 
 
 def test_there_is_a_recorded_event_of_each_type_that_the_contract_lists():
-    assert {read_event(path.read_bytes()).type for path in EVENTS} == set(EVENT_TYPES)
-    assert set(EVENT_TYPES) == records.EVENT_TYPES
+    assert set(EVENT_TYPES) == records.EVENT_TYPES, "pipeline/contract/ and this module differ"
+    recorded = {read_event(path.read_bytes()).type for path in EVENTS}
+    assert recorded == set(EVENT_TYPES), "add a recorded event of each type to data/samples/"
 
 
 def test_the_recorded_occurrences_are_lines_that_ingest_takes():

@@ -1,5 +1,8 @@
 """Which pages and views each role opens: an analyst only those that somebody opened to them."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from app_pages.door import access, audience
@@ -9,8 +12,9 @@ from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import page_text
 
+ROOT = Path(__file__).resolve().parents[3]
 FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
-NOT_FOR_ANALYSTS = ["watchlist", "since", "process", "seller", "evidence"]
+NOT_FOR_ANALYSTS = ["watchlist", "since", "alerts", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
     "new_alerts",
@@ -47,6 +51,16 @@ CLOSED_VIEWS = {
 
 def person(*roles: Role) -> Person:
     return Person("bia", frozenset(roles))
+
+
+def test_each_page_is_offered_and_somebody_decided_who_opens_it():
+    """A page that was not named in app.py opened for nobody, and every test passed."""
+    files = {path.stem for path in (ROOT / "app_pages").glob("[a-z]*.py")}
+    offered = set(re.findall(r'\("(\w+)", _\(', (ROOT / "app.py").read_text(encoding="utf-8")))
+    assert offered == files, "name each page in _sections of app.py"
+    assert files == {*FOR_ANALYSTS, *NOT_FOR_ANALYSTS}, (
+        "decide: _PAGES_FOR_ANALYSTS of audience.py with FOR_ANALYSTS, or NOT_FOR_ANALYSTS here"
+    )
 
 
 def test_each_role_opens_the_pages_that_the_readme_says():

@@ -382,7 +382,8 @@ def test_settings_decide_what_is_due():
 def test_the_views_own_defaults_are_those_of_the_settings():
     with ledger_of([]):
         [(said,)] = _shared()[0].cursor().execute("select to_json(alert_rules())").fetchall()
-    assert json.loads(said) == json.loads(AlertRules().for_views())
+    of_views, of_settings = json.loads(said), json.loads(AlertRules().for_views())
+    assert of_views == of_settings, "write what the settings have into alert_rules of macros.sql"
 
 
 def test_a_breach_alarms_whichever_view_finds_it():
