@@ -64,7 +64,8 @@ def install(ledger: Ledger) -> None:
             failed = "did not take its views"
             cursor.execute("insert or replace into meta values ('views', ?)", [digest])
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        why, remedy = str(error).splitlines()[0], "correct that view's file under queries/"
+        why = str(error).splitlines()[0]
+        remedy = "correct that view's file under queries/ if you changed it, else `prazo rebuild`"
         raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, remedy) from error
     except duckdb.Error as error:
         raise file.fault(ledger.path, error, failed) from error

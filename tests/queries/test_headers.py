@@ -156,7 +156,7 @@ def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypat
     )
     with pytest.raises(LedgerDamaged, match=r"its view watchlist: .*no_such_column") as told:
         install(reader._ledger)
-    assert "correct that view's file" in str(told.value)  # no rebuild helps
+    assert "correct that view's file" in str(told.value)  # a rebuild meets it again
     cursor = cursor_of(reader)
     assert cursor.execute("select count(*) from watchlist").fetchall() == [(5,)]
 
