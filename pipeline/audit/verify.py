@@ -23,10 +23,17 @@ from __future__ import annotations
 
 import sys
 
-# Python looks beside this file before it takes its own library. Of a package that somebody
-# unpacked, a `csv.py` there would run before anything was checked.
+# Python looks beside this file before it takes its own library, and where PYTHONPATH leads, which
+# may be here. Of a package that somebody unpacked, a `csv.py` there would run before anything was
+# checked.
 if __name__ == "__main__" and not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
     del sys.path[0]
+
+import os
+
+if __name__ == "__main__":
+    _HERE = os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 - pathlib comes after it
+    sys.path[:] = [it for it in sys.path if os.path.realpath(it) != _HERE]
 
 import argparse
 import base64
@@ -35,7 +42,6 @@ import hashlib
 import io
 import json
 import math
-import os
 import re
 import stat
 import struct

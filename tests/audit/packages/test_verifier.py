@@ -45,9 +45,10 @@ def run(python: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize("path", ["", "."])
 @pytest.mark.parametrize("name", ["argparse", "csv", "zlib"])
 def test_nothing_beside_it_runs_in_the_place_of_the_standard_library(
-    tmp_path: Path, name: str
+    tmp_path: Path, name: str, path: str
 ) -> None:
     """In a package that somebody unpacked, such a file ran before anything was checked, and could
     print a verdict of its own."""
@@ -56,6 +57,7 @@ def test_nothing_beside_it_runs_in_the_place_of_the_standard_library(
     ended = subprocess.run(
         [sys.executable, tmp_path / "verify.py", "none.zip"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=120,
