@@ -245,7 +245,7 @@ def _signed(
     reason: str | None,
     said: Mapping[str, JsonValue],
 ) -> Draft:
-    if not (actor or "").strip():
+    if is_blank(actor):
         raise CallerError(f"The alert was not {step}", "a name is needed", "say who did it")
     if reason is not None and len(reason) > MAX_REASON_CHARACTERS:
         raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")

@@ -14,6 +14,7 @@ from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.contract.body import canonical_json
+from pipeline.errors import CallerError
 
 P1 = Subject("p1", "s1")
 MONDAY = "2026-03-02T12:00:00Z"  # nine in the morning in São Paulo
@@ -327,6 +328,12 @@ def test_a_try_of_which_no_end_is_known_is_repeated_after_five_minutes() -> None
     by, log = rules(recipients={"ana": ANA}), Log().raised(due()).tried(due(), "ana", MONDAY)
     assert told(log, [due()], by, "2026-03-02T12:04:59.999999Z") == []
     assert told(log, [due()], by, "2026-03-02T12:05:00Z") == [("ana", 0, 2)]
+
+
+@pytest.mark.parametrize("actor", [None, "", " ", "\u200b"])
+def test_nobody_without_a_name_sees_to_an_alert(actor: str | None) -> None:
+    with pytest.raises(CallerError, match="a name is needed"):
+        entries.acknowledged(due().alert, P1, actor=actor, recorded_by="user:ana")
 
 
 def test_nobody_hears_of_it_once_somebody_sees_to_it() -> None:
