@@ -49,7 +49,7 @@ def standing(row: views.Row) -> str:
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
+    severities = words.by_code(rulebook.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -415,10 +415,7 @@ facets = views.Facets("alerts", where, views.filtered({}, {"assignee": assignee}
 with by_severity:
     address.choices(
         _("Severity"),
-        {
-            code: f"{words.word(rulebook.SEVERITIES, code)} ({facets.of('severity', code)})"
-            for code in rulebook.SEVERITIES
-        },
+        facets.numbered("severity", words.by_code(rulebook.SEVERITIES)),
         "severity",
     )
 with by_taken:

@@ -90,10 +90,7 @@ facets = views.Facets("collections", where, views.filtered({}, {"process_id": pr
 with by_step:
     address.choices(
         _("Step"),
-        {
-            code: f"{words.word(occurrences.STEPS, code)} ({facets.of('step', code)})"
-            for code in occurrences.STEPS
-        },
+        facets.numbered("step", words.by_code(occurrences.STEPS)),
         "step",
     )
 lists.with_card(

@@ -13,7 +13,7 @@ RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = {code: words.word(rulebook.SEVERITIES, code) for code in rulebook.SEVERITIES}
+    severities = words.by_code(rulebook.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}

@@ -27,7 +27,7 @@ OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    outcomes = {code: words.word(words.OUTCOMES, code) for code in words.OUTCOMES}
+    outcomes = words.by_code(words.OUTCOMES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -263,20 +263,14 @@ facets = views.Facets("submission_attempts", where, views.filtered(led_to, conta
 with by_outcome:
     address.choices(
         _("Outcome"),
-        {
-            code: f"{words.word(words.OUTCOMES, code)} ({facets.of('outcome', code)})"
-            for code in words.OUTCOMES
-        },
+        facets.numbered("outcome", words.by_code(words.OUTCOMES)),
         "outcome",
         placeholder=_("Any"),
     )
 with by_via:
     address.choices(
         _("Via"),
-        {
-            code: f"{words.word(occurrences.VIAS, code)} ({facets.of('via', code)})"
-            for code in occurrences.VIAS
-        },
+        facets.numbered("via", words.by_code(occurrences.VIAS)),
         "via",
     )
 if numbers or since_number[0]:

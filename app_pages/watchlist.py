@@ -179,11 +179,10 @@ offered = UNFINISHED if lane == ALL else lanes[lane]
 with by_state:
     states = address.choices(
         _("State"),
-        {
-            code: f"{words.STATE_ICONS[code]} {words.word(words.STATES, code)}"
-            f" ({facets.of('state', code)})"
-            for code in offered
-        },
+        facets.numbered(
+            "state",
+            {it: f"{words.STATE_ICONS[it]} {words.word(words.STATES, it)}" for it in offered},
+        ),
         "state",
     )
 listed_states = states or lanes[lane]
@@ -193,20 +192,17 @@ with by_nearness:
 with by_type:
     address.choices(
         _("Type"),
-        {
-            code: f"{code} ({facets.of('review_type', code, state=listed_states)})"
-            for code in words.REVIEW_TYPES
-        },
+        facets.numbered("review_type", {it: it for it in words.REVIEW_TYPES}, state=listed_states),
         "type",
     )
 with by_action:
     address.choices(
         _("Next action"),
-        {
-            code: f"{next_actions.action(code)}"
-            f" ({facets.of('next_action', code, state=listed_states)})"
-            for code in next_actions.ACTIONS
-        },
+        facets.numbered(
+            "next_action",
+            {it: next_actions.action(it) for it in next_actions.ACTIONS},
+            state=listed_states,
+        ),
         "action",
         placeholder=_("Any"),
     )

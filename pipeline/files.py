@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, TypeVar
 
-from pipeline.errors import SettingsError, WrongUsage
+from pipeline.errors import PrazoError, SettingsError, WrongUsage
 from pipeline.places import DATABASE_SUFFIXES, named_by
 
 LOG = logging.getLogger(__name__)
@@ -131,14 +131,16 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(lock: Path) -> Iterator[None]:
+def locked(lock: Path, busy: PrazoError) -> Iterator[None]:
     """Keeps every other process of this machine out of such a block by a file, which is there for
     as long as the block. The lock is the process's, so it ends with it.
 
-    Raises `BlockingIOError` where another process is in one, and `OSError` where the file cannot be
-    made.
+    Raises `busy` where another process is in one, and `OSError` where the file cannot be made.
     """
-    descriptor = _descriptor(lock)
+    try:
+        descriptor = _descriptor(lock)
+    except BlockingIOError:
+        raise busy from None
     try:
         yield
     finally:

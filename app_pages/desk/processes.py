@@ -22,7 +22,7 @@ _FINISHED: Final[Mapping[str, Sequence[object]]] = {
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = {code: words.word(words.STATES, code) for code in words.STATES}
+    states = words.by_code(words.STATES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {

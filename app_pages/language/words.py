@@ -109,6 +109,11 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
+def by_code(words: Mapping[str, str]) -> dict[str, str]:
+    """Every code of a table in words, in the reader's language."""
+    return {code: word(words, code) for code in words}
+
+
 def word(words: Mapping[str, str], code: str | None, into: str | None = None) -> str:
     """The code in words, in the reader's language or another; itself where it is not listed, but
     for an id in it that looks personal, which is masked: who sends one may write anything in its

@@ -164,6 +164,14 @@ class Facets:
         """The number that stands beside a filter for these values."""
         return formats.number(self.rows(**instead | {column: values}))
 
+    def numbered(
+        self, column: str, names: Mapping[str, str], **instead: Sequence[object]
+    ) -> dict[str, str]:
+        """A filter's options (code -> name), each with its number."""
+        return {
+            code: f"{name} ({self.of(column, code, **instead)})" for code, name in names.items()
+        }
+
 
 def forget_answers() -> None:
     """What is read from here on shows everything that the ledger holds now."""

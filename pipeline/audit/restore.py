@@ -7,7 +7,7 @@ it sets the present files aside.
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -221,22 +221,17 @@ def _verified(
     return Restored(log, entries, artifacts, keys, tuple(notes), verdict)
 
 
-@contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def _alone(settings: Settings) -> AbstractContextManager[None]:
     """Keeps every other restore of this machine out during the block: each would delete the other's
     draft. Raises `NotRestored` where another runs."""
     lock = Path(f"{draft_of(settings)}.lock")
     files.make_folder(lock.parent)
-    with ExitStack() as held:
-        try:
-            held.enter_context(files.locked(lock))
-        except BlockingIOError:
-            raise NotRestored(
-                "Nothing was restored",
-                f"another `prazo restore` is running, and holds {lock}",
-                "wait until it has ended, and read what it says",
-            ) from None
-        yield
+    busy = NotRestored(
+        "Nothing was restored",
+        f"another `prazo restore` is running, and holds {lock}",
+        "wait until it has ended, and read what it says",
+    )
+    return files.locked(lock, busy)
 
 
 @contextmanager

@@ -1935,8 +1935,9 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     recorded, are what its exporter wrote. The leaves between show what stands there."""
     scope, range_ = entries.scope, sealed.parameters.get("range")
     newest, end = entries.export.get(f"{scope.stream}_prev"), entries.export["seq"]
-    holds_them = sealed.form not in FORMATS[:4] and sealed.parameters["profile"] != "masked"
-    if not range_ and holds_them and entries.size - (newest or 0) <= MAX_BETWEEN:
+    may_hold_them = sealed.form not in FORMATS[:4]  # nobody knew there whether all of it is here
+    is_near = entries.size - (newest or 0) <= MAX_BETWEEN
+    if not range_ and may_hold_them and is_near and sealed.parameters["profile"] != "masked":
         verdict.fault(
             f"the leaves between {newest or 0} and the export, {end}, are left out: a full package"
             f" holds up to {MAX_BETWEEN:,}, which show whether entries of {scope.stated} are among"
@@ -1951,7 +1952,7 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
             f" exporter's word. A package of a period from {entries.listed_at} on shows it"
         )
         return
-    if sealed.form in FORMATS[:4]:  # nobody knew there whether all of it is here
+    if not may_hold_them:
         verdict.fault("parameters.json names a range, which only a package of a period has")
     if range_ != [newest, entries.size] or entries.in_range != end - newest + 1:
         verdict.fault(f"leaves between {newest} and the export, {end}, are missing")

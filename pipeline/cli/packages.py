@@ -1,8 +1,6 @@
 """Commands for auditors: export, verify, checkpoint."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -83,7 +81,13 @@ def export(
     # Else it is recorded first, and uses up a second person's word. What would be lost may be the
     # only package that shows how things stood then.
     check_place(out, settings, may_replace=False)
-    with _alone_at(out):
+    # Of two at once the later would replace the earlier one's package.
+    busy = WrongUsage(
+        "Nothing was written",
+        f"another `prazo export` is about to write {out}",
+        "choose another file",
+    )
+    with locked(out.with_name(f".{out.name}.lock"), busy):
         check_place(out, settings, may_replace=False)  # of one that has just ended
         with open_ledger(settings) as ledger, terminal.progress() as on_progress:
             exported = ledger.export(request, out, on_progress)
@@ -115,22 +119,6 @@ def export(
             err=True,
         )
         sys.exit(1)
-
-
-@contextmanager
-def _alone_at(out: Path) -> Iterator[None]:
-    """Keeps every other export to the same file out during the block: the later one would replace
-    the earlier one's package. Raises `WrongUsage` where another is in one."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(out.with_name(f".{out.name}.lock")))
-        except BlockingIOError:
-            raise WrongUsage(
-                "Nothing was written",
-                f"another `prazo export` is about to write {out}",
-                "choose another file",
-            ) from None
-        yield
 
 
 def _is_cosigned(package: Path, policy_file: Path) -> bool:

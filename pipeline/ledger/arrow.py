@@ -120,16 +120,17 @@ def insert(
     that stand in for columns."""
     few = {}
     for table, found in rows.items():
-        hidden = masks.get(table, {})
-        if isinstance(found, Sequence) and found:
-            is_one_by_one = len(found) <= FEW_ROWS and not hidden
-            found = found if is_one_by_one else _columns(schemas[table], found)
+        if len(found) == 0:
+            continue
+        schema, hidden = schemas[table], masks.get(table, {})
+        if isinstance(found, Sequence):
+            found = _columns(schema, found) if hidden else in_columns(schema, found)
         if isinstance(found, Sequence):
             few[table] = found
-        elif len(found):
+        else:
             _insert_columns(connection, table, found, hidden)
-    if any(few.values()):
-        _insert_few(connection, schemas, {table: found for table, found in few.items() if found})
+    if few:
+        _insert_few(connection, schemas, few)
 
 
 def _insert_columns(

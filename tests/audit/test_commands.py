@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import from_json, to_json
 from pipeline.cli import main
+from pipeline.errors import WrongUsage
 from pipeline.files import locked
 from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
@@ -46,7 +47,8 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
     again = command(settings, *asked, "--actor", "Ana")  # which took the former one's place
     assert (again.returncode, "p1.zip is there already" in again.stderr) == (2, True)
     assert (tmp_path / "p1.zip").read_bytes() == made
-    with locked(tmp_path / ".p2.zip.lock"):  # as by another that makes it at this moment
+    # As by another that makes it at this moment.
+    with locked(tmp_path / ".p2.zip.lock", WrongUsage("It is locked already")):
         beside = command(settings, *asked, "--actor", "Ana", "--out", "p2.zip")
     assert (beside.returncode, "another `prazo export` is about to write" in beside.stderr) == (
         2,

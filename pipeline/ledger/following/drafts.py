@@ -24,15 +24,14 @@ def making(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
+    busy = LedgerInUse(
+        f"The ledger {path} is in use",
+        "another process is making it again",
+        "wait until it has, or stop it",
+    )
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(files.locked(path.with_name(f"{path.name}.lock")))
-        except BlockingIOError:
-            raise LedgerInUse(
-                f"The ledger {path} is in use",
-                "another process is making it again",
-                "wait until it has, or stop it",
-            ) from None
+            held.enter_context(files.locked(path.with_name(f"{path.name}.lock"), busy))
         except OSError as error:
             if files.is_full(error):
                 raise no_room(f"{path.parent} is full") from None
