@@ -192,6 +192,9 @@ def test_people_hear_of_an_inbox_that_cannot_be_opened_and_the_process_goes_on_o
     office.take_away()
     with office.running(PROGRAM) as sends:
         wait_until(lambda: office.told() == [("ops", "inbox_down")])
+        wait_until(
+            lambda: "1 of 1 alert sent" in office.log.read_text()
+        )  # it has had the answer, too
         office.bring_back()
         wait_until(lambda: ("cleared", None, None, None) in office.said())
         assert sends.poll() is None
