@@ -280,6 +280,8 @@ class PostgresInbox(Inbox):
             except BaseException:
                 # The server rolls back a transaction that it has not committed. A connection is
                 # not used again after its transaction failed.
+                if self._writer is not None and self._writer.closed:
+                    self._readers.drop_idle()  # the next writer is proved by what these read
                 self._drop_writer()
                 raise
 
@@ -430,6 +432,8 @@ def _is_usable(connection: Session) -> bool:
     Between two statements the server sends something only when it closes the connection. Thanks to
     this check, no delivery is answered 503 because the server was restarted.
     """
+    if connection.closed:
+        return False
     waiting = select.poll()
     waiting.register(connection.fileno(), select.POLLIN)
     return not waiting.poll(0)

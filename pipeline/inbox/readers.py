@@ -23,7 +23,8 @@ class Readers(Generic[C]):
     def __init__(
         self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True
     ) -> None:
-        """`is_usable`: whether the other end of a connection that was idle is still there."""
+        """`is_usable`: whether the other end of a connection is still there, as far as this end
+        knows."""
         self._connect = connect
         self._is_usable = is_usable
         self._lock = Lock()
@@ -32,7 +33,8 @@ class Readers(Generic[C]):
 
     @contextmanager
     def borrowed(self) -> Iterator[C]:
-        """A connection for this block alone; an error in the block closes it.
+        """A connection for this block alone; an error in the block closes it. Where it was lost,
+        none that was idle meanwhile is used again.
 
         Raises `InboxUnavailable` once the pool is closed.
         """
@@ -40,6 +42,8 @@ class Readers(Generic[C]):
         try:
             yield connection
         except BaseException:
+            if not self._is_usable(connection):
+                self.drop_idle()
             connection.close()
             raise
         with self._lock:
@@ -59,10 +63,17 @@ class Readers(Generic[C]):
             connection.close()
         return self._connect()
 
+    def drop_idle(self) -> None:
+        """Closes the idle connections: one beside them was lost, and a network that has forgotten
+        it has forgotten them as well. Nothing tells that at this end but a question whose answer
+        does not come, and each would be waited for as long as the first."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
     def close(self) -> None:
         """Closes the idle connections; those in use are closed when they come back."""
         with self._lock:
             self._is_closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self.drop_idle()

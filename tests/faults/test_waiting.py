@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -16,7 +16,8 @@ import psycopg
 import pytest
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import open_inbox
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.postgres import PostgresInbox
 from pipeline.inbox.session import ADVISORY_LOCK
 from sandbox.platform.certificates import issue
 from tests.faults.frozen import frozen, thawed
@@ -212,6 +213,51 @@ def test_behind_a_network_that_swallows_packets_requests_are_answered_503_in_tim
             assert running.deliver(last := event()).status == 200
     bodies = _bodies(database)
     assert (bodies[0], bodies[-1]) == (first, last)
+
+
+@contextmanager
+def _forgotten(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox]:
+    """An inbox with a writer and three idle readers, whose network has just forgotten them all and
+    is well again. These readers give up after 5 s, later ones after a minute."""
+    there = urlsplit(database)
+    with between("127.0.0.1", there.port or 0) as network:
+        through = there._replace(netloc=f"postgres@127.0.0.1:{network.port}").geturl()
+        with ExitStack() as opened, monkeypatch.context() as hurried:
+            hurried.setattr("pipeline.inbox.session.Session.limit_seconds", 5.0)
+            inbox = opened.enter_context(closing(PostgresInbox(through)))
+            inbox.append([note()])
+            with ExitStack() as at_once:
+                for _ in range(3):
+                    at_once.enter_context(inbox.transaction())
+            hurried.undo()
+            network.swallow()
+            network.heal(forgets=True)
+            yield inbox
+
+
+def test_where_a_network_has_forgotten_several_connections_one_read_alone_waits_for_it(
+    database: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Each idle connection was asked once and waited for, a minute each: a ledger stood still for
+    as many minutes, and whoever sends retries or alerts with it."""
+    with _forgotten(database, monkeypatch) as inbox:
+        with pytest.raises(InboxUnavailable, match="did not answer within 5 s"):
+            inbox.last()
+        assert inbox.last()[0] == 1
+
+
+def test_where_a_network_has_forgotten_several_connections_one_write_alone_waits_for_it(
+    database: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The next writer connected again and was proved by what an idle reader was asked, of which
+    each was waited for: deliveries were answered 503 for so long."""
+    with _forgotten(database, monkeypatch) as inbox:
+        with monkeypatch.context() as hurried:
+            hurried.setattr("pipeline.inbox.postgres.STATEMENT_SECONDS", 2.0)
+            with pytest.raises(InboxUnavailable, match="did not answer within 2 s"):
+                inbox.append([note()])
+        [receipt] = inbox.append([note()])
+        assert receipt.entry is not None
 
 
 def test_a_reader_gives_a_frozen_server_up(
