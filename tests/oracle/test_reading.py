@@ -67,6 +67,8 @@ def test_what_is_no_date_and_time_is_no_instant(text):
         b'{"a":NaN}',
         b'{"a":-Infinity}',
         b'{"a":1e400}',
+        b'{"a":18446744073709551616}',
+        b'{"a":-9223372036854775809}',
         b'{"a":"\\ud800"}',
         b"[" * 5000 + b"]" * 5000,
     ],
@@ -74,6 +76,11 @@ def test_what_is_no_date_and_time_is_no_instant(text):
 def test_each_json_trap_is_unreadable(body):
     with pytest.raises(Unreadable):
         read_json(body)
+
+
+def test_whole_numbers_of_64_bits_are_read():
+    body = b'{"a":[18446744073709551615,-9223372036854775808]}'
+    assert read_json(body) == {"a": [2**64 - 1, -(2**63)]}
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,8 @@ Bytes and text
     is none. An event whose `id` cannot be read has none.
  3. A `body` given as an object has the bytes of its compact JSON, keys sorted, UTF-8: two
     lines that differ in key order or spacing alone are one.
- 4. Half of a surrogate pair is not UTF-8: quarantine. An integer is beyond range where a double
-    is (2**64 + 1 is not).
+ 4. Half of a surrogate pair is not UTF-8: quarantine. A whole number is beyond range below -2**63
+    and from 2**64 on, any other where a double is.
  5. An empty list of `requested_fields` is readable, and so is "" in one. Order and repetitions
     stay. What was requested at an attempt's start is worked out likewise.
  6. The same JSON value is the same compact sorted spelling: 1 is not 1.0.

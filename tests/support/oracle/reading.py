@@ -116,7 +116,7 @@ def read_json(data: bytes) -> object:
             object_pairs_hook=distinct_keys,
             parse_constant=not_a_number,
             parse_float=finite_float,
-            parse_int=finite_integer,
+            parse_int=integer_of_64_bits,
         )
     except (json.JSONDecodeError, RecursionError) as fault:
         raise Unreadable("not JSON") from fault
@@ -141,8 +141,8 @@ def finite_float(token: str) -> float:
     return number
 
 
-def finite_integer(token: str) -> int:
-    if not math.isfinite(float(token)):
+def integer_of_64_bits(token: str) -> int:
+    if len(token) > 20 or not -(2**63) <= int(token) < 2**64:
         raise Unreadable("number beyond range")
     return int(token)
 
