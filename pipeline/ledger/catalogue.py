@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from pipeline.errors import OperatorError, UnknownView
+
 QUERIES: Final = Path(__file__).resolve().parents[2] / "queries"
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
@@ -33,6 +35,10 @@ _LABELS: Final = frozenset(
 _INTERNAL: Final = frozenset({"staging", "model", "rules", "checks"})
 """Folders of views for other views alone, and all below them: their personal columns are not
 masked."""
+
+
+class _Misread(ValueError):
+    """A line of a header has another form than its label asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,11 @@ class View:
         return f"\norder by {', '.join(self.order or self.key)}"
 
     @property
+    def file(self) -> Path:
+        """Where it is written."""
+        return QUERIES / self.group / f"{self.name}.sql"
+
+    @property
     def is_public(self) -> bool:
         """Whether people and programs may ask for it."""
         return _INTERNAL.isdisjoint(self.group.split("/"))
@@ -96,13 +107,38 @@ def catalogue() -> Mapping[str, View]:
         if path.relative_to(QUERIES).parts[0].removesuffix(".sql") not in _NOT_VIEWS
     }
     graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
-    return {name: views[name] for name in graphlib.TopologicalSorter(graph).static_order()}
+    try:
+        order = [*graphlib.TopologicalSorter(graph).static_order()]
+    except graphlib.CycleError as error:
+        round_ = " reads ".join(reversed(error.args[1]))
+        remedy = "let one of these files under queries/ read another view"
+        raise OperatorError("The views cannot be put in order", round_, remedy) from None
+    return {name: views[name] for name in order}
 
 
 @cache
 def public() -> Mapping[str, View]:
     """The views that people and programs may ask for."""
     return {name: view for name, view in sorted(catalogue().items()) if view.is_public}
+
+
+def asked_for(name: str) -> View:
+    """The view that somebody asks for. Raises `UnknownView`, and `OperatorError` where its header
+    lacks a line without which its rows cannot be asked for."""
+    view = public().get(name)
+    if view is None:
+        raise UnknownView(
+            f"There is no view {name!r}", remedy=f"choose one of: {', '.join(public())}"
+        )
+    lines = {"key": view.key, "order": view.order}
+    if lacking := [f"`{label}:`" for label, said in lines.items() if not said]:
+        raise OperatorError(
+            f"The view {name} cannot be shown",
+            f"the header of {view.file} has no line {' and none '.join(lacking)}",
+            "say there by which columns a row is one of its kind, and in which order rows are"
+            " (CONTRIBUTING.md#add-a-view)",
+        )
+    return view
 
 
 @cache
@@ -119,7 +155,16 @@ def scripts(folder: str) -> Mapping[str, str]:
 
 
 def read(path: Path) -> View:
-    """A file of SQL with a header, which need not be a view's."""
+    """A file of SQL with a header, which need not be a view's. Raises `OperatorError` where a line
+    of it cannot be read."""
+    try:
+        return _read(path)
+    except _Misread as error:
+        remedy = "write it as in queries/state/watchlist.sql (CONTRIBUTING.md#add-a-view)"
+        raise OperatorError(f"The header of {path} cannot be read", str(error), remedy) from None
+
+
+def _read(path: Path) -> View:
     lines = path.read_text(encoding="utf-8").splitlines()
     header = list(_header(lines))
     said = _said(header)
@@ -133,7 +178,7 @@ def read(path: Path) -> View:
         order=tuple(said["order"]),
         by=_names(said["by"]),
         leading=_names(said["leading"]),
-        columns={name: meaning for name, (meaning,) in _described(said["column"])},
+        columns={name: meaning for name, (meaning,) in _described(said, "column", 1)},
         storage=_storage(said),
         found_by=_first(said["found by"]),
         among=_first(said["among"]),
@@ -174,18 +219,22 @@ def _storage(said: Mapping[str, list[str]]) -> Storage | None:
         key=key,
         written=_first(said["written"]),
         stored={
-            name: (written, as_read) for name, (written, as_read) in _described(said["stored"])
+            name: (written, as_read) for name, (written, as_read) in _described(said, "stored", 2)
         },
-        derived={name: how for name, (how,) in _described(said["derived"])},
+        derived={name: how for name, (how,) in _described(said, "derived", 1)},
         rows=_first(said["rows"]),
         settled=_first(said["settled"]),
     )
 
 
-def _described(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """What lines say of columns: `name | first | second ...`."""
-    for line in lines:
+def _described(
+    said: Mapping[str, list[str]], label: str, parts: int
+) -> Iterator[tuple[str, list[str]]]:
+    """What the lines of a label say of columns: `name | first | second ...`, so many parts."""
+    for line in said[label]:
         name, *described = (part.strip() for part in line.split(" | "))
+        if len(described) != parts:
+            raise _Misread(f"`{label}: {line}` has not {parts} of ` | `")
         yield name, described
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 import duckdb
 
 from pipeline import instants
-from pipeline.errors import LedgerDamaged, OperatorError, UnknownView, WrongUsage
+from pipeline.errors import LedgerDamaged, OperatorError, WrongUsage
 from pipeline.ledger import file, materialized
-from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
+from pipeline.ledger.catalogue import View, asked_for, catalogue, whole_sql
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
@@ -36,6 +36,11 @@ _REMEMBERED_STATEMENTS: Final = 1000
 
 _FEW_ENTRIES: Final = 20_000
 """To copy what these give costs less than to plan a question twice."""
+
+_UNFIT: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
+"""What DuckDB says of a view whose SQL is wrong, or of a file that lacks what it reads."""
+
+_TO_FIT: Final = "correct that view's file under queries/ if you changed it, else `prazo rebuild`"
 
 Answer = TypeVar("Answer")
 Rows = TypeVar("Rows", bound=Sized)
@@ -63,10 +68,9 @@ def install(ledger: Ledger) -> None:
                 cursor.execute(statement)
             failed = "did not take its views"
             cursor.execute("insert or replace into meta values ('views', ?)", [digest])
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+    except _UNFIT as error:
         why = str(error).splitlines()[0]
-        remedy = "correct that view's file under queries/ if you changed it, else `prazo rebuild`"
-        raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, remedy) from error
+        raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, _TO_FIT) from error
     except duckdb.Error as error:
         raise file.fault(ledger.path, error, failed) from error
 
@@ -195,7 +199,7 @@ class Reader:
         taken: Callable[[Answered], Rows],
     ) -> Rows:
         """`taken`: takes the rows out of DuckDB's answer."""
-        found = _public(view)
+        found = asked_for(view)
         finder = None
         if asked.limit is not None and asked.limit <= FOUND_BY_INDEX:
             finder = _finder(found, asked.where, asked.contains, asked.between, asked.order_by)
@@ -212,7 +216,7 @@ class Reader:
                 return taken(snapshot.cursor.sql(whole.sql, params=values))
             return taken(whole.run(snapshot.cursor, values))
 
-        with _errors_of_filters(view):
+        with _errors_of_asking(view, asked.where, asked.contains, asked.between):
             if asked.limit is not None and (leading := _leading(found, asked)):
                 # The first rows alone, which DuckDB finds without sorting the others, are the page
                 # where they fill it.
@@ -256,7 +260,7 @@ class Reader:
         between: Ranges | None = None,
     ) -> int:
         """Rows that `read` would give without a limit."""
-        found = _public(view)
+        found = asked_for(view)
         condition, parameters = filters.condition(found, where, contains, between)
         finder = _finder(found, where, contains, between)
         counted = view if finder is None else finder.name
@@ -267,7 +271,7 @@ class Reader:
             [(rows,)] = whole.run(snapshot.cursor, [*ids, *parameters]).fetchall()
             return int(rows)
 
-        with _errors_of_filters(view):
+        with _errors_of_asking(view, where, contains, between):
             return self._of_one_state(as_of, False, number)
 
     def groups(
@@ -282,7 +286,7 @@ class Reader:
     ) -> "pa.Table":
         """How many of the rows that `read` would give have each combination of values in some
         columns: these and `rows`. For columns of few values."""
-        found = _public(view)
+        found = asked_for(view)
         condition, parameters = filters.condition(found, where, contains, between)
         names = ", ".join(filters.column(found, name) for name in columns)
 
@@ -292,7 +296,7 @@ class Reader:
             whole = question(f"{sql} order by all").counted()
             return whole.run(snapshot.cursor, [*ids, *parameters]).to_arrow_table()
 
-        with _errors_of_filters(view):
+        with _errors_of_asking(view, where, contains, between):
             return self._of_one_state(as_of, False, rows)
 
     def _of_one_state(
@@ -453,12 +457,17 @@ def _leading(view: View, asked: _Asked) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def _errors_of_filters(view: str) -> Iterator[None]:
+def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterator[None]:
     """A filter whose value has another type than its column is the caller's error. DuckDB's words
-    are not repeated: they quote what it compared, such as a row's id that nobody has masked."""
+    are not repeated then: they quote what it compared, such as a row's id that nobody has masked.
+    Else it is the view's SQL that does not fit."""
+    of_types = (duckdb.ConversionException, duckdb.BinderException)
     try:
         yield
-    except (duckdb.ConversionException, duckdb.BinderException):
+    except (duckdb.ConversionException, *_UNFIT) as error:
+        if not isinstance(error, of_types if any(filtered) else duckdb.ConversionException):
+            why = str(error).splitlines()[0]
+            raise OperatorError(f"The view {view} cannot be read", why, _TO_FIT) from error
         raise WrongUsage(
             f"The filter does not fit the view {view}",
             "a value of it has another type than its column",
@@ -474,16 +483,7 @@ def check(
     order_by: str | None = None,
 ) -> None:
     """Raises `UnknownView` where there is no such view, or no such column in it."""
-    found = _public(view)
+    found = asked_for(view)
     filters.condition(found, where, contains, between)
     if order_by:
         filters.order(found, order_by)
-
-
-def _public(name: str) -> View:
-    view = public().get(name)
-    if view is None:
-        raise UnknownView(
-            f"There is no view {name!r}", remedy=f"choose one of: {', '.join(public())}"
-        )
-    return view
