@@ -248,7 +248,8 @@ def _signed(
     if is_blank(actor):
         raise CallerError(f"The alert was not {step}", "a name is needed", "say who did it")
     if reason is not None and len(reason) > MAX_REASON_CHARACTERS:
-        raise CallerError(f"The reason is over {MAX_REASON_CHARACTERS} characters")
+        what = f"The reason is over {MAX_REASON_CHARACTERS} characters"
+        raise CallerError(what, remedy="shorten it")
     why = {} if reason is None or is_blank(reason) else {"reason": reason.strip()}
     draft = _draft(step, alert, subject, None, {**said, "actor": actor, **why})
     return draft._replace(recorded_by=recorded_by)

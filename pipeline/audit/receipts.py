@@ -30,7 +30,11 @@ def prove(service: LedgerService, seq: int) -> Proof:
     signed = service.checkpoint()
     found = service.ledger.leaves([seq])
     if signed is None or not found or not 1 <= seq <= signed.size:
-        raise CallerError(f"There is no entry {seq}", f"the log has {service.ledger.size}")
+        raise CallerError(
+            f"There is no entry {seq}",
+            f"the log has {service.ledger.size}",
+            "`prazo show log_entries` lists them",
+        )
     checkpoint = Checkpoint.read(signed.note)
     proof = tree.inclusion_proof(seq - 1, checkpoint.size, service.ledger.subtrees())
     return Proof(

@@ -127,7 +127,7 @@ def send() -> None:
         say(f"{to} by {done.message.via}: {counted(how_many, 'alert')} {said}")
 
     with (
-        contextlib.closing(open_guarded(settings)) as inbox,
+        contextlib.closing(open_guarded(settings, create=False)) as inbox,
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
@@ -248,7 +248,7 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
         raise click.UsageError("give --for NAME or --all, one of them")
     settings = Settings.load()
     rules = alert_rules.load(settings.alerts_file)
-    with contextlib.closing(open_guarded(settings)) as inbox:
+    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
         secret = calendars.make(inbox, assignee=assignee, actor=actor, recorded_by=user())
     say(
         calendars.address(settings, rules, secret.token),

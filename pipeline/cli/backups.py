@@ -4,11 +4,11 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import Folder, main, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -21,21 +21,8 @@ MAX_NAMED: Final = 100
 """Of artifacts that are lacking."""
 
 
-class _Folder(click.Path):
-    """A folder, which need not be there yet. An empty name, such as a variable leaves that is not
-    set, would be the one that the command runs in."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path, file_okay=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not value.strip():
-            self.fail("it is empty: name a folder", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 @main.command()
-@click.argument("folder", type=_Folder())
+@click.argument("folder", type=Folder())
 @click.option("--with-keys", is_flag=True, help="Copy the signing key and the tax id key as well.")
 @click.option("--as-it-stands", is_flag=True, help="Copy changed entries, too; to an empty FOLDER.")
 def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
@@ -215,7 +202,7 @@ def _name(lacking: Sequence["Lacking"]) -> None:
 @click.option(
     "--backup",
     "folder",
-    type=_Folder(),
+    type=Folder(),
     help="Where the inbox is copied to first; default: beside the ledger.",
 )
 def migrate(dry_run: bool, folder: Path | None) -> None:

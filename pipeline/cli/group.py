@@ -113,6 +113,20 @@ class OutFile(click.Path):
         return path
 
 
+class Folder(click.Path):
+    """A folder, which need not be there yet. An empty name, such as a variable leaves that is not
+    set, would be the one that the command runs in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path that was given; fails for an empty one."""
+        if isinstance(value, str) and not value.strip():
+            self.fail("it is empty: name a folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def say(*lines: str, err: bool = False) -> None:
     """Prints lines. Whatever came from outside in one of them stays in it and is shown as it is:
     no terminal obeys it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.group import OutFile, main, say, user
+from pipeline.cli.group import Folder, OutFile, main, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.files import check_place, locked
 from pipeline.settings import Settings
@@ -241,7 +241,7 @@ def checkpoint(key: bool) -> None:
 
 @main.command()
 @click.argument("seq", type=click.IntRange(1))
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--out", type=Folder(), required=True)
 def receipt(seq: int, out: Path) -> None:
     """Prove that entry SEQ stands in the log: its leaf, a tlog-proof and a COSE receipt.
 
@@ -300,7 +300,7 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
 @main.command()
 @click.option("--name", required=True, metavar="NAME", help="Yours: a URL without its scheme.")
 @click.option("--log", "logs", multiple=True, required=True, metavar="VKEY", help="To follow.")
-@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), required=True)
+@click.option("--folder", type=Folder(), required=True)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8600, show_default=True, type=click.IntRange(1, 65535))
 def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int) -> None:

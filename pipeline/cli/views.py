@@ -15,6 +15,9 @@ TABLE_ROWS = 50
 MAX_LIMIT = 2**63 - 1
 """DuckDB takes no more."""
 
+_BYTES = ("parquet", "xlsx")
+"""Formats that are not text: a terminal would obey what is in them."""
+
 as_of_instant = click.option(
     "--as-of", help="Instant to look at, ISO 8601, UTC without an offset; now if not given."
 )
@@ -99,6 +102,8 @@ def print_view(
     at = None if as_of is None else instants.parse(as_of)
     if as_of is not None and at is None:
         raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
+    if out is None and form in _BYTES and sys.stdout.isatty():
+        raise click.UsageError(f"no terminal shows {form}: give --out FILE")
     question = formats.Asked(view, at, filters, limit, unmasking)
     settings = Settings.load()
     if out is not None:

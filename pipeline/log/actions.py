@@ -47,7 +47,8 @@ def action(
         )
     for said, text in (("reason", reason), ("name", actor or "")):
         if len(text) > MAX_REASON_CHARACTERS:
-            raise WrongUsage(f"The {said} is over {MAX_REASON_CHARACTERS} characters")
+            what = f"The {said} is over {MAX_REASON_CHARACTERS} characters"
+            raise WrongUsage(what, remedy="shorten it")
     return Draft(
         kind=kind,
         occurred_at=None,

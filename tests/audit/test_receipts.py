@@ -89,8 +89,9 @@ def test_both_formats_say_the_same(service: LedgerService) -> None:
 
 @pytest.mark.parametrize("seq", [17, 9_999])
 def test_there_is_no_receipt_of_what_is_not_in_the_log(service: LedgerService, seq: int) -> None:
-    with pytest.raises(CallerError, match=f"There is no entry {seq}"):
+    with pytest.raises(CallerError, match=f"There is no entry {seq}") as told:
         prove(service, seq)
+    assert "log_entries" in told.value.remedy
 
 
 def test_the_command_writes_leaf_and_proofs(at_rest: Path, tmp_path: Path) -> None:
@@ -99,3 +100,6 @@ def test_the_command_writes_leaf_and_proofs(at_rest: Path, tmp_path: Path) -> No
     assert sorted(it.name for it in (tmp_path / "out").iterdir()) == [
         *("5.cose", "5.leaf.json", "5.tlog-proof")
     ]
+    nowhere = command(settings_in(at_rest), "receipt", "5", "--out", "")  # of a variable, not set
+    assert (nowhere.returncode, nowhere.stdout) == (2, "")
+    assert "it is empty: name a folder" in nowhere.stderr

@@ -85,6 +85,9 @@ def test_an_alert_that_leads_to_nobody_ends_with_1(prazo, environment, tmp_path)
     (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
     (tmp_path / "alerts.toml").write_text(ALERTS)
     environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    elsewhere = prazo("alerts", "send")  # it began an inbox of its own, and told nobody of ours
+    assert (elsewhere.returncode, "There is no inbox" in elsewhere.stderr) == (1, True)
+    assert prazo("ingest", "-").returncode == 0
     assert prazo("alerts", "send").returncode == 0  # there is nothing to tell anybody yet
     soon = instants.canonical(instants.now() + instants.DAY)
     event = aci(created_at=instants.canonical(instants.now()), deadline_at=soon)

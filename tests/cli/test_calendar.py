@@ -19,6 +19,10 @@ def entries(environment: dict[str, str]) -> list[dict[str, str]]:
 
 def test_a_feed_is_made_listed_and_revoked(prazo, environment) -> None:
     environment["PRAZO_DASHBOARD_PORT"] = "8555"
+    elsewhere = prazo("calendar", "new", "--all", "--actor", "ana")
+    assert (elsewhere.returncode, elsewhere.stdout) == (1, "")  # an address that no ledger knows
+    assert "There is no inbox" in elsewhere.stderr
+    open_inbox(environment["PRAZO_INBOX"]).close()
     made = prazo("calendar", "new", "--for", " maria ", "--actor", "ana")
     assert made.returncode == 0, made.stderr
     address, note, hint = made.stdout.splitlines()
@@ -63,7 +67,10 @@ def test_a_feed_is_of_one_assignee_or_of_all(prazo, whose: tuple[str, ...]) -> N
         (("--all", "--actor", " "), "a name is needed"),
     ],
 )
-def test_nobody_without_a_name_has_or_makes_one(prazo, asked: tuple[str, ...], why: str) -> None:
+def test_nobody_without_a_name_has_or_makes_one(
+    prazo, environment, asked: tuple[str, ...], why: str
+) -> None:
+    open_inbox(environment["PRAZO_INBOX"]).close()
     refused = prazo("calendar", "new", *asked)
     assert refused.returncode == 2
     assert why in refused.stderr

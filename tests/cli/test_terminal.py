@@ -3,6 +3,8 @@ be missing is said."""
 
 import os
 import re
+import subprocess
+import sys
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -125,3 +127,22 @@ def test_what_no_command_can_take_is_named(words: list[str], said: str) -> None:
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 2
     assert said in done.output
+
+
+@pytest.mark.parametrize("form", ["parquet", "xlsx"])
+def test_no_terminal_gets_what_is_not_text(tmp_path: Path, form: str) -> None:
+    """It would obey what is in it."""
+    ours, its = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "show", "watchlist", "--format", form],
+        cwd=tmp_path,
+        stdin=its,
+        stdout=its,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(its)
+    os.close(ours)
+    assert done.returncode == 2
+    assert f"no terminal shows {form}: give --out FILE" in done.stderr
