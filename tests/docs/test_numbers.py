@@ -1,5 +1,5 @@
 """The numbers of `docs/rules.md` are the product's: each is read from the page and tried, by what
-the product says at the instants on both sides of it."""
+the product says at the instants on both sides of it. So are the limits of `docs/operations.md`."""
 
 import json
 import re
@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from pipeline.contract.body import MAX_DEPTH
+from pipeline.log.artifacts import MAX_ARTIFACT_BYTES
+from pipeline.receive.collections import MAX_ARTIFACTS
+from pipeline.receive.ingest import MAX_LINE_BYTES
 from pipeline.receive.rejections import Rejected, Rejections
+from pipeline.serve.commands import CATCH_UP_SECONDS
+from pipeline.settings import Settings
 from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.queries.findings.builders import found
@@ -372,3 +378,20 @@ def test_what_an_answer_means_and_whether_it_is_sent_again():
     shown = asked(history, "submission_attempts", SENT_AT)
     of_each = {row["status"]: (row["outcome"], row["is_retry_pending"]) for row in shown}
     assert of_each == {status: (outcome, again) for status, outcome, again in answers}
+
+
+def test_the_limits_of_the_operations_page():
+    """It had each posted collection hold 50 files of 32 MiB, which are refused above 32 in all. The
+    tests of each limit try these constants at their edges."""
+    limits = pages.text(ROOT / "docs/operations.md").partition("\n## Limits\n")[2]
+    shown = [int(it) for it in re.findall(r"(?<!\w)\d+(?= |$)", limits, re.MULTILINE)]
+    defaults = Settings.model_fields
+    assert shown == [
+        defaults["max_body_bytes"].default // 2**20,
+        MAX_DEPTH,
+        MAX_LINE_BYTES // 2**20,
+        MAX_ARTIFACT_BYTES // 2**20,
+        MAX_ARTIFACTS,
+        defaults["max_collection_bytes"].default // 2**20,
+        CATCH_UP_SECONDS,
+    ]
