@@ -1,5 +1,7 @@
 """Findings: every broken rule, the gravest first, with what it may cost and what to do."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app_pages.desk import saved
@@ -65,8 +67,8 @@ def counted(total: int) -> str:
 
 st.markdown(_("Every rule of the contract that is broken, overridden attempts included."))
 
-by_rule = views.read("finding_counts")
-if not by_rule:
+rules = views.read("finding_counts")
+if not rules:
     elements.empty_of_processes(
         _("No rule is broken"),
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
@@ -75,60 +77,57 @@ if not by_rule:
 
 st.container(key="rules").table(
     {
-        _("Severity"): [rulebook.chip(row["severity"]) for row in by_rule],
-        _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in by_rule],
-        _("Findings"): [formats.number(row["findings"]) for row in by_rule],
-        _("Processes"): [formats.number(row["processes"]) for row in by_rule],
-        _("Newest"): [formats.minute(row["latest_at"]) for row in by_rule],
+        _("Severity"): [rulebook.chip(row["severity"]) for row in rules],
+        _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in rules],
+        _("Findings"): [formats.number(row["findings"]) for row in rules],
+        _("Processes"): [formats.number(row["processes"]) for row in rules],
+        _("Newest"): [formats.minute(row["latest_at"]) for row in rules],
     },
     hide_index=True,
-    height=RULES_HEIGHT if len(by_rule) > RULES_SHOWN else "content",
+    height=RULES_HEIGHT if len(rules) > RULES_SHOWN else "content",
     alt=_("Findings by rule, the gravest first"),
 )
-
-
-def of(column: str, code: str) -> str:
-    """How many findings are of a severity, or break a rule."""
-    return formats.number(sum(row["findings"] for row in by_rule if row[column] == code))
 
 
 with lists.filters():
     with st.container(width="content"):
         saved.show("findings")
-    with st.container(width="content"):
-        severities = address.choices(
-            _("Severity"),
-            {
-                code: f"{rulebook.SEVERITY_ICONS[code]} {words.word(rulebook.SEVERITIES, code)}"
-                f" ({of('severity', code)})"
-                for code in rulebook.SEVERITIES
-            },
-            "severity",
-        )
-    with st.container(width=330):
-        rules = address.choices(
-            _("Rule"),
-            {code: f"{rulebook.name(code)} ({of('rule', code)})" for code in rulebook.RULES},
-            "rule",
-            placeholder=_("Any"),
-        )
+    by_severity, by_rule = st.container(width="content"), st.container(width=330)
     with st.container(width=210):
         process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
 
-chosen = {"severity": severities, "rule": rules}
-fitting = sum(
-    row["findings"]
-    for row in by_rule
-    if all(not some or row[column] in some for column, some in chosen.items())
-)
+where: dict[str, Sequence[object]] = {
+    "severity": address.asked_for("severity", rulebook.SEVERITIES),
+    "rule": address.asked_for("rule", rulebook.RULES),
+}
+facets = views.Facets("findings", where, views.filtered({}, {"process_id": process}))
+# Only now is it known among which findings each of these counts.
+with by_severity:
+    address.choices(
+        _("Severity"),
+        facets.numbered(
+            "severity",
+            {
+                code: f"{rulebook.SEVERITY_ICONS[code]} {name}"
+                for code, name in words.by_code(rulebook.SEVERITIES).items()
+            },
+        ),
+        "severity",
+    )
+with by_rule:
+    address.choices(
+        _("Rule"),
+        facets.numbered("rule", {code: rulebook.name(code) for code in rulebook.RULES}),
+        "rule",
+        placeholder=_("Any"),
+    )
 lists.with_card(
     "findings",
     listed(),
     card,
     counted=counted,
-    where=chosen,
+    where=where,
     contains={"process_id": process},
-    # What stands in the table above answers this as well.
-    total=None if process else fitting,
+    total=facets.rows(),
     nothing_matches=_("No finding matches these filters"),
 )

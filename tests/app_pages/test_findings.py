@@ -6,9 +6,9 @@ from app_pages.language import rulebook
 from pipeline.ledger.catalogue import catalogue
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
-from tests.app_pages.support.reading import page_text
+from tests.app_pages.support.reading import page_text, plain
 
-# Expired and never started (a breach and a risk), and one sent without evidence (a breach).
+# One expired and never started, and one sent without evidence: each a breach.
 HISTORY = [
     review("prc_late", before(days=40)),
     review("prc_sent", before(days=5), seller="sel_bia"),
@@ -46,6 +46,51 @@ def test_findings_are_filtered_by_severity_rule_and_process(
     assert set(by_severity["process_id"]) == {"prc_late", "prc_sent"}
     assert set(by_process["process_id"]) == {"prc_sent"}
     assert "No finding matches these filters" in nothing
+
+
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Whoever had chosen risks, or typed a process, read "Breach (2)" and "Expired, unfinished
+    (1)" as before. prc_idle is in tolerance, and nobody has begun on it."""
+    with open_log([*HISTORY, review("prc_idle", before(days=28))]):
+        pages = [
+            visit("findings", **asked)
+            for asked in ({}, {"severity": "risk"}, {"of": "sent"}, {"rule": "expired_unfinished"})
+        ]
+
+    def left(options: list[str]) -> list[str]:
+        return [plain(it) for it in options if "(0)" not in it]
+
+    assert [left(it.pills(key="severity").options) for it in pages] == [
+        ["Breach (2)", "Risk (1)"],
+        ["Breach (2)", "Risk (1)"],
+        ["Breach (1)"],
+        ["Breach (1)"],
+    ]
+    expired, idle, unproven = [
+        "Expired, unfinished (1)",
+        "In tolerance, journey not started (1)",
+        "Field sent without evidence (1)",
+    ]
+    assert [set(left(it.multiselect(key="rule").options)) for it in pages] == [
+        {expired, idle, unproven},
+        {idle},
+        {unproven},
+        {expired, idle, unproven},
+    ]
+
+
+def test_the_table_by_rule_stays_whole(open_log: OpenLog, visit: Visit) -> None:
+    """It stands above the filters: a shorter one would draw them away under the hand that sets
+    them, and say again what is behind each rule's name."""
+    with open_log(HISTORY):
+        app = visit("findings", of="sent", severity="risk")
+    assert "No finding matches these filters" in page_text(app)
+    assert list(app.table[0].value["Rule"]) == [
+        "Expired, unfinished",
+        "Field sent without evidence",
+    ]
 
 
 def test_without_a_broken_rule_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
