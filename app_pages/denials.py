@@ -33,7 +33,7 @@ def listed() -> lists.Listed:
         {
             "denied_at": lists.instant(_("When")),
             lists.SELLER: lists.text(_("Seller"), 120),
-            "seller_id": lists.text(_("Id"), 150),
+            "seller_id": lists.subject_id(_("Id")),
             "retry": lists.chips(
                 _("New attempt"),
                 dict(zip(retries.values(), ("green", "red", "gray"), strict=True)),
@@ -74,8 +74,8 @@ def returned_listed() -> lists.Listed:
         {
             "came_back_at": lists.instant(_("Came back")),
             lists.SELLER: lists.text(_("Seller"), 120),
-            "seller_id": lists.text(_("Id"), 150),
-            "successor_id": lists.text(_("As"), 150),
+            "seller_id": lists.subject_id(_("Id")),
+            "successor_id": lists.subject_id(_("As")),
             "first_denied_at": lists.instant(_("First denied")),
             "is_cured": lists.chips(
                 _("Since then"), {_("cured"): "green", _("not yet"): "gray"}, 130

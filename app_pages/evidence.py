@@ -22,7 +22,7 @@ def listed() -> lists.Listed:
         {
             "occurred_at": lists.instant(_("When")),
             "step": lists.text(_("Step"), 140),
-            "process_id": lists.text(_("Process"), 150),
+            "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "channel": lists.text(_("Channel"), 110),
             "paths": st.column_config.ListColumn(_("Fields"), width=196),

@@ -29,7 +29,7 @@ def listed() -> lists.Listed:
                 86,
             ),
             "rule": lists.text(_("Rule"), 214),
-            "process_id": lists.text(_("Process"), 146),
+            "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "detail": lists.text(_("Detail"), 160),
             "found_at": lists.instant(_("True since")),

@@ -34,7 +34,7 @@ def listed() -> lists.Listed:
                 110,
             ),
             "code": lists.text(_("What exactly"), 220),
-            "process_id": lists.text(_("Process"), 146),
+            "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 110),
             "review_type": lists.text(_("Type"), 54),
         },

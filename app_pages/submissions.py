@@ -46,7 +46,7 @@ def listed() -> lists.Listed:
                 150,
             ),
             "status": lists.number(_("Status"), 64),
-            "process_id": lists.text(_("Process"), 150),
+            "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "attempt_number": lists.number(_("Attempt"), 78),
             "duration_ms": lists.number(_("Duration, ms"), 94),

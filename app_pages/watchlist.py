@@ -38,8 +38,8 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "process_id": lists.text(_("Process"), 140),
-            lists.SELLER: lists.text(_("Seller"), 98),
+            "process_id": lists.subject_id(_("Process")),
+            lists.SELLER: lists.text(_("Seller"), 88),
             "state": lists.chips(
                 _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
             ),

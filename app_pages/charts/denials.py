@@ -5,7 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from app_pages.charts.figure import GREEN, GREY, INK, RED, TICK_ROOM, Figure, Rows, cut_off
+from app_pages.charts.figure import (
+    GREEN,
+    GREY,
+    INK,
+    LEVEL_OR_UPRIGHT,
+    RED,
+    TICK_ROOM,
+    Figure,
+    Rows,
+    cut_off,
+)
 from app_pages.language import formats, sellers
 from app_pages.language.i18n import _
 
@@ -88,7 +98,7 @@ def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -
             "xaxis": {
                 "type": "category",
                 "showgrid": False,
-                "tickangle": 0,
+                **LEVEL_OR_UPRIGHT,
                 "tickvals": [named(week) for week in weeks[::-1][::every]],
             },
             "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
@@ -152,7 +162,7 @@ def return_weeks(rows: Rows) -> Figure:
             "height": 220,
             "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
             "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
-            "xaxis": {"type": "category", "tickangle": 0, "showgrid": False},
+            "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
             "annotations": above,
             "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
         },

@@ -32,6 +32,11 @@ DAY_BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
 bars as wide as planks."""
 TICK_ROOM: Final = 28
 """Pixels right of a chart: Plotly leaves out a last tick whose right half would not fit."""
+LEVEL_OR_UPRIGHT: Final[Mapping[str, Any]] = {
+    "autotickangles": [0, 90],
+    "automargin": "height",
+}
+"""A part of an x axis whose names run into each other on a phone: there they stand upright."""
 SANKEY_TEXT: Final = 13
 
 _CUT_AT: Final = 4

@@ -36,7 +36,7 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "process_id": lists.text(_("Process"), 136),
+            "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 100),
             "review_type": lists.text(_("Type"), 48),
             "state": lists.chips(

@@ -25,6 +25,8 @@ from pipeline.texts import printable
 ROWS = 50
 ROW_HEIGHT = 36
 VISIBLE_ROWS = 14
+SUBJECT_ID_WIDTH = 154
+"""Of the platform's usual ids, a prefix and 16 hexadecimal digits."""
 MARK = "chosen"
 """The column that shows which row is chosen."""
 SELLER = "seller_name"
@@ -448,6 +450,12 @@ def height_of(rows: Sequence[dict[str, Any]]) -> int:
 
 def text(label: str, width: int | None = None) -> Any:
     return st.column_config.TextColumn(label, width=width)
+
+
+def subject_id(label: str) -> Any:
+    """The id of a process or a seller, whole: a grid cuts what has no room without saying so, and
+    whoever reads the rest off it finds nobody by that."""
+    return text(label, SUBJECT_ID_WIDTH)
 
 
 def number(label: str, width: int | None = None, *, help: str | None = None) -> Any:

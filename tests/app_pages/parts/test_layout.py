@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize
 
+from app_pages.parts import lists
 from tests import depth
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
@@ -32,7 +33,9 @@ HISTORY = [
         before(days=9),
         decision_reasons=[{"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}],
         retry=True,
+        taxpayer="52998224725",
     ),
+    seller_event("sel_new", "created", before(days=3), taxpayer="52998224725"),
     collected("prc_001", "invited", before(days=39)),
     *attempt("prc_001", before(days=38), status=500),
 ]
@@ -82,6 +85,29 @@ CHART_NAMES = ", ".join(
     )
 )
 
+WINDOW: ViewportSize = {"width": 1440, "height": 1000}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+LAPTOP: ViewportSize = {"width": 1280, "height": 900}
+OPTIONS = '.st-key-filters [data-testid="stButtonGroup"]'
+LINES = """groups => groups.map(
+    it => new Set([...it.querySelectorAll('button')].map(it => it.getBoundingClientRect().y)).size)
+"""
+"""In how many lines each group of options stands."""
+OVER_EACH_OTHER = """names => names.filter((it, number) => {
+    const [one, next] = [it, names[number + 1]].map(it => it?.getBoundingClientRect())
+    return next && one.right > next.left
+}).map(it => it.textContent)"""
+WIDTH_OF_AN_ID = """canvas => {
+    let grid = canvas
+    const set = name => getComputedStyle(grid).getPropertyValue(`--gdg-${name}`)
+    while (!set('base-font-style')) grid = grid.parentElement
+    const drawn = document.createElement('canvas').getContext('2d')
+    drawn.font = `${set('base-font-style')} ${set('font-family')}`
+    const margins = 2 * parseInt(set('cell-horizontal-padding'))
+    return drawn.measureText('prc_6a0d71c51ee01834').width + margins
+}"""
+"""Of the contract's own, with what a cell leaves free on either side."""
+
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -93,9 +119,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def tab(browser: Browser, url: str) -> Iterator[Reader]:
-    context = browser.new_context(
-        locale="pt-BR", viewport={"width": 1440, "height": 1000}, has_touch=True
-    )
+    context = browser.new_context(locale="pt-BR", viewport=WINDOW, has_touch=True)
     context.add_init_script(WATCH)
     yield Reader(context.new_page(), url).open("/dictionary")
     context.close()
@@ -154,3 +178,44 @@ def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
             for ink in inks:
                 assert contrast(ink, BACKGROUNDS[scheme]) >= 4.5, (path, scheme, ink)
     tab.turn("light")
+
+
+def test_on_a_phone_options_stand_in_one_line_and_names_of_weeks_apart(tab: Reader) -> None:
+    """Seven options stood in four lines, of which the last ones were out of sight beside them; the
+    weeks of a chart were "11/0918/0925/09"."""
+    page = tab.page
+    page.set_viewport_size(PHONE)
+    try:
+        for path in ("/since", "/process"):
+            tab.go(path).page.locator(OPTIONS).first.wait_for()
+            assert set(page.locator(OPTIONS).evaluate_all(LINES)) == {1}, path
+            assert tab.fits_soon(), path
+        tab.go(f"/denials?as_of={AS_OF}")
+        weeks = page.locator(".st-key-return_weeks .xtick text")
+        weeks.first.wait_for()
+        assert weeks.count() == 12
+        assert weeks.evaluate_all(OVER_EACH_OTHER) == []
+    finally:
+        page.set_viewport_size(WINDOW)
+
+
+def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
+    """A name is shorter than "Who are you?": the choices stood beside "Recusas e novas tentativas",
+    which had three lines."""
+    page = tab.page
+    page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": tab.url}])
+    page.set_viewport_size(LAPTOP)
+    try:
+        tab.open("/denials").page.get_by_role("button", name="Ana").wait_for()
+        title = page.locator("h1 span").first
+        assert title.evaluate("it => it.getClientRects().length") == 1
+        assert tab.fits_soon()
+    finally:
+        page.set_viewport_size(WINDOW)
+        page.context.clear_cookies()
+
+
+def test_an_id_is_shown_whole(tab: Reader) -> None:
+    """Lists cut one or two characters off, each at another place, and nothing said so."""
+    grid = tab.go("/watchlist").page.locator('[data-testid="stDataFrame"] canvas').first
+    assert grid.evaluate(WIDTH_OF_AN_ID) <= lists.SUBJECT_ID_WIDTH
