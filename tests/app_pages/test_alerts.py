@@ -49,6 +49,16 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or put off (0)"]
 
 
+def test_two_filters_by_who_sees_to_an_alert_have_two_names(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """In Portuguese both were "Responsável", side by side: whoever hears them could not tell."""
+    with open_log(HISTORY):
+        app = visit("alerts", lang="pt")
+    assert app.segmented_control(key="whose").label == "Responsável"
+    assert app.text_input(key="assignee").label == "Nome do responsável"
+
+
 def bell(app: AppTest) -> list[str]:
     return [label for label, query in all_links(app) if query.startswith(BELL)]
 
