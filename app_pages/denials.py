@@ -138,6 +138,28 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     return f"{few} {largest}"
 
 
+def week_reading(figures: views.Row) -> str:
+    """The last 7 days beside those before, in a sentence."""
+    return ngettext(
+        "**{n}** denial in the last 7 days, **{before}** in the 7 days before.",
+        "**{n}** denials in the last 7 days, **{before}** in the 7 days before.",
+        figures["denials_this_week"],
+        n=formats.number(figures["denials_this_week"]),
+        before=formats.number(figures["denials_week_before"]),
+    )
+
+
+def month_reading(figures: views.Row) -> str:
+    """This month beside the one before, in a sentence."""
+    return ngettext(
+        "**{n}** denial this month so far, **{before}** in the whole month before.",
+        "**{n}** denials this month so far, **{before}** in the whole month before.",
+        figures["denials_this_month"],
+        n=formats.number(figures["denials_this_month"]),
+        before=formats.number(figures["denials_month_before"]),
+    )
+
+
 def returns_reading(came_back: int, cured: int) -> str:
     """The last 12 weeks of those who came back, in a sentence."""
     returned = ngettext(
@@ -283,13 +305,7 @@ with right.container(border=True, height="stretch"):
     )
     explained.chart(
         _("Reason by month") if by_month else _("Reason by week"),
-        ngettext(
-            "**{n}** denial in the last 7 days, **{before}** in the 7 days before.",
-            "**{n}** denials in the last 7 days, **{before}** in the 7 days before.",
-            figures["denials_this_week"],
-            n=formats.number(figures["denials_this_week"]),
-            before=formats.number(figures["denials_week_before"]),
-        ),
+        month_reading(figures) if by_month else week_reading(figures),
         by_period,
         take=ask_for_cell,
         rests_on=("denial_months" if by_month else "denial_weeks",),

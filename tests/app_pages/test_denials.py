@@ -82,6 +82,16 @@ def test_the_week_is_shown_beside_the_one_before(drawn: Visit) -> None:
     assert "1 denial in the last 7 days, 3 in the 7 days before." in shown
 
 
+def test_by_month_the_month_is_shown_beside_the_one_before(open_log: OpenLog, visit: Visit) -> None:
+    """Whoever compared months read how two weeks compare. On 1 June: one this morning; 31 and 1
+    May; 30 April is the month before that."""
+    days = (0.1, 1, 31, 32)
+    with open_log([denied(n, QUALITY, retry=True, days=ago) for n, ago in enumerate(days)]):
+        shown = page_text(visit("denials", by="month"))
+    assert "1 denial this month so far, 2 in the whole month before." in shown
+    assert "in the last 7 days," not in shown
+
+
 def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     open_log: OpenLog, visit: Visit
 ) -> None:

@@ -5,6 +5,8 @@
 -- column: denials | denials in all
 -- column: denials_this_week | those of the 7 UTC days that end with as_of's
 -- column: denials_week_before | those of the 7 UTC days before
+-- column: denials_this_month | those of as_of's calendar month, in UTC, so far
+-- column: denials_month_before | those of the calendar month before, whole
 -- column: vital_reasons | reasons that together reach 80 % of all reasons given
 -- column: vital_share | the share that they reach; null over nothing
 -- column: denied_sellers | sellers with at least one denial
@@ -26,9 +28,13 @@ counted as (
     select
         count(*) as denials,
         count(*) filter (where days_ago between 0 and 6) as denials_this_week,
-        count(*) filter (where days_ago between 7 and 13) as denials_week_before
+        count(*) filter (where days_ago between 7 and 13) as denials_week_before,
+        count(*) filter (where months_ago = 0) as denials_this_month,
+        count(*) filter (where months_ago = 1) as denials_month_before
     from (
-        select cast(as_of as date) - cast(denied_at as date) as days_ago
+        select
+            cast(as_of as date) - cast(denied_at as date) as days_ago,
+            datediff('month', cast(denied_at as date), cast(as_of as date)) as months_ago
         from denials, clock
     )
 )
@@ -37,6 +43,8 @@ select
     denials,
     denials_this_week,
     denials_week_before,
+    denials_this_month,
+    denials_month_before,
     vital_reasons,
     vital_share,
     denied_sellers,
