@@ -3,7 +3,7 @@
 import difflib
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
@@ -15,13 +15,10 @@ _EXTRA: Final = "Extra inputs are not permitted"
 """Pydantic's own words, and all that is left of its error where a model says more besides."""
 
 
-def read(
-    path: Path, model: type[Model], *, what: str, page: str, context: dict[str, Any] | None = None
-) -> Model:
+def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
     """The model that a file says. Raises `SettingsError`, which names every fault.
 
-    `what`: the file's content in the message. `page`: that says what may stand in it. `context`:
-    for the model's own validators.
+    `what`: the file's content in the message. `page`: that says what may stand in it.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -29,21 +26,13 @@ def read(
         raise _refusal(path, what, page, [str(error.strerror)]) from None
     except UnicodeDecodeError as error:
         raise _refusal(path, what, page, [f"it is not TOML: {error}"]) from None
-    return parsed(text, path, model, what=what, page=page, context=context)
+    return parsed(text, path, model, what=what, page=page)
 
 
-def parsed(
-    text: str,
-    path: Path,
-    model: type[Model],
-    *,
-    what: str,
-    page: str,
-    context: dict[str, Any] | None = None,
-) -> Model:
+def parsed(text: str, path: Path, model: type[Model], *, what: str, page: str) -> Model:
     """The model that a file's text says; like `read` otherwise."""
     try:
-        return model.model_validate(tomllib.loads(text), context=context)
+        return model.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         faults = [f"it is not TOML: {error}"]
     except ValidationError as error:

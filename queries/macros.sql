@@ -184,7 +184,7 @@ create or replace macro snooze_end(until, raised_at) as
 -- Kinds of what begins and ends beside the log, and that only a `cleared` entry ends.
 create or replace macro lasts(kind) as
     kind in ('inbox_down', 'receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified',
-             'platform_files');
+             'platform_files', 'channel_files');
 
 -- The name of an alert, the same however often it is worked out.
 create or replace macro alert_name(kind, subject) as left(sha256(kind || ':' || subject), 32);

@@ -9,7 +9,10 @@ import smtplib
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 from pipeline import instants
@@ -24,6 +27,7 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import OperatorError, PrazoError
 from pipeline.files import read_small
 from pipeline.http import standard_webhooks
+from pipeline.http.certificates import trusting
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.aside import Aside
 
@@ -133,6 +137,33 @@ def send(
     return None
 
 
+def unusable(rules: AlertRules) -> dict[str, str]:
+    """Each file without which a channel takes nothing, by its place in the rules -> what is wrong
+    with it: it is missing or empty, or nobody can use what it holds."""
+    mail = rules.mail
+    files: dict[str, Callable[[], object]] = {}
+    if mail is not None:
+        files["mail.password_file"] = partial(mails.password, mail)
+        if mail.ca_file is not None:
+            files["mail.ca_file"] = partial(trusting, mail.ca_file)
+    for name, recipient in rules.recipients.items():
+        if (secret := recipient.webhook_secret_file) is not None:
+            files[f"recipients.{name}.webhook_secret_file"] = partial(_secrets, secret)
+        if (services := recipient.apprise_file) is not None:
+            files[f"recipients.{name}.apprise_file"] = partial(_services, services)
+    return {place: fault for place, read in files.items() if (fault := _fault_of(read)) is not None}
+
+
+def _fault_of(read: Callable[[], object]) -> str | None:
+    try:
+        read()
+    except PrazoError as error:
+        return error.finding
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _short(fault: str) -> str:
     """What is recorded of a fault. Mail servers repeat addresses, which no entry names."""
     return _ADDRESS.sub("***", " ".join(fault.split()))[:MAX_FAULT_CHARACTERS]
@@ -154,9 +185,8 @@ def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None
 
 def _webhook(message: Message, body: bytes, recipient: Recipient, now: int) -> None:
     assert recipient.webhook is not None
-    path = recipient.webhook_secret_file
-    assert path is not None
-    keys = standard_webhooks.secrets_in(read_small(path), path)
+    assert recipient.webhook_secret_file is not None
+    keys = _secrets(recipient.webhook_secret_file)
     headers = standard_webhooks.signed(keys, message.name.encode(), now, body)
     answer = asking.post(
         recipient.webhook,
@@ -167,6 +197,10 @@ def _webhook(message: Message, body: bytes, recipient: Recipient, now: int) -> N
     )
     if not 200 <= answer.status < 300:
         raise ValueError(f"it answered {answer.status}")
+
+
+def _secrets(path: Path) -> list[bytes]:
+    return standard_webhooks.secrets_in(read_small(path), path)
 
 
 def payload(message: Message, now: int, links: Links) -> bytes:
@@ -241,12 +275,12 @@ class _Discreet(logging.Filter):
 _DISCREET: Final = _Discreet()
 
 
-def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
+def _services(path: Path) -> dict[str, Any]:
+    """Apprise URL -> what sends there. Raises `SettingsError`, or `ValueError`, for a file that
+    holds none."""
     import apprise  # takes a moment, and only who uses it needs it
 
     logging.getLogger("apprise").addFilter(_DISCREET)
-    path = recipient.apprise_file
-    assert path is not None
     notifiers = {}
     reading = _IS_READ.set(True)
     try:
@@ -258,6 +292,14 @@ def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
         _IS_READ.reset(reading)
     if not notifiers:
         raise ValueError(f"{path} holds no Apprise URL")
+    return notifiers
+
+
+def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
+    import apprise
+
+    assert recipient.apprise_file is not None
+    notifiers = _services(recipient.apprise_file)
     failed = 0
     for line, notifier in notifiers.items():
         if (message.name, line) in _HAVE_IT:

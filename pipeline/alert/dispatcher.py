@@ -207,13 +207,14 @@ class Dispatcher:
             found, self._is_behind = None, False
         # One that is catching up answers.
         seen = self._seen(status if found is not None or self._is_behind else None)
-        dues, plan = self._planned(seen + (found or []), is_whole=is_whole or found is None)
+        # What we see comes last: a row of the ledger's about the same does not name files.
+        dues, plan = self._planned((found or []) + seen, is_whole=is_whole or found is None)
         told = {item.due.alert for message in plan.messages for item in message.items}
         told |= {it.due.alert for it in plan.given_up}
         unasked = self._known.keys() - {it.alert for it in [*seen, *(found or ())]}
         if found is not None and not is_whole and told & unasked:
             found = self._asked(is_whole=True)
-            dues, plan = self._planned(seen + (found or []), is_whole=True)
+            dues, plan = self._planned((found or []) + seen, is_whole=True)
         if found is None:
             self._whole_look_at = 0.0
         return dues, plan
@@ -256,7 +257,8 @@ class Dispatcher:
         if self._watch is None:
             return []
         now = self._now()
-        found = self._watch.look(status, self._alarms, self._rules.watch, now)
+        unusable = channels.unusable(self._rules)
+        found = self._watch.look(status, self._alarms, self._rules.watch, unusable, now)
         if found.over:
             self._append([entries.cleared(name, now) for name in found.over])
         return found.dues

@@ -53,6 +53,7 @@ class Due(NamedTuple):
     seq: int | None = None
     raised_at: int | None = None  # by whatever entry, from a file too
     ledger_at: int | None = None  # of the newest entry of a ledger that stands still
+    files: tuple[str, ...] = ()  # that cannot be used, by their places in the alerts' settings
 
 
 class Subject(NamedTuple):
@@ -105,6 +106,8 @@ def raised(due: Due, subject: Subject, now: int) -> Draft:
     }
     if due.deadline_at is not None:
         said["deadline_at"] = instants.canonical(due.deadline_at)
+    if due.files:
+        said["files"] = list(due.files)
     return _draft("raised", due.alert, subject, now, said, once=("raised",))
 
 

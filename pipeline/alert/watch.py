@@ -34,6 +34,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
+from pipeline.texts import hide_personal
 
 LOG = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ over only so long after a process last saw it: each machine has a ledger of its 
 ASK_SECONDS: Final = 10.0
 
 
+CHANNELS: Final = "channel_files"
+"""The kind of what is wrong with files that channels need."""
 _BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
 
@@ -65,14 +68,22 @@ class Watch:
         self._inbox = inbox
         self._since: dict[str, float] = {}  # by kind of what is wrong now; on the monotonic clock
         self._fault = ""  # of the files for the platform, as it was logged last
+        self._unusable: Mapping[str, str] = {}  # files of channels, as they were logged last
         self._me = secrets.token_hex(8)
         self._seen: set[str] = set()  # kinds of which others were told that we see them
 
     def look(
-        self, status: Status | None, alarms: Mapping[str, Alarm], watched: Watched, now: int
+        self,
+        status: Status | None,
+        alarms: Mapping[str, Alarm],
+        watched: Watched,
+        unusable: Mapping[str, str],
+        now: int,
     ) -> Found:
-        """What is alarming at an instant. `status`: None where no ledger answers."""
+        """What is alarming at an instant. `status`: None where no ledger answers. `unusable`: files
+        that channels need, by their places, and what is wrong with each."""
         troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(now)}
+        troubles |= self._channels(unusable)
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
         self._tell_others(troubles)
@@ -85,10 +96,13 @@ class Watch:
         for kind, since in self._since.items():
             name = open_ones.pop(kind, None)
             if name is not None:
-                dues.append(due_beside(name, kind, alarms[name].since))
+                found = due_beside(name, kind, alarms[name].since)
             elif moment - since >= GRACE_SECONDS:
                 began = now - round((moment - since) * instants.SECOND)
-                dues.append(due_beside(self._next(kind), kind, began))
+                found = due_beside(self._next(kind), kind, began)
+            else:
+                continue
+            dues.append(found._replace(files=_shown(unusable)) if kind == CHANNELS else found)
         lately = round(GRACE_SECONDS * instants.SECOND)
         over = [name for kind, name in open_ones.items() if not is_seen(self._inbox, kind, lately)]
         return Found(dues, over)
@@ -166,6 +180,13 @@ class Watch:
         self._fault = ""
         return []
 
+    def _channels(self, unusable: Mapping[str, str]) -> set[str]:
+        for place, fault in unusable.items():
+            if self._unusable.get(place) != fault:
+                LOG.error("nobody is told by %s: %s", place, fault)
+        self._unusable = unusable
+        return {CHANNELS} if unusable else set()
+
     def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
         """The rung that the client certificate reached last, or one of those that vouch for it; and
         that of the authority by which we believe the platform. Without either nothing is sent."""
@@ -216,6 +237,11 @@ def _numbered(kind: str, number: int) -> str:
 def due_beside(name: str, kind: str, since: int, *, deadline_at: int | None = None) -> Due:
     """An alert of a kind that lies beside the log."""
     return Due(name, kind, BESIDE_THE_LOG[kind], "admin", since, deadline_at=deadline_at)
+
+
+def _shown(places: Iterable[str]) -> tuple[str, ...]:
+    """Places in the file as messages show them: a recipient may be named like a person."""
+    return tuple(hide_personal(it, lambda _: "***") for it in places)
 
 
 def _is_ready(asked: Aside[Answer], seconds: float) -> bool:

@@ -21,6 +21,8 @@ from pipeline.texts import printable
 
 Language = Literal["pt", "en"]
 MAX_ID_CHARACTERS: Final = 100
+MAX_FILES: Final = 10
+"""Named in one message."""
 Lists = Mapping[str, list[Part] | Said | Exception]
 """A digest or a report -> what it says, or why that could not be made."""
 _BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
@@ -49,6 +51,10 @@ _CONDITIONS: Final[_BOTH] = {
     "platform_files": (
         "Os arquivos de acesso à plataforma não podem ser usados",
         "The files for the platform cannot be used",
+    ),
+    "channel_files": (
+        "Arquivos que os canais dos alertas usam não podem ser usados",
+        "Files that channels of alerts need cannot be used",
     ),
     "certificate_ends": (
         "Um certificado para a plataforma vence",
@@ -90,6 +96,12 @@ _ADVICE: Final[_BOTH] = {
         "Run `prazo doctor` where Prazo runs: it says why. Until then no delivery of the platform's"
         " is taken there, and no alert can be acknowledged",
     ),
+    "channel_files": (
+        "Rodar `prazo doctor` onde o Prazo é executado: ele diz o que há com cada arquivo. Até lá,"
+        " ninguém recebe nada por esses canais",
+        "Run `prazo doctor` where Prazo runs: it says what is wrong with each file. Until then"
+        " nobody is told by these channels",
+    ),
 }
 """What to do about what lies beside the log."""
 _LOST: Final = (
@@ -127,6 +139,7 @@ _LABELS: Final[_BOTH] = {
     "since": ("Desde", "Since"),
     "for_seller": ("Link para enviar ao vendedor", "Link to send to the seller"),
     "stands_still": ("O livro-razão está parado", "The ledger stands still"),
+    "files": ("No arquivo de PRAZO_ALERTS_FILE", "In the file of PRAZO_ALERTS_FILE"),
 }
 _STANDS_STILL: Final = (
     "a última entrada é de {at}; o que houve depois pode faltar aqui",
@@ -330,6 +343,11 @@ def _lines(
         lines.append((label("next"), said(_ADVICE[due.kind], language)))
     elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
+    if due.files:
+        named = [_id(it) for it in due.files[:MAX_FILES]]
+        if (more := len(due.files) - MAX_FILES) > 0:
+            named.append(said((f"e mais {more}", f"and {more} more"), language))
+        lines.append((label("files"), ", ".join(named)))
     if due.ledger_at is not None:
         standing = said(_STANDS_STILL, language).format(at=local(due.ledger_at, here))
         lines.append((label("stands_still"), standing))

@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
-    ValidationInfo,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -28,12 +27,7 @@ from pipeline.alert_rules.recipients import (
     Route,
     WorkingHours,
 )
-from pipeline.alert_rules.references import (
-    missing_files,
-    secret_files,
-    unknown_kinds,
-    unknown_recipients,
-)
+from pipeline.alert_rules.references import unknown_kinds, unknown_recipients
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.alert_rules.untold import untold
 from pipeline.contract.body import canonical_json
@@ -49,6 +43,8 @@ LONGEST_SNOOZE_DAYS: Final = 60
 HELD_DAYS: Final = 14
 """For so long an alert that was raised, or that is put off no longer, stays due: over the longest
 holidays, and over all repetitions after them."""
+SECRETS: Final = ("password_file", "webhook_secret_file", "apprise_file")
+"""Names of files that nobody but whoever sends may read."""
 _WHAT: Final = "The alerts' settings"
 _PAGE: Final = "docs/alerts.md"
 
@@ -71,9 +67,7 @@ class AlertRules(Part):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _with_every_fault(
-        cls, said: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
-    ) -> Self:
+    def _with_every_fault(cls, said: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """All faults at once: what does not fit together is looked for in the tables as they stand,
         also where one of them has a fault of its own."""
         found: list[InitErrorDetails] = []
@@ -88,8 +82,6 @@ class AlertRules(Part):
         faults = [*unknown_recipients(tables, GROUPS), *unknown_kinds(tables, rungs)]
         if rules is not None:
             faults += rules._unfit()
-        if info.context is not None and info.context.get("tells_people"):
-            faults += missing_files(tables)
         if rules is not None and not faults:
             return rules
         found += [_fault(fault, ()) for fault in faults]
@@ -108,7 +100,9 @@ class AlertRules(Part):
 
     def secret_files(self) -> list[Path]:
         """The files that whoever sends has to read, and nobody else may."""
-        return secret_files(self.model_dump())
+        parts = (self.mail, *self.recipients.values())
+        named = [getattr(part, name, None) for part in parts for name in SECRETS]
+        return list(dict.fromkeys(path for path in named if path is not None))
 
     def assigned(self, assignee: str) -> list[str]:
         """The recipients to whom a process is assigned under a name: their own, another that the
@@ -203,14 +197,13 @@ def _fault(said: str, place: tuple[int | str, ...]) -> InitErrorDetails:
     return InitErrorDetails(type=error, loc=place, input=None)
 
 
-def load(path: Path | None, *, tells_people: bool = False) -> AlertRules:
-    """The rules of a file, or the defaults without one. `tells_people`: for whoever does so, and so
-    needs the files that it names. Raises `SettingsError`, which names every fault."""
+def load(path: Path | None) -> AlertRules:
+    """The rules of a file, or the defaults without one. A file that it names may be missing: that
+    is the channel's own (`pipeline.alert.channels.unusable`). Raises `SettingsError`, which names
+    every fault."""
     if path is None:
         return AlertRules.model_validate({})
-    return settings_files.read(
-        path, AlertRules, what=_WHAT, page=_PAGE, context={"tells_people": tells_people}
-    )
+    return settings_files.read(path, AlertRules, what=_WHAT, page=_PAGE)
 
 
 def with_recipients(rules: AlertRules) -> AlertRules:
@@ -238,14 +231,7 @@ class AlertsFile:
         def parsed(text: str) -> AlertRules:
             nonlocal names_somebody
             assert path is not None
-            rules = settings_files.parsed(
-                text,
-                path,
-                AlertRules,
-                what=_WHAT,
-                page=_PAGE,
-                context={"tells_people": tells_people},
-            )
+            rules = settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
             if tells_people and names_somebody:
                 with_recipients(rules)
             names_somebody = bool(rules.recipients)

@@ -1,10 +1,9 @@
-"""Finds names in `alerts.toml` that stand for nothing: recipients, kinds of alerts, and files.
+"""Finds names in `alerts.toml` that stand for nothing: recipients and kinds of alerts.
 
 It reads the file's tables as they stand: a mistake elsewhere in the file hides none of these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from pipeline.alert_rules.ladder import Condition
@@ -19,15 +18,13 @@ BESIDE_THE_LOG: Final[Mapping[str, Literal["breach", "risk"]]] = {
     "ledger_behind": "risk",
     "ledger_unverified": "breach",
     "platform_files": "risk",
+    "channel_files": "risk",
     "certificate_ends": "risk",
 }
 """Kind -> severity."""
 RUNGS: Final = ("opened", "overdue", "expired")
 KINDS: Final = (*RUNGS, *BREACHES, *CONDITIONS, *BESIDE_THE_LOG)
 """Of alerts that routes lead somewhere, beside the rungs before the deadline."""
-SECRETS: Final = ("password_file", "webhook_secret_file", "apprise_file")
-"""Names of files that nobody but whoever sends may read."""
-FILES: Final = (*SECRETS, "ca_file")
 
 
 def unknown_recipients(said: Mapping[str, Any], groups: Iterable[str]) -> Iterator[str]:
@@ -66,41 +63,6 @@ def unknown_kinds(said: Mapping[str, Any], rungs: Iterable[str] | None) -> Itera
             elif kind not in known:
                 use = _nearest(kind)
                 yield f"routes.{number}.kinds: no alert is of the kind {kind!r}: use {use}"
-
-
-def missing_files(said: Mapping[str, Any]) -> Iterator[str]:
-    """The files that are named and do not exist. One that we may not look at is none of them: its
-    reader may be another user."""
-    for place, path in _files(said, FILES):
-        if _is_missing(path):
-            yield f"{place}: there is no file {path}: make it, or correct the path"
-
-
-def secret_files(said: Mapping[str, Any]) -> list[Path]:
-    """The files that whoever sends has to read, and nobody else may."""
-    return list(dict.fromkeys(path for _, path in _files(said, SECRETS)))
-
-
-def _files(said: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """The files of these names, each after its place in the file."""
-    recipients = _table(said, "recipients")
-    tables = {"mail": _table(said, "mail")}
-    tables |= {f"recipients.{name}": _table(recipients, name) for name in recipients}
-    for place, table in tables.items():
-        for name in names:
-            path = table.get(name)
-            if isinstance(path, str | Path):
-                yield f"{place}.{name}", Path(path)
-
-
-def _is_missing(path: Path) -> bool:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
-    return False
 
 
 def _nearest(kind: str) -> str:

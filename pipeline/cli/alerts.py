@@ -55,14 +55,16 @@ def sent(form: str) -> None:
 
 @alerts.command()
 def routes() -> None:
-    """Show the ladder, the conditions and who is told, as they are set.
+    """Show the ladder, the conditions and who is told, as they are set; exit 1 where a file that a
+    channel needs cannot be used.
 
     Example: prazo alerts routes
     """
     from pipeline import alert_rules
+    from pipeline.alert import channels
 
     path = Settings.load().alerts_file
-    rules = alert_rules.load(path, tells_people=True)
+    rules = alert_rules.load(path)
     say(f"{'settings':<26}  {path or 'the defaults: PRAZO_ALERTS_FILE is not set'}")
     for name, values in rules.described().items():
         say(f"{name:<26}  {', '.join(values) or '-'}")
@@ -70,6 +72,10 @@ def routes() -> None:
         say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
     elif lost := rules.untold():
         say(f"{'to nobody':<26}  {', '.join(lost)}")
+    unusable = channels.unusable(rules)
+    for place, fault in unusable.items():
+        say(f"nobody is told by {place}: {fault}", err=True)
+    sys.exit(1 if unusable else 0)
 
 
 @alerts.command()
@@ -116,7 +122,7 @@ def send() -> None:
     from pipeline.serve.due_alerts import OpenLedger
 
     settings = Settings.load()
-    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file, tells_people=True))
+    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
     faults = 0
 
     def on_sent(done: Sent) -> None:
@@ -158,9 +164,7 @@ def test(recipient: str) -> None:
     from pipeline import alert_rules
     from pipeline.alert.trial import try_channels
 
-    rules = alert_rules.with_recipients(
-        alert_rules.load(Settings.load().alerts_file, tells_people=True)
-    )
+    rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
     found = try_channels(rules, recipient)
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from pipeline import settings_files
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
+from pipeline.http.certificates import trusting
 from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
 
 MAX_ENDPOINTS: Final = 32
@@ -147,15 +148,4 @@ def trust_of(path: Path | None) -> Callable[[], ssl.SSLContext]:
     if path is None:
         always = ssl.create_default_context()
         return lambda: always
-    return RereadFile(path, lambda _: _trusting(path)).get
-
-
-def _trusting(path: Path) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=path)
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"The file {path} cannot be used",
-            str(error),
-            "it holds certificates of authorities, in PEM",
-        ) from None
+    return RereadFile(path, lambda _: trusting(path)).get

@@ -6,6 +6,7 @@ from pathlib import Path
 from cryptography import x509
 
 from pipeline import instants
+from pipeline.errors import SettingsError
 from pipeline.http.outgoing.clients import load_pair
 
 
@@ -50,6 +51,18 @@ def check_usable(certificate: Path, key: Path, authority: Path | None, now: int)
     if authority is not None:
         context.load_verify_locations(authority)
     check_begun(certificate, now)
+
+
+def trusting(path: Path) -> ssl.SSLContext:
+    """What trusts the authorities of a PEM file. Raises `SettingsError`."""
+    try:
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"The file {path} cannot be used",
+            str(error),
+            "it holds certificates of authorities, in PEM",
+        ) from None
 
 
 def _in(path: Path) -> list[x509.Certificate]:

@@ -28,6 +28,7 @@ from tests.alert.test_decision import ANA, due
 
 TEXT = Text("subject", "plain", "<p>html</p>")
 NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
+SENDER = {"sender": "prazo@market.example"}
 MESSAGE = Message("ana", "email", (Item(due(), 0, 1),))
 
 
@@ -194,3 +195,68 @@ def test_a_dead_server_holds_no_other_channel_up(
             stop.set()
             is_over.set()
             running.join(30)
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "fault"),
+    [
+        ("mail.password_file", None, "The file {} cannot be read"),
+        ("mail.password_file", " \n", "The file {} cannot be used: it is empty"),
+        ("mail.ca_file", None, "The file {} cannot be used"),
+        ("mail.ca_file", "garbage", "The file {} cannot be used"),
+        ("recipients.ana.webhook_secret_file", None, "The file {} cannot be read"),
+        ("recipients.ana.webhook_secret_file", "", "The webhook secrets in {} cannot be used"),
+        ("recipients.ana.webhook_secret_file", "garbage", "The webhook secrets in {} cannot be"),
+        ("recipients.ana.apprise_file", None, "The file {} cannot be read"),
+        ("recipients.ana.apprise_file", "", "{} holds no Apprise URL"),
+        ("recipients.ana.apprise_file", "garbage", "{} holds a line that is not an Apprise URL"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own
+def test_a_file_that_a_channel_cannot_use_is_named_and_fails_that_channel_alone(
+    tmp_path: Path, place: str, content: str | None, fault: str
+) -> None:
+    """An authority that was missing was `No such file or directory`, and nobody knew which."""
+    with (
+        MailServer(tmp_path).running() as mail_server,
+        WebhookServer().running() as hook,
+        WebhookServer().running() as service,
+    ):
+        whole = {
+            "mail.password_file": ("email", "secret\n"),
+            "mail.ca_file": ("email", mail_server.ca_file.read_text()),
+            "recipients.ana.webhook_secret_file": ("webhook", "whsec_" + "QUFB" * 8),
+            "recipients.ana.apprise_file": ("apprise", service.url.replace("http:", "json:")),
+        }
+        tables: dict[str, Any] = {
+            "mail": {"host": "localhost", "port": mail_server.port, "user": "prazo", **SENDER},
+            "recipients.ana": {"email": "ana@market.example", "webhook": hook.url},
+        }
+        for name, (_, good) in whole.items():
+            (tmp_path / name).write_text(good)
+            of, _, field = name.rpartition(".")
+            tables[of][field] = tmp_path / name
+        rules = AlertRules.model_validate(
+            {"mail": tables["mail"], "recipients": {"ana": tables["recipients.ana"]}}
+        )
+        file = tmp_path / place
+
+        def failing() -> dict[str, str]:
+            found = {}
+            for via in ("email", "webhook", "apprise"):
+                message: Any = MESSAGE._replace(via=via)
+                said = channels.send(message, b"{}" if via == "webhook" else TEXT, rules, NOON)
+                if said is not None:
+                    found[via] = said
+            return found
+
+        assert (channels.unusable(rules), failing()) == ({}, {})
+        file.unlink()
+        if content is not None:
+            file.write_text(content)
+        expected, (via, good) = fault.format(file), whole[place]
+        [(named, why)] = channels.unusable(rules).items()
+        assert (named, why[: len(expected)]) == (place, expected)
+        assert failing() == {via: why}
+        file.write_text(good)
+        assert (channels.unusable(rules), failing()) == ({}, {})

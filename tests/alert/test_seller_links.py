@@ -82,6 +82,7 @@ def test_a_webhook_has_the_link_that_its_message_made_where_its_recipient_may_ha
     assert set(without["alerts"][0]) == {
         *("alert", "level", "tries_before", "kind", "severity", "role", "process_id", "seller_id"),
         *("review_type", "state", "since", "deadline_at", "next_action", "seq", "ledger_at"),
+        "files",
     }, "what docs/alerts.md shows, and no link"
 
 

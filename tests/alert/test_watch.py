@@ -77,20 +77,20 @@ def kinds(found: list[Due]) -> list[tuple[str, str]]:
 def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
     watching: Watch, seconds: list[float], status: Any, expected: list[tuple[str, str]]
 ) -> None:
-    assert watching.look(status, {}, ALONE, NOW).dues == []
+    assert watching.look(status, {}, ALONE, {}, NOW).dues == []
     seconds[0] += 119
-    assert watching.look(status, {}, ALONE, NOW).dues == []
+    assert watching.look(status, {}, ALONE, {}, NOW).dues == []
     seconds[0] += 1
-    found = watching.look(status, {}, ALONE, NOW).dues
+    found = watching.look(status, {}, ALONE, {}, NOW).dues
     assert kinds(found) == expected
     assert [it.since for it in found] == [NOW - 120 * instants.SECOND for _ in expected]
 
 
 def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
     """The ledger that nobody holds, once that has lasted and is in the log."""
-    watching.look(None, {}, ALONE, NOW)
+    watching.look(None, {}, ALONE, {}, NOW)
     seconds[0] += 120
-    [due] = watching.look(None, {}, ALONE, NOW).dues
+    [due] = watching.look(None, {}, ALONE, {}, NOW).dues
     assert (due.kind, due.severity, due.role) in {*possible(AlertRules().ladder, ())}
     alarms = Alarms()
     alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
@@ -107,12 +107,12 @@ def test_a_restart_is_no_news_and_what_is_over_is_cleared(
     due, alarms = raised(watching, seconds)
 
     again = Watch(settings_in(tmp_path), inbox)
-    assert [it.alert for it in again.look(None, alarms, ALONE, NOW).dues] == [due.alert]
+    assert [it.alert for it in again.look(None, alarms, ALONE, {}, NOW).dues] == [due.alert]
     later = inbox.now() + 121 * instants.SECOND
     monkeypatch.setattr(inbox, "now", lambda: later)
-    assert again.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
+    assert again.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
-    assert again.look(WELL, alarms, ALONE, NOW) == ([], [])
+    assert again.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
 
 
 def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
@@ -175,10 +175,10 @@ def test_two_processes_that_find_the_same_raise_one_alert(
 ) -> None:
     """Its name was made from the microsecond in which each of them saw it first."""
     other = Watch(settings_in(tmp_path), inbox)
-    watching.look(None, {}, ALONE, NOW)
-    other.look(None, {}, ALONE, NOW + 7)
+    watching.look(None, {}, ALONE, {}, NOW)
+    other.look(None, {}, ALONE, {}, NOW + 7)
     seconds[0] += 120
-    [mine], [theirs] = (it.look(None, {}, ALONE, NOW + 9).dues for it in (watching, other))
+    [mine], [theirs] = (it.look(None, {}, ALONE, {}, NOW + 9).dues for it in (watching, other))
     assert mine.alert == theirs.alert
 
 
@@ -194,14 +194,14 @@ def test_what_one_process_sees_is_over_for_no_other(
     well, clock = Watch(settings_in(tmp_path), inbox), [NOW]
     monkeypatch.setattr(inbox, "now", lambda: clock[0])
     due, alarms = raised(watching, seconds)
-    assert well.look(WELL, alarms, ALONE, NOW) == ([], [])
-    assert watching.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
-    assert well.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
-    watching.look(None, alarms, ALONE, NOW)  # it is killed then
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
+    assert watching.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    watching.look(None, alarms, ALONE, {}, NOW)  # it is killed then
     clock[0] += 120 * instants.SECOND
-    assert well.look(WELL, alarms, ALONE, NOW) == ([], [])
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
     clock[0] += 1
-    assert well.look(WELL, alarms, ALONE, NOW) == ([], [due.alert])
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
     assert inbox.query("select name from heartbeats") == []
 
 
@@ -225,9 +225,9 @@ def test_a_receiver_that_does_not_answer_is_alarming(
     nobody = f"http://127.0.0.1:{free_port()}"
     watching = Watch(settings_in(tmp_path), inbox)
     watched = Watched(receivers=(nobody,))
-    watching.look(WELL, {}, watched, NOW)
+    watching.look(WELL, {}, watched, {}, NOW)
     seconds[0] += 120
-    assert kinds(watching.look(WELL, {}, watched, NOW).dues) == [("receiver_down", "breach")]
+    assert kinds(watching.look(WELL, {}, watched, {}, NOW).dues) == [("receiver_down", "breach")]
 
 
 def certificate(
@@ -263,7 +263,7 @@ def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
     chain.write_bytes(b"".join(map(certificate, ends)))
     key = tmp_path / "key.pem"
     watching = Watch(settings_in(tmp_path, client_cert_file=chain, client_key_file=key), inbox)
-    found = watching.look(WELL, {}, ALONE, NOW).dues
+    found = watching.look(WELL, {}, ALONE, {}, NOW).dues
     expected = [] if rung_begins is None else [("certificate_ends", at(rung_begins))]
     assert [(it.kind, it.since) for it in found] == expected
 
@@ -276,10 +276,10 @@ def test_the_platform_s_authority_is_alarming_before_the_last_of_its_file_ends(
     watching = Watch(settings_in(tmp_path, platform_ca_file=authority), inbox)
     former, present = map(certificate, ("2026-02-01T00:00:00Z", "2026-03-09T11:59:59Z"))
     authority.write_bytes(former + present)
-    [found] = watching.look(WELL, {}, ALONE, NOW).dues
+    [found] = watching.look(WELL, {}, ALONE, {}, NOW).dues
     assert (found.kind, found.since) == ("certificate_ends", at("2026-03-02T11:59:59Z"))
     authority.write_bytes(former + present + certificate("2027-01-01T00:00:00Z"))
-    assert watching.look(WELL, {}, ALONE, NOW).dues == []
+    assert watching.look(WELL, {}, ALONE, {}, NOW).dues == []
 
 
 def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarming(
@@ -304,9 +304,9 @@ def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarmin
             files[name].unlink(missing_ok=True)
             if content is not None:
                 files[name].write_bytes(content)
-        watching.look(WELL, {}, ALONE, NOW)
+        watching.look(WELL, {}, ALONE, {}, NOW)
         seconds[0] += 120
-        return kinds(watching.look(WELL, {}, ALONE, NOW).dues)
+        return kinds(watching.look(WELL, {}, ALONE, {}, NOW).dues)
 
     faults: list[tuple[str, bytes | None]] = [
         *[(name, content) for name in whole for content in (None, b"\xff garbage")],

@@ -63,8 +63,18 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "to nobody                   overdue (notice, officer), overdue (risk, officer),"
         " before_36h (risk, officer), ticket_due (risk, officer), silence (risk, admin),"
         " ledger_behind (risk, admin), platform_files (risk, admin),"
-        " certificate_ends (risk, admin)",
+        " channel_files (risk, admin), certificate_ends (risk, admin)",
     ]
+    assert shown.returncode == 0
+    (tmp_path / "secret").write_text("")
+    shown = prazo("alerts", "routes")
+    assert (shown.returncode, shown.stderr) == (
+        1,
+        "nobody is told by recipients.bruno.webhook_secret_file: The webhook secrets in secret"
+        " cannot be used: the file is empty\n",
+    )
+    (tmp_path / "secret").unlink()
+    assert "No such file" in prazo("alerts", "routes").stderr
     nobody_there = 'host = "127.0.0.1"\nport = 1\nsecurity = "none"'
     unreached = ALERTS.replace('host = "mail.market.example"', nobody_there)
     (tmp_path / "alerts.toml").write_text(unreached)

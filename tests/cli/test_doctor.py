@@ -342,14 +342,20 @@ def test_what_an_alert_needs_to_leave_is_looked_at(
 
     def said() -> list[str]:
         found = examine(marketplace.settings(alerts_file=file))
-        return [it.verdict for it in found if it.check == "secrets" and str(channels) in it.found]
+        return [f"{it.check} {it.verdict}" for it in found if str(channels) in it.found]
 
-    assert said() == ["fault"]
-    channels.touch(mode=0o644)
+    assert said() == ["alerts fault"]
+    channels.write_text("json://localhost")
     channels.chmod(0o644)
-    assert said() == ["fault"]
+    assert said() == ["secrets fault"]
     channels.chmod(0o600)
-    assert said() == ["ok"]
+    assert said() == ["secrets ok"]
+    for useless in ("", "nothing that leads anywhere"):
+        channels.write_text(useless)
+        assert said() == ["secrets ok", "alerts fault"]
+    channels.unlink()
+    channels.mkdir(mode=0o700)
+    assert said() == ["secrets ok", "alerts fault"]
 
 
 def test_where_nobody_hears_of_anything_it_says_so(marketplace: Marketplace) -> None:

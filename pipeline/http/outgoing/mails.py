@@ -9,7 +9,9 @@ from typing import Final
 
 from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
+from pipeline.errors import SettingsError
 from pipeline.files import read_small
+from pipeline.http.certificates import trusting
 
 
 class Unanswered(OSError):
@@ -18,6 +20,17 @@ class Unanswered(OSError):
 
 SMTP_SECONDS: Final = 20.0
 """For each answer of the mail server."""
+
+
+def password(mail: Mail) -> str | None:
+    """By which we log in; None where the server asks for none. Raises `SettingsError`."""
+    if mail.password_file is None:
+        return None
+    found = read_small(mail.password_file).strip()
+    if not found:
+        path, remedy = mail.password_file, "write the password into it"
+        raise SettingsError(f"The file {path} cannot be used", "it is empty", remedy)
+    return found
 
 
 def send(
@@ -37,18 +50,19 @@ def send(
     sent.set_content(plain)
     if html is not None:
         sent.add_alternative(html, subtype="html")
-    trusted = ssl.create_default_context(cafile=mail.ca_file)
+    word = password(mail)
+    context = ssl.create_default_context() if mail.ca_file is None else trusting(mail.ca_file)
     if mail.security == "tls":
         server: smtplib.SMTP = smtplib.SMTP_SSL(
-            mail.host, mail.port, timeout=SMTP_SECONDS, context=trusted
+            mail.host, mail.port, timeout=SMTP_SECONDS, context=context
         )
     else:
         server = smtplib.SMTP(mail.host, mail.port, timeout=SMTP_SECONDS)
     try:
         if mail.security == "starttls":
-            server.starttls(context=trusted)
-        if mail.user is not None and mail.password_file is not None:
-            server.login(mail.user, read_small(mail.password_file).strip())
+            server.starttls(context=context)
+        if mail.user is not None and word is not None:
+            server.login(mail.user, word)
         server.ehlo_or_helo_if_needed()
         try:
             server.send_message(sent)

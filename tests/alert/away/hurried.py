@@ -1,6 +1,13 @@
-"""`prazo alerts run` in a hurry: what it waits seconds and minutes for, is short here."""
+"""`prazo alerts run` in a hurry: what it waits seconds and minutes for, is short here.
 
-from pipeline.alert import dispatcher, unrecorded
+With the word `files` behind it, so is what it waits for before it gives up, and before it tells of
+what is wrong beside the log.
+"""
+
+import sys
+
+from pipeline import instants
+from pipeline.alert import decision, dispatcher, unrecorded, watch
 from pipeline.cli.group import main
 
 PROGRAM = __file__
@@ -11,4 +18,8 @@ if __name__ == "__main__":
     dispatcher.TURN_SECONDS = 0.1  # type: ignore[misc]
     dispatcher.LOOK_SECONDS = 0.1  # type: ignore[misc]
     dispatcher.BEAT_SECONDS = 0.1  # type: ignore[misc]
+    if "files" in sys.argv:
+        watch.GRACE_SECONDS = 1.0  # type: ignore[misc]
+        decision.BACKOFF = (instants.SECOND // 10,)  # type: ignore[misc]
+        decision.HELD = 0  # type: ignore[misc]
     main(["alerts", "run"])
