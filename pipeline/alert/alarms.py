@@ -2,7 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +11,21 @@ from pipeline import instants
 from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.alert_rules.references import BESIDE_THE_LOG
+from pipeline.inbox import Inbox
+from pipeline.log.entries import LIVE
+
+LOG = logging.getLogger(__name__)
+
+MARGIN: Final = instants.DAY
+"""For so much longer than its alerts are due an alert is remembered: clocks differ."""
+READ_AT_ONCE: Final = 10_000
+
+# What a file says of alerts is history: it begins and ends nothing here.
+_ENTRIES = f"""
+    select seq, occurred_at, process_id, body, leaf from entries
+    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
+    limit {READ_AT_ONCE}"""
+_BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 LASTING: Final = frozenset(BESIDE_THE_LOG) - {"certificate_ends"}
 """Kinds of what begins and ends, and that only a `cleared` entry ends: `lasts` in
@@ -124,6 +140,48 @@ class Alarms(dict[str, Alarm]):
         old = [name for name, it in self.items() if it.raised_at < at and it.may_be_forgotten]
         for alert in old:
             del self[alert]
+
+
+class Recorded:
+    """Every alert as the log has it, read on from time to time."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self.alarms = Alarms()
+        self._inbox = inbox
+        self._after: int | None = None  # seq up to which entries were taken; None: none yet
+        self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
+        self._forgot_before = 0  # in microseconds; what was raised before then is due no longer
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it was ever read."""
+        return self._after is not None
+
+    def read_on(self, due_from: int, lasting: Callable[[], list[int]]) -> bool:
+        """Takes what was recorded; whether there was anything. `due_from`: what was raised before
+        that instant is due no longer, but for what `lasting` says: the seq of each entry by which
+        something was raised that lasts. Raises `InboxUnavailable`."""
+        was_forgotten, self._forgot_before = self._forgot_before, due_from - MARGIN
+        is_another = self._leaf and self._inbox.leaf(self._after or 0) != self._leaf
+        # More may be due than was remembered: a clock was ahead, or other rules are in force.
+        if is_another or self._forgot_before < was_forgotten - MARGIN:
+            LOG.warning("the inbox, its clock or the rules are others now: alerts are read again")
+            self.alarms.clear()
+            self._after, self._leaf = None, b""
+        if self._after is None:
+            before = self._inbox.query(_BEFORE, self._forgot_before)
+            self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting())])
+        is_new = False
+        while True:
+            found = self._inbox.query(_ENTRIES, self._after)
+            for seq, at, process_id, body, leaf in found:
+                self.alarms.take(body, at, process_id)
+                self._after, self._leaf = seq, leaf
+            is_new = is_new or bool(found)
+            if len(found) < READ_AT_ONCE:
+                break
+        self.alarms.forget_before(self._forgot_before)
+        return is_new
 
 
 def _begun_again(tries: int) -> Delivery:

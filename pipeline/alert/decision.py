@@ -93,6 +93,12 @@ class Plan:
     messages: list[Message] = field(default_factory=list)
     given_up: list[GivenUp] = field(default_factory=list)
 
+    @property
+    def told(self) -> set[str]:
+        """The alerts of which somebody is told, or is not told any longer."""
+        sent = {item.due.alert for message in self.messages for item in message.items}
+        return sent | {it.due.alert for it in self.given_up}
+
     def ways(self) -> dict[tuple[str, Via], list[Message]]:
         """The messages to each recipient by each channel, the most urgent first."""
         found: dict[tuple[str, Via], list[Message]] = {}

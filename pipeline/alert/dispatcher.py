@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from pipeline import instants
 from pipeline.alert import channels, entries
-from pipeline.alert.alarms import Alarm, Alarms
+from pipeline.alert.alarms import Alarm, Recorded
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.lateness import is_late
@@ -28,11 +28,12 @@ from pipeline.alert.watch import Watch
 from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
+from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.store import Outcome, Receipt
-from pipeline.log.entries import LIVE, Draft
+from pipeline.log.entries import Draft
 
 LOG = logging.getLogger(__name__)
 
@@ -49,16 +50,6 @@ MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
 """Between tries to record what came of a message; the last over and over, until we are to end."""
-MARGIN: Final = instants.DAY
-"""For so much longer than its alerts are due an alert is remembered: clocks differ."""
-READ_AT_ONCE: Final = 10_000
-
-# What a file says of alerts is history: it begins and ends nothing here.
-_ENTRIES = f"""
-    select seq, occurred_at, process_id, body, leaf from entries
-    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
-    limit {READ_AT_ONCE}"""
-_BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 Deliver = Callable[[list[Message], AlertRules, Lists, int], object]
 
@@ -100,10 +91,8 @@ class Dispatcher:
         self._unrecorded = unrecorded or Unrecorded()
         self.given_up = 0
         """How often somebody could not be told, and is not tried any longer."""
-        self._alarms = Alarms()
-        self._after: int | None = None  # seq up to which entries were taken; None: none yet
-        self._leaf = b""  # of the alert's entry that was taken last; empty: none yet
-        self._forgot_before = 0  # in microseconds; what was raised before then is due no longer
+        self._recorded = Recorded(inbox)
+        self._alarms = self._recorded.alarms
         self._summaries = Summaries(source)
         # Of each way to a recipient, links for sellers of which nothing has left, by process.
         self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
@@ -207,25 +196,49 @@ class Dispatcher:
             found, self._is_behind = None, False
         # One that is catching up answers.
         seen = self._seen(status if found is not None or self._is_behind else None)
-        # What we see comes last: a row of the ledger's about the same does not name files.
-        dues, plan = self._planned((found or []) + seen, is_whole=is_whole or found is None)
-        told = {item.due.alert for message in plan.messages for item in message.items}
-        told |= {it.due.alert for it in plan.given_up}
-        unasked = self._known.keys() - {it.alert for it in [*seen, *(found or ())]}
-        if found is not None and not is_whole and told & unasked:
-            found = self._asked(is_whole=True)
-            dues, plan = self._planned((found or []) + seen, is_whole=True)
         if found is None:
-            self._whole_look_at = 0.0
+            return self._without_the_ledger(seen)
+        dues, plan = self._planned(found, seen, is_whole=is_whole)
+        unasked = self._known.keys() - {it.alert for it in [*seen, *found]}
+        if not is_whole and plan.told & unasked:
+            found = self._asked(is_whole=True)
+            if found is None:
+                return self._without_the_ledger(seen)
+            dues, plan = self._planned(found, seen, is_whole=True)
         return dues, plan
 
-    def _planned(self, found: list[Due], *, is_whole: bool) -> tuple[list[Due], Plan]:
+    def _planned(
+        self, found: list[Due], seen: list[Due], *, is_whole: bool
+    ) -> tuple[list[Due], Plan]:
         known = (
             {} if is_whole else {it: due for it, due in self._known.items() if it in self._alarms}
         )
-        self._known = known | {due.alert: due for due in found}
-        dues = list(self._known.values())
-        now, alarms = self._now(), self._alarms
+        # What we see comes last: a row of the ledger's about the same does not name files.
+        self._known = known | {due.alert: due for due in [*found, *seen]}
+        return self._decided(self._known.values())
+
+    def _without_the_ledger(self, seen: list[Due]) -> tuple[list[Due], Plan]:
+        """What we see; and once that nobody holds the ledger is told, what it said and was raised,
+        as the log says who has heard of that. What is finished by the inbox is left out."""
+        self._whole_look_at = 0.0
+        ours, lasting = {it.alert: it for it in seen}, dict[str, Due]()
+        if all(it.kind != "ledger_down" for it in seen):
+            return self._decided(seen)
+        while True:
+            known = {
+                it: due
+                for it, due in self._known.items()
+                if it in self._alarms and due.kind not in BESIDE_THE_LOG
+            }
+            dues, plan = self._decided((known | lasting | ours).values())
+            told = plan.told & known.keys() - lasting.keys()
+            if not told:
+                return dues, plan
+            lasting |= {it.alert: it for it in self._source.lasting(known[it] for it in told)}
+            self._known = {it: due for it, due in known.items() if it in lasting or it not in told}
+
+    def _decided(self, of: Iterable[Due]) -> tuple[list[Due], Plan]:
+        dues, now, alarms = [*of], self._now(), self._alarms
         dues += self._summaries.digests(self._rules, alarms, dues, now)
         dues += self._summaries.reports(self._rules, alarms, now)
         return dues, decide(dues, alarms, self._rules, self._now())
@@ -285,7 +298,7 @@ class Dispatcher:
         with contextlib.suppress(InboxUnavailable):  # it may be read, and others may write to it
             self._read_on()
         # Where nobody knows who has been told of what, only of what was never raised.
-        is_read = self._after is not None
+        is_read = self._recorded.is_read
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + LOOK_SECONDS
             found = self._asked(is_whole=is_read)
@@ -299,32 +312,10 @@ class Dispatcher:
 
     def _read_on(self) -> bool:
         """Takes what was recorded about alerts; whether there was anything."""
-        was_forgotten, self._forgot_before = self._forgot_before, self._forgotten_before()
-        is_another = self._leaf and self._inbox.leaf(self._after or 0) != self._leaf
-        # More may be due than was remembered: a clock was ahead, or other rules are in force.
-        if is_another or self._forgot_before < was_forgotten - MARGIN:
-            LOG.warning("the inbox, its clock or the rules are others now: alerts are read again")
-            self._alarms, self._after, self._leaf = Alarms(), None, b""
-        if self._after is None:
-            before = self._inbox.query(_BEFORE, self._forgot_before)
-            lasting = [] if self._watch is None else self._watch.lasting()
-            self._after = min([before[0][0] if before else 0, *(seq - 1 for seq in lasting)])
-        is_new = False
+        remembered = self._rules.remembered_hours * instants.HOUR
+        lasting = list if self._watch is None else self._watch.lasting
         with self._unrecorded.reading():
-            while True:
-                found = self._inbox.query(_ENTRIES, self._after)
-                for seq, at, process_id, body, leaf in found:
-                    self._alarms.take(body, at, process_id)
-                    self._after, self._leaf = seq, leaf
-                is_new = is_new or bool(found)
-                if len(found) < READ_AT_ONCE:
-                    break
-        self._alarms.forget_before(self._forgot_before)
-        return is_new
-
-    def _forgotten_before(self) -> int:
-        """What was raised before that instant is due no longer."""
-        return self._now() - self._rules.remembered_hours * instants.HOUR - MARGIN
+            return self._recorded.read_on(self._now() - remembered, lasting)
 
     def _raise(self, dues: Iterable[Due]) -> None:
         now = self._now()

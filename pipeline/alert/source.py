@@ -28,6 +28,10 @@ class Source(Processes, Protocol):
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
+    def lasting(self, dues: Iterable[Due]) -> list[Due]:
+        """Those of what it said was due that no entry of the inbox has ended since; for when it
+        does not answer."""
+
     def subscriptions(self) -> list[dict[str, Any]]:
         """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.
         Raises as `open_processes` does."""

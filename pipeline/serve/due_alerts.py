@@ -3,13 +3,14 @@ that this process opens.
 
 They are due by the inbox's clock, whatever this machine's or the holder's says. A ledger that is
 catching up says nothing: what was finished since is still unfinished there, and late by now. One
-that stands still is believed, but for what was finished since by the inbox.
+that stands still is believed, but for what was finished since by the inbox; and so is what one said
+that nobody holds any more.
 """
 
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -84,7 +85,7 @@ def _standing(ledger: Ledger) -> dict[str, Any] | None:
     try:
         [row] = _rows(ledger.read(HEALTH), "last_recorded_at")
     except PrazoError as error:
-        LOG.error("a ledger that stands still does not say where: %s", error)
+        LOG.error("a ledger does not say where it stands: %s", error)
         return None
     return row
 
@@ -115,6 +116,7 @@ class _DueAlerts(ABC):
         """`now`: the inbox's clock, in microseconds."""
         self._inbox, self._now = inbox, now
         self._finished: dict[str, int] = {}  # process -> seq of its newest entry when it was asked
+        self._stood: dict[str, Any] | None = None  # where it was when it said last what is due
 
     def due(self) -> list[Due]:
         """The alerts that are due now."""
@@ -123,6 +125,11 @@ class _DueAlerts(ABC):
     def new(self) -> list[Due]:
         """Those of them that were not raised."""
         return self._dues(NEW_VIEW)
+
+    def lasting(self, dues: Iterable[Due]) -> list[Due]:
+        """Those of what it said was due that no entry of the inbox has ended since; for when it
+        does not answer."""
+        return [] if self._stood is None else self._since(self._stood, dues)
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes."""
@@ -150,10 +157,15 @@ class _DueAlerts(ABC):
     def _dues(self, view: str) -> list[Due]:
         with self._asking() as asked:
             # Before the rows: what came between is looked for in the inbox, too.
-            stands = _standing(asked.ledger) if asked.stands_still else None
+            is_noted = asked.stands_still or view == VIEW
+            stands = _standing(asked.ledger) if is_noted else None
             dues = due_in(asked.ledger.read(view, as_of=self._now()))
-        if stands is None:
-            return dues
+        if stands is not None and view == VIEW:
+            self._stood = stands
+        return dues if stands is None or not asked.stands_still else self._since(stands, dues)
+
+    def _since(self, stands: Mapping[str, Any], dues: Iterable[Due]) -> list[Due]:
+        """Those of a ledger that no later entry has ended; each says of when the ledger is."""
         lasting = self._lasting(dues, stands["last_seq"])
         return [it._replace(ledger_at=stands["last_recorded_at"]) for it in lasting]
 

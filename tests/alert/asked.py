@@ -1,5 +1,6 @@
 """Ledgers of the tests' own, for whoever sends alerts."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from pipeline.alert.entries import Due
@@ -10,6 +11,9 @@ class Bare:
 
     def is_mask(self, shown: str, recorded: str) -> bool:
         return False
+
+    def lasting(self, dues: Iterable[Due]) -> list[Due]:
+        return [*dues]
 
     def subscriptions(self) -> list[dict[str, Any]]:
         return []

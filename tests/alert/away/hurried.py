@@ -1,7 +1,7 @@
 """`prazo alerts run` in a hurry: what it waits seconds and minutes for, is short here.
 
-With the word `files` behind it, so is what it waits for before it gives up, and before it tells of
-what is wrong beside the log.
+A number behind it: after so many repetitions a message is given up, without a pause, and what is
+wrong beside the log is told of after a second.
 """
 
 import sys
@@ -18,8 +18,8 @@ if __name__ == "__main__":
     dispatcher.TURN_SECONDS = 0.1  # type: ignore[misc]
     dispatcher.LOOK_SECONDS = 0.1  # type: ignore[misc]
     dispatcher.BEAT_SECONDS = 0.1  # type: ignore[misc]
-    if "files" in sys.argv:
+    if len(sys.argv) > 1:
         watch.GRACE_SECONDS = 1.0  # type: ignore[misc]
-        decision.BACKOFF = (instants.SECOND // 10,)  # type: ignore[misc]
+        decision.BACKOFF = (instants.SECOND // 10,) * int(sys.argv[1])  # type: ignore[misc]
         decision.HELD = 0  # type: ignore[misc]
     main(["alerts", "run"])

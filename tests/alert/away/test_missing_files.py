@@ -68,7 +68,7 @@ def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_is_told_once_i
     expires(office, "p1")
     with ExitStack() as running:
         running.enter_context(office.running("-m", "pipeline.cli", "follow"))
-        sends = running.enter_context(office.running(PROGRAM, "files"))
+        sends = running.enter_context(office.running(PROGRAM, "1"))
         wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
         wait_until(lambda: ("sent", "channel_files", "ops", None) in office.said(), pause=0.1)
         assert ("desk", "expired") not in office.told()
