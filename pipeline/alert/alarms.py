@@ -39,6 +39,7 @@ class Delivery(NamedTuple):
     """
 
     tries: int = 0
+    begun_at: int = 0  # the first of them, since somebody put the alert off
     tried_at: int = 0
     ended_at: int | None = None  # of the last try; None: nothing is known of its end
     is_sent: bool = False
@@ -192,7 +193,8 @@ def _begun_again(tries: int) -> Delivery:
 def _after(known: Delivery, step: str, said: Mapping[str, Any], at: int) -> Delivery:
     match step:
         case "tried":
-            return known._replace(tries=max(known.tries, said["try"]), tried_at=at, ended_at=None)
+            tries, begun_at = max(known.tries, said["try"]), known.begun_at or at
+            return known._replace(tries=tries, begun_at=begun_at, tried_at=at, ended_at=None)
         case "sent" if said["try"] > known.tries_before:
             return known._replace(ended_at=at, is_sent=True)
         case "failed" if said["try"] == known.tries > known.tries_before:

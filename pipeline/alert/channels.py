@@ -161,6 +161,9 @@ def _fault_of(read: Callable[[], object]) -> str | None:
         return error.finding
     except ValueError as error:
         return str(error)
+    except Exception as error:  # of Apprise: it must not keep what is due from being looked at
+        LOG.exception("a file of alerts could not be read")
+        return type(error).__name__
     return None
 
 

@@ -117,7 +117,12 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
         if alarm is None:
             plan.raises.append(due)
         elif alarm.is_open(now):
-            reached = {(to, via) for (to, via, _), it in alarm.deliveries.items() if it.is_sent}
+            # Who is not named any more may have left: whoever is tells nobody by them.
+            reached = {
+                (to, via)
+                for (to, via, _), it in alarm.deliveries.items()
+                if it.is_sent and to in rules.recipients
+            }
             for address, can_wait in _addresses(due, alarm, rules, now):
                 delivery = alarm.deliveries.get(address, Delivery())
                 is_reached = (address.to, address.via) in reached
@@ -248,7 +253,7 @@ def _levels(
     yield 0, names
     for level, escalation in enumerate(route.escalate, 1):
         # Who was told before they went away counts too: their stand-in is told besides.
-        first_at = _first_reached(alarm, [*named, *names])
+        first_at = _first_told(alarm, [*named, *names])
         is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
         if not is_over and not _all_given_up(alarm, names, rules):
             return
@@ -257,15 +262,13 @@ def _levels(
         yield level, names
 
 
-def _first_reached(alarm: Alarm, names: list[str]) -> int | None:
+def _first_told(alarm: Alarm, names: list[str]) -> int | None:
     """When the first of them was told, at whatever level: whoever it was escalated to, and who was
-    assigned after that, is told once."""
-    ended = [
-        delivery.ended_at
-        for address, delivery in alarm.deliveries.items()
-        if delivery.is_sent and delivery.ended_at is not None and address.to in names
-    ]
-    return min(ended, default=None)
+    assigned after that, is told once. Where none was, when the first was to be: a dead mailbox
+    keeps the next from hearing for no longer than one that nobody reads."""
+    known = [it for address, it in alarm.deliveries.items() if address.to in names]
+    ended = [it.ended_at for it in known if it.is_sent and it.ended_at is not None]
+    return min(ended or [it.begun_at for it in known if it.begun_at], default=None)
 
 
 def _all_given_up(alarm: Alarm, names: list[str], rules: AlertRules) -> bool:

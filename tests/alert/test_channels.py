@@ -21,7 +21,7 @@ from pipeline.alert.lateness import LATEST_SECONDS
 from pipeline.alert.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
-from pipeline.http.outgoing import mails
+from pipeline.http.outgoing import asking, mails
 from pipeline.inbox import open_inbox
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, due
@@ -260,3 +260,24 @@ def test_a_file_that_a_channel_cannot_use_is_named_and_fails_that_channel_alone(
         assert failing() == {via: why}
         file.write_text(good)
         assert (channels.unusable(rules), failing()) == ({}, {})
+
+
+def test_a_webhook_that_leads_elsewhere_or_takes_too_long_has_not_surely_taken_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is redirected is not followed: what is there knows no secret of ours."""
+    monkeypatch.setattr(asking, "ANSWER_SECONDS", 1.0)
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    message: Any = MESSAGE._replace(via="webhook")
+    with WebhookServer().running() as hook:
+        ana = {"webhook": hook.url, "webhook_secret_file": tmp_path / "secret"}
+        rules = AlertRules.model_validate({"recipients": {"ana": ana}})
+        for status in (204, 302, 307, 308, 404, 500):
+            hook.status = status
+            fault = None if status == 204 else f"it answered {status}"
+            assert channels.send(message, b"{}", rules, NOON) == fault
+        assert len(hook.taken) == 6
+        hook.status = 200
+        hook.gate.clear()  # it has the message, and answers 200 once nobody waits
+        assert type(channels.send(message, b"{}", rules, NOON)) is Unsure
+        hook.gate.set()

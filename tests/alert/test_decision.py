@@ -258,9 +258,8 @@ def test_what_was_sent_is_not_sent_again() -> None:
 
 
 def test_a_failed_try_is_repeated_later_and_later_and_given_up_at_the_end() -> None:
-    by, log = rules(recipients={"ana": ANA}), Log().raised(due())
-    alert = due(severity="breach")
-    now = at(MONDAY)
+    by, log = rules(routes=[{"to": ["ana"]}]), Log().raised(due())
+    alert, now = due(severity="breach"), at(MONDAY)
     for number, pause in enumerate(BACKOFF, 1):
         when = instants.canonical(now)
         assert told(log, [alert], by, when) == [("ana", 0, number)]
@@ -356,6 +355,27 @@ def test_it_is_escalated_at_once_where_the_first_cannot_be_reached() -> None:
     address = Address("ana", "email", 0)
     log = Log().raised(due()).given_up(due(), address, MONDAY)
     assert told(log, [due()], rules(routes=[ESCALATING]), MONDAY) == [("bruno", 1, 1)]
+
+
+def test_it_is_escalated_in_time_where_messages_to_the_first_only_fail() -> None:
+    """Who is next heard once eight tries had failed, most of a day after the deadline."""
+    by, log = rules(routes=[ESCALATING]), Log().raised(due())
+    for number, when in enumerate((MONDAY, "2026-03-02T12:01:00Z"), 1):
+        log.tried(due(), "ana", when, number=number)
+        log.answered(due(), "ana", when, number=number, fault="450 later")
+    assert ("bruno", 1, 1) not in told(log, [due()], by, "2026-03-02T15:59:59.999999Z")
+    assert ("bruno", 1, 1) in told(log, [due()], by, "2026-03-02T16:00:00Z")
+    assert told(log.snoozed(due(), TUESDAY), [due()], by, TUESDAY) == [("ana", 0, 3)]
+
+
+def test_who_was_told_and_left_keeps_nobody_else_from_hearing() -> None:
+    """Of those who stay, messages to all had failed, and nobody was tried any more."""
+    log = Log().raised(due()).sent(due(), "ana")
+    log.tried(due(), "bruno", MONDAY).given_up(due(), Address("bruno", "email", 0), MONDAY)
+    remaining, in_six_hours = rules(recipients={"bruno": BRUNO}), "2026-03-02T18:00:00Z"
+    assert told(log, [due()], rules(), in_six_hours) == []
+    assert told(log, [due()], remaining, "2026-03-02T17:59:59.999999Z") == []
+    assert told(log, [due()], remaining, in_six_hours) == [("bruno", 0, 2)]
 
 
 def test_escalation_goes_on_where_an_absence_begins_meanwhile() -> None:

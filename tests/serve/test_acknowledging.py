@@ -1,6 +1,7 @@
 """The link of a message: whoever has it can acknowledge one alert, and sees nothing of it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.links import PATH, VALID_FOR, Links
+from pipeline.alert_rules import AlertsFile
 from pipeline.ledger.service import LedgerService
 from tests.serve.test_api import Client, held
 
@@ -89,6 +91,21 @@ def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
     held.inbox.clock = lambda: instants.now() + VALID_FOR + instants.MINUTE  # this machine's is off
     assert client.get(fresh).status_code == 404
     assert acknowledged(held) == []
+
+
+def test_who_was_taken_out_of_the_file_sees_to_nothing_by_a_message_of_before(
+    client: Client, held: LedgerService, tmp_path: Path
+) -> None:
+    """Whoever had left, and still read their mail, ended an alert for all who stayed."""
+    raised(held)
+    (tmp_path / "alerts.toml").write_text("[recipients.bruno]\napprise_file = 'channels'")
+    held.alert_rules = AlertsFile(tmp_path / "alerts.toml")
+    for ask in (client.get, client.post):
+        assert ask(link(held)).status_code == 404
+    (tmp_path / "alerts.toml").write_text("[recipients.ana]\napprise_file = 'channels'")
+    held.alert_rules = AlertsFile(tmp_path / "alerts.toml")
+    assert client.post(link(held)).status_code == 200
+    assert len(acknowledged(held)) == 1
 
 
 def test_a_button_that_is_pressed_over_and_over_is_one_entry(
