@@ -224,13 +224,15 @@ class Dispatcher:
         ours, lasting = {it.alert: it for it in seen}, dict[str, Due]()
         if all(it.kind != "ledger_down" for it in seen):
             return self._decided(seen)
+        summaries = self._summed([*self._known.values(), *seen])
         while True:
             known = {
                 it: due
                 for it, due in self._known.items()
                 if it in self._alarms and due.kind not in BESIDE_THE_LOG
             }
-            dues, plan = self._decided((known | lasting | ours).values())
+            dues = [*(known | lasting | ours).values(), *summaries]
+            plan = decide(dues, self._alarms, self._rules, self._now())
             told = plan.told & known.keys() - lasting.keys()
             if not told:
                 return dues, plan
@@ -238,10 +240,15 @@ class Dispatcher:
             self._known = {it: due for it, due in known.items() if it in lasting or it not in told}
 
     def _decided(self, of: Iterable[Due]) -> tuple[list[Due], Plan]:
-        dues, now, alarms = [*of], self._now(), self._alarms
-        dues += self._summaries.digests(self._rules, alarms, dues, now)
-        dues += self._summaries.reports(self._rules, alarms, now)
-        return dues, decide(dues, alarms, self._rules, self._now())
+        dues = [*of]
+        dues += self._summed(dues)
+        return dues, decide(dues, self._alarms, self._rules, self._now())
+
+    def _summed(self, dues: list[Due]) -> list[Due]:
+        """The digests and reports that are to be sent now."""
+        now, alarms = self._now(), self._alarms
+        digests = self._summaries.digests(self._rules, alarms, dues, now)
+        return digests + self._summaries.reports(self._rules, alarms, now)
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
         """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""

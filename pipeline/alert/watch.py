@@ -34,7 +34,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
-from pipeline.texts import hide_personal
+from pipeline.texts import names_person
 
 LOG = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Watch:
             for name, alarm in alarms.items()
             if alarm.kind in LASTING and not alarm.is_over
         }
-        dues = [*self._certificates(watched, now)]
+        dues, files = [*self._certificates(watched, now)], tuple(map(_shown, unusable))
         for kind, since in self._since.items():
             name = open_ones.pop(kind, None)
             if name is not None:
@@ -102,7 +102,7 @@ class Watch:
                 found = due_beside(self._next(kind), kind, began)
             else:
                 continue
-            dues.append(found._replace(files=_shown(unusable)) if kind == CHANNELS else found)
+            dues.append(found._replace(files=files) if kind == CHANNELS else found)
         lately = round(GRACE_SECONDS * instants.SECOND)
         over = [name for kind, name in open_ones.items() if not is_seen(self._inbox, kind, lately)]
         return Found(dues, over)
@@ -239,9 +239,11 @@ def due_beside(name: str, kind: str, since: int, *, deadline_at: int | None = No
     return Due(name, kind, BESIDE_THE_LOG[kind], "admin", since, deadline_at=deadline_at)
 
 
-def _shown(places: Iterable[str]) -> tuple[str, ...]:
-    """Places in the file as messages show them: a recipient may be named like a person."""
-    return tuple(hide_personal(it, lambda _: "***") for it in places)
+def _shown(place: str) -> str:
+    """A place in the file as messages show it: a recipient may be named by an e-mail address."""
+    table, _, within = place.partition(".")
+    name, _, field = within.rpartition(".")
+    return ".".join(filter(None, (table, "***" if names_person(name) else name, field)))
 
 
 def _is_ready(asked: Aside[Answer], seconds: float) -> bool:

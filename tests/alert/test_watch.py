@@ -322,3 +322,33 @@ def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarmin
     assert ("platform_files", "risk", "admin") in {*possible(AlertRules().ladder, ())}
     said = [it.getMessage() for it in caplog.records if "for the platform" in it.getMessage()]
     assert len(said) == len(faults), "each once, however often it is looked at"
+
+
+def test_files_that_channels_need_are_named_by_their_places_and_no_recipient_like_a_person(
+    watching: Watch, seconds: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = {"mail.password_file": "gone", "recipients.a@b.example.apprise_file": "empty"}
+    shown = ("mail.password_file", "recipients.***.apprise_file")
+    assert watching.look(WELL, {}, ALONE, faults, NOW).dues == []
+    seconds[0] += 120
+    [due] = watching.look(WELL, {}, ALONE, faults, NOW).dues
+    assert (due.kind, due.severity, due.role, due.files) == (
+        "channel_files",
+        "risk",
+        "admin",
+        shown,
+    )
+    raised = entries.raised(due, Subject(), NOW)
+    assert json.loads(raised.body or b"")["files"] == list(shown)
+    alarms = Alarms()
+    alarms.take(raised.body, NOW)
+    one = {"mail.password_file": "gone"}
+    [same] = watching.look(WELL, alarms, ALONE, one, NOW).dues
+    assert (same.alert, same.files) == (due.alert, shown[:1])
+    watching.look(WELL, alarms, ALONE, {"mail.password_file": "empty"}, NOW)
+    assert [it.getMessage() for it in caplog.records if "nobody is told" in it.getMessage()] == [
+        "nobody is told by mail.password_file: gone",
+        "nobody is told by recipients.a@b.example.apprise_file: empty",
+        "nobody is told by mail.password_file: empty",
+    ]
+    assert watching.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])

@@ -100,6 +100,21 @@ def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:
         assert line in text.plain.splitlines()
 
 
+def test_files_that_cannot_be_used_are_named_ten_at_most() -> None:
+    files = tuple(f"recipients.r{number}.apprise_file" for number in range(12))
+    due = Due("a1", "channel_files", "risk", "admin", 0, files=files)
+    named = ", ".join(files[:10])
+    said = {
+        "pt": f"No arquivo de PRAZO_ALERTS_FILE: {named}, e mais 2",
+        "en": f"In the file of PRAZO_ALERTS_FILE: {named}, and 2 more",
+    }
+    for language, line in said.items():
+        eva = Recipient.model_validate({"email": "eva@market.example", "language": language})
+        text = words.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
+        assert line in text.plain.splitlines()
+        assert "`prazo doctor`" in text.plain
+
+
 @pytest.mark.parametrize("language", ["pt", "en"])
 def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None:
     """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
