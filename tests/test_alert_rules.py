@@ -199,8 +199,8 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
     named = {
         f"{of}.{name}"
         for of, part in (("mail", Mail), ("recipients.ana", Recipient))
-        for name, it in part.model_fields.items()
-        if Path in get_args(it.annotation)
+        for name, field in part.model_fields.items()
+        if Path in get_args(field.annotation)
     }
     known = {it.rpartition(".")[2] for it in named} - {"ca_file"}
     assert known == set(SECRETS), "SECRETS of alert_rules, unless everybody may read it"

@@ -120,8 +120,8 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
             # Who is not named any more may have left: whoever is tells nobody by them.
             reached = {
                 (to, via)
-                for (to, via, _), it in alarm.deliveries.items()
-                if it.is_sent and to in rules.recipients
+                for (to, via, _), known in alarm.deliveries.items()
+                if known.is_sent and to in rules.recipients
             }
             for address, can_wait in _addresses(due, alarm, rules, now):
                 delivery = alarm.deliveries.get(address, Delivery())
@@ -253,7 +253,7 @@ def _levels(
     yield 0, names
     for level, escalation in enumerate(route.escalate, 1):
         # Who was told before they went away counts too: their stand-in is told besides.
-        first_at = _first_told(alarm, [*named, *names])
+        first_at = _first_heard(alarm, [*named, *names])
         is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
         if not is_over and not _all_given_up(alarm, names, rules):
             return
@@ -262,7 +262,7 @@ def _levels(
         yield level, names
 
 
-def _first_told(alarm: Alarm, names: list[str]) -> int | None:
+def _first_heard(alarm: Alarm, names: list[str]) -> int | None:
     """When the first of them was told, at whatever level: whoever it was escalated to, and who was
     assigned after that, is told once. Where none was, when the first was to be: a dead mailbox
     keeps the next from hearing for no longer than one that nobody reads."""

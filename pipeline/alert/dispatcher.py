@@ -227,9 +227,9 @@ class Dispatcher:
         summaries = self._summed([*self._known.values(), *seen])
         while True:
             known = {
-                it: due
-                for it, due in self._known.items()
-                if it in self._alarms and due.kind not in BESIDE_THE_LOG
+                alert: due
+                for alert, due in self._known.items()
+                if alert in self._alarms and due.kind not in BESIDE_THE_LOG
             }
             dues = [*(known | lasting | ours).values(), *summaries]
             plan = decide(dues, self._alarms, self._rules, self._now())

@@ -368,7 +368,7 @@ def test_it_is_escalated_in_time_where_messages_to_the_first_only_fail() -> None
     assert told(log.snoozed(due(), TUESDAY), [due()], by, TUESDAY) == [("ana", 0, 3)]
 
 
-def test_who_was_told_and_left_keeps_nobody_else_from_hearing() -> None:
+def test_who_heard_and_left_keeps_nobody_else_from_hearing() -> None:
     """Of those who stay, messages to all had failed, and nobody was tried any more."""
     log = Log().raised(due()).sent(due(), "ana")
     log.tried(due(), "bruno", MONDAY).given_up(due(), Address("bruno", "email", 0), MONDAY)

@@ -81,7 +81,7 @@ def test_who_saw_to_a_rung_and_left_and_one_that_is_put_off_keep_no_deadline_unt
         ("EXPIRED", "2026-02-10T12:00:00Z"),  # by the platform, before its deadline
     ],
 )
-def test_what_is_expired_as_it_comes_is_told_at_once(
+def test_of_what_is_expired_as_it_comes_they_hear_at_once(
     desk: Desk, status: str, deadline: str
 ) -> None:
     """On a Saturday, an hour before midnight in São Paulo."""
@@ -92,7 +92,7 @@ def test_what_is_expired_as_it_comes_is_told_at_once(
     assert desk.got == [("ana", "expired")]
 
 
-def test_a_deadline_of_a_seller_who_was_forgotten_is_told(desk: Desk) -> None:
+def test_they_hear_of_a_deadline_of_a_seller_who_was_forgotten(desk: Desk) -> None:
     """The platform had deleted them, and the review was open."""
     desk.look("2025-12-26T11:00:00Z")
     desk.got.clear()

@@ -350,11 +350,7 @@ def test_what_an_alert_needs_to_leave_is_looked_at(
     assert said() == ["secrets fault"]
     channels.chmod(0o600)
     assert said() == ["secrets ok"]
-    for useless in ("", "nothing that leads anywhere"):
-        channels.write_text(useless)
-        assert said() == ["secrets ok", "alerts fault"]
-    channels.unlink()
-    channels.mkdir(mode=0o700)
+    channels.write_text("nothing that leads anywhere")
     assert said() == ["secrets ok", "alerts fault"]
 
 
