@@ -1,5 +1,5 @@
-"""Who gets the processor first: short turns for threads that others wait for, and a process that
-gives way to others on its machine.
+"""Who gets the processor first: short turns for threads that others wait for, at the processor and
+at Python's lock, and a process that gives way to others on its machine.
 
 A thread that has waited for the disk or for a request gets the processor at once only if its turn
 would end before that of whoever is at work there. Of threads with equal shares, that is the one
@@ -7,11 +7,13 @@ that asks for less at a time; it gets no more of the processor in all (Linux 6.1
 sched_setattr(2)). On busy cores this is most of a sync's time (docs/performance.md#receiving).
 """
 
+import contextlib
 import ctypes
 import os
 import platform
 import struct
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 TURN_NANOSECONDS: Final = 100_000
@@ -19,6 +21,10 @@ TURN_NANOSECONDS: Final = 100_000
 
 NICENESS: Final = 5
 """A third of the weight that other processes have where cores are busy, and no less where not."""
+
+PYTHON_SECONDS: Final = 0.0003
+"""For so long a thread may keep Python's lock while another waits for it, where turns are short."""
+_USUAL_SECONDS: Final = sys.getswitchinterval()
 
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")  # sched_attr of the first version
 _SIZE, _POLICY, _FLAGS, _RUNTIME = 0, 1, 2, 5
@@ -34,6 +40,21 @@ def give_way() -> None:
     if sys.platform != "win32":
         niceness = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, 0, max(niceness, NICENESS))
+
+
+@contextlib.contextmanager
+def short_in_python() -> Iterator[None]:
+    """For the block, all threads of this process take short turns at Python's lock; its own default
+    are 5 ms. For threads that need it often and briefly beside one that computes: a writer of the
+    inbox or of the ledger. Threads that compute alike, such as pages, lose by it.
+
+    Where two such blocks overlap, the first to end ends them for both.
+    """
+    sys.setswitchinterval(PYTHON_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(_USUAL_SECONDS)
 
 
 def take_short_turns() -> bool:

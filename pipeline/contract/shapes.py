@@ -127,17 +127,18 @@ def read_event(envelope: Mapping[str, JsonValue], content_sha256: bytes) -> Even
         seller, seller_id = _read_seller(about), about.id
     if review is None and seller is None:
         return None
-    return Event(
-        id=shown.id,
-        has_id=True,
-        type=envelope["type"],
-        created_at=created_at,
-        review=review,
-        seller=seller,
-        seller_id=seller_id,
-        bank_account_id=None,
-        content_sha256=content_sha256,
-        unreadable=(),
+    bank_account_id, unreadable = None, ()
+    return Event(  # by position, here and below: by name it takes twice as long
+        shown.id,
+        True,
+        envelope["type"],
+        created_at,
+        review,
+        seller,
+        seller_id,
+        bank_account_id,
+        content_sha256,
+        unreadable,
     )
 
 
@@ -159,12 +160,12 @@ def _read_review(shown: _Review) -> Review | None:
     if deadline_at is None:
         return None
     return Review(
-        process_id=shown.process_id,
-        customer_id=shown.customer_id,
-        type=shown.type,
-        status=shown.status,
-        deadline_at=deadline_at,
-        requested_fields=shown.requested_fields,
+        shown.process_id,
+        shown.customer_id,
+        shown.type,
+        shown.status,
+        deadline_at,
+        shown.requested_fields,
     )
 
 

@@ -6,14 +6,13 @@ It needs only the inbox, so it works while the ledger is down, busy or being upg
 import asyncio
 import contextlib
 import logging
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
 
-from pipeline import instants
+from pipeline import instants, turns
 from pipeline.contract.body import canonical_json
 from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
@@ -44,16 +43,12 @@ from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.journeys import Inviting
 from pipeline.receive.metrics import Metrics
 from pipeline.settings import Settings
-from pipeline.turns import take_short_turns
 
 if TYPE_CHECKING:
     from pipeline.submit.gateway import Gateway
 
 LOG = logging.getLogger(__name__)
 
-SWITCH_SECONDS: Final = 0.0003
-"""For so long the loop or the writer may keep the GIL while the other one waits for it. Python's
-own default is 5 ms."""
 MAX_OTHERS: Final = 300
 """Requests under way at once that are neither deliveries nor a look at /healthz: those always find
 room. A collection may hold its files in memory, a submission waits for the platform."""
@@ -290,6 +285,6 @@ def serve(settings: Settings) -> None:
 
     Raises `OperatorError` if it cannot start.
     """
-    take_short_turns()
-    sys.setswitchinterval(SWITCH_SECONDS)
-    server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)
+    turns.take_short_turns()
+    with turns.short_in_python():  # the loop and the writer
+        server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from pipeline import turns
 from pipeline.ledger.batch import Batch, LastEntry
 
 MOST_AHEAD: Final = 14
@@ -44,14 +45,15 @@ class ReadAhead:
 
     def _read_on(self, after: LastEntry, end: int) -> None:
         try:
-            while self._wait_for_room():
-                batch = self._read(after, end)
-                if batch is None:
-                    return
-                with self._changed:
-                    self._ready.append(batch)
-                    self._changed.notify_all()
-                after = batch.last_entry
+            with turns.short_in_python():  # whoever writes needs its lock for each table of a batch
+                while self._wait_for_room():
+                    batch = self._read(after, end)
+                    if batch is None:
+                        return
+                    with self._changed:
+                        self._ready.append(batch)
+                        self._changed.notify_all()
+                    after = batch.last_entry
         except Exception:  # the caller then reads the same batch itself, and has the error
             return
         finally:
