@@ -20,6 +20,7 @@ from pipeline.cli.packages import rotate_key
 from pipeline.errors import CallerError, InboxForked, LedgerStalled
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.kept_heads import kept, open_guarded, place
+from pipeline.ledger.file import close_once_read
 from pipeline.ledger.following import follower
 from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.service import LedgerService
@@ -133,7 +134,7 @@ def test_one_that_began_on_the_wrong_inbox_takes_the_many_entries_of_the_right_o
         service.start()
         wait_until(lambda: service.status().problem)
         # Its file may be closed meanwhile, as after a commit on a full disk.
-        service.ledger._connection.close()
+        close_once_read(service.ledger.path, service.ledger._connection.close)
         service.ledger._shut = LedgerStalled("The ledger cannot be opened", "its disk is full")
         past.put_back("grown")
         wait_until(lambda: service.status().last_seq == SHARED + LOST + 3)
