@@ -1694,7 +1694,7 @@ class Quotes:
         cells = self._cells(row)
         if cells != tuple(values):
             for column, cell, value in zip(self._columns, cells, values):  # noqa: B905
-                if cell != value and not _is_guarded(cell, value):
+                if not _is_quoted(cell, value):
                     raise Fault(f"entries.csv does not quote {column} as it is")
 
 
@@ -1706,8 +1706,17 @@ def _unguarded(cell: str) -> str:
     return GUARD.sub(r"\1", cell) if "'" in cell else cell
 
 
-def _is_guarded(cell: str, value: str) -> bool:
-    return _unguarded(cell) in (value, _unguarded(value))
+def _is_quoted(cell: str, value: str) -> bool:
+    """Whether a cell says a value. It may have such apostrophes more than the value, and lacks none
+    that the value has itself."""
+    at = start = 0
+    for guard in GUARD.finditer(cell):
+        piece = cell[start : guard.end() - 1]
+        if not value.startswith(piece, at):
+            return False
+        at, start = at + len(piece), guard.end()
+        at += value.startswith("'", at)
+    return value[at:] == cell[start:]
 
 
 def _read_names(sealed: Sealed, contents: dict[str, Any]) -> dict[str, str]:
@@ -2085,7 +2094,9 @@ def _check_tables(
     """Counts rows and totals, and says what of the tables is the exporter's word."""
     package, parameters = sealed.package, sealed.parameters
     tails = entries.tails["process"]
-    processes = {_unguarded(entries.names.get(it, it)) for it in tails}
+    processes: dict[str, list[str]] = {}
+    for named in (entries.names.get(it, it) for it in tails):
+        processes.setdefault(_unguarded(named), []).append(named)
     counted = {"entries": dict(entries.kinds), "processes": Counter(), "findings": Counter()}
     rows = Counter({"entries.csv": entries.listed})
     for name, key, column in (
@@ -2101,7 +2112,8 @@ def _check_tables(
             rows[name] += 1
             if key:
                 counted[key][row[value]] += 1
-            if name != "findings.csv" and _unguarded(row[process]) not in processes:
+            alike = processes.get(_unguarded(row[process]), ())
+            if name != "findings.csv" and not any(_is_quoted(row[process], it) for it in alike):
                 verdict.fault(f"{name} names the process {quoted(row[process])}, which is not here")
     if parameters["rows"] != {it: rows[it] for it in (name.partition("/")[2] for name in TABLES)}:
         verdict.fault("the tables have other numbers of rows than parameters.json says")

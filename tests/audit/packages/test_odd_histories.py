@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from pipeline.audit import export as evidence
+from pipeline.audit import verify
+from pipeline.audit.package import tables
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import Package
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.ledger import formats
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
 from tests.audit import forgery
@@ -98,3 +101,48 @@ def test_what_others_recorded_before_an_export_stands_beside_it(
     assert b'"p9"' in forgery.read(made.path)["data/leaves.ndjson"]
     assert b'"p9"' not in forgery.read(masked.path)["data/leaves.ndjson"]
     assert verify_package(masked.path, key=masked.key).faults == []
+
+
+@pytest.mark.parametrize(
+    ("process", "shown"),
+    [
+        ("a;'=b", "a;=b"),
+        ("'=b", "=b"),
+        ("'=a;=b", "=a;'=b"),
+        ("a;'=b;'=c", "a;'=b;=c"),
+        ("a;=b", "a;'=b"),
+        ("'=a;=b", "'=a;'=b"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("column", "fault"),
+    [
+        ("kind", "entry 1: entries.csv does not quote process_id as it is"),
+        ("state", "processes.csv names the process {shown}, which is not here"),
+    ],
+)
+def test_no_process_is_shown_by_the_name_of_another_that_has_an_apostrophe_less(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    process: str,
+    shown: str,
+    column: str,
+    fault: str,
+) -> None:
+    """Apostrophes that a name has itself were taken for those that keep spreadsheets from running
+    a cell, so tables of `a;'=b` spoke of `a;=b`, which may be another process of the log."""
+    cell = formats.csv_cell(process)
+    honest = tables.rows_of
+
+    def lying(table: Any) -> Iterator[tables.Rows]:
+        for rows in honest(table):
+            is_meant = column in table.column_names
+            yield [tuple(shown if is_meant and it == cell else it for it in row) for row in rows]
+
+    with closing(LedgerService(settings_in(tmp_path))) as opened:
+        said = json.dumps(review("e1", process, "s1")).encode()
+        opened.inbox.append([read_line(said, recorded_by="file")])
+        monkeypatch.setattr(tables, "rows_of", lying)
+        exported = export(opened, Scope(process_id=process), tmp_path / "odd.zip")
+    expected = [] if cell == shown else [fault.format(shown=verify.quoted(shown))]
+    assert verify.verify(exported.path, exported.key).faults == expected
