@@ -15,7 +15,7 @@ from pipeline.contract.body import JsonValue, canonical_form, content_sha256, pa
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
-from pipeline.errors import Unreadable
+from pipeline.errors import LedgerRefused, Unreadable
 from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (
     TABLES,
@@ -70,10 +70,19 @@ class Keys:
 
 
 def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
-    """The facts of entries by table, in order of seq."""
+    """The facts of entries by table, in order of seq. Raises `LedgerRefused` for an entry that
+    was not recorded so: whoever can write into the inbox may have put anything there."""
     facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
     for entry in entries:
-        for fact in facts_of(entry, keys):
+        try:
+            found = [*facts_of(entry, keys)]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerRefused(
+                f"Entry {entry.seq} cannot be read",
+                f"its bytes are not what the kind {entry.kind} has ({type(error).__name__})",
+                "the inbox was changed by hand: restore it from a backup",
+            ) from error
+        for fact in found:
             facts[type(fact)].append(fact)
     return facts
 
