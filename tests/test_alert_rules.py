@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import alert_rules, files
 from pipeline.alert.alarms import LASTING
-from pipeline.alert.channels import unusable
+from pipeline.alert.channels import Files
 from pipeline.alert_rules import SECRETS, AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
 from pipeline.alert_rules.recipients import Mail, Recipient
@@ -213,7 +213,7 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
     }
     ana = {"apprise_file": "none", "webhook": "http://x", "webhook_secret_file": "none"}
     rules = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ana}})
-    assert set(unusable(rules)) == named, "`unusable` of channels.py"
+    assert set(Files().unusable(rules)) == named, "`_readers` of channels.py"
 
 
 def test_a_secret_that_several_name_is_looked_at_once(file: Path) -> None:

@@ -42,6 +42,8 @@ STOP_SECONDS: Final = 25.0
 LAST_SECONDS: Final = 1.0
 """For an answer once that time is over: if we were paused meanwhile, it is here and nobody has read
 it yet."""
+FILES_SECONDS: Final = 10.0
+"""For a look at all files that channels need."""
 _NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
 _ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
@@ -137,9 +139,38 @@ def send(
     return None
 
 
-def unusable(rules: AlertRules) -> dict[str, str]:
-    """Each file without which a channel takes nothing, by its place in the rules -> what is wrong
-    with it: it is missing or empty, or nobody can use what it holds."""
+class Files:
+    """Looks at the files without which a channel takes nothing. One that never comes to its end, as
+    of a disk that hangs, keeps nobody waiting for long, and is not asked for again until it has."""
+
+    def __init__(self) -> None:
+        self._aside: Aside[None] | None = None
+        self._found: dict[str, str] = {}
+        self._place = ""  # of the file that is read now
+
+    def unusable(self, rules: AlertRules) -> dict[str, str]:
+        """Each file by its place in the rules -> what is wrong with it: it is missing or empty, it
+        hangs, or nobody can use what it holds. Those behind one that hangs are not known."""
+        aside, is_new = self._aside, False
+        if aside is None or aside.ends_within(0):
+            self._found, is_new = {}, True
+            aside = self._aside = Aside(partial(self._look, rules), name="files of alerts")
+        try:
+            aside.outcome(FILES_SECONDS if is_new else 0)
+        except TimeoutError:
+            return {**self._found, self._place: f"it was not read within {FILES_SECONDS:.0f} s"}
+        return self._found
+
+    def _look(self, rules: AlertRules) -> None:
+        for place, read in _readers(rules).items():
+            self._place = place
+            fault = _fault_of(read)
+            if fault is not None:
+                self._found[place] = fault
+
+
+def _readers(rules: AlertRules) -> dict[str, Callable[[], object]]:
+    """Place of each file -> what reads it as its channel does."""
     mail = rules.mail
     files: dict[str, Callable[[], object]] = {}
     if mail is not None:
@@ -151,7 +182,7 @@ def unusable(rules: AlertRules) -> dict[str, str]:
             files[f"recipients.{name}.webhook_secret_file"] = partial(_secrets, secret)
         if (services := recipient.apprise_file) is not None:
             files[f"recipients.{name}.apprise_file"] = partial(_services, services)
-    return {place: fault for place, read in files.items() if (fault := _fault_of(read)) is not None}
+    return files
 
 
 def _fault_of(read: Callable[[], object]) -> str | None:

@@ -86,6 +86,7 @@ class Dispatcher:
         self._rules = self._loaded = load()
         self._subscribed: list[dict[str, Any]] = []  # rows of `report_subscriptions`
         self._watch = watch
+        self._files = channels.Files()
         self._on_sent = on_sent
         self._now = now or inbox.now_or_believed
         self._unrecorded = unrecorded or Unrecorded()
@@ -277,7 +278,7 @@ class Dispatcher:
         if self._watch is None:
             return []
         now = self._now()
-        unusable = channels.unusable(self._rules)
+        unusable = self._files.unusable(self._rules)
         found = self._watch.look(status, self._alarms, self._rules.watch, unusable, now)
         if found.over:
             self._append([entries.cleared(name, now) for name in found.over])

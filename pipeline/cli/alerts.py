@@ -72,7 +72,7 @@ def routes() -> None:
         say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
     elif lost := rules.untold():
         say(f"{'to nobody':<26}  {', '.join(lost)}")
-    unusable = channels.unusable(rules)
+    unusable = channels.Files().unusable(rules)
     for place, fault in unusable.items():
         say(f"nobody is told by {place}: {fault}", err=True)
     sys.exit(1 if unusable else 0)

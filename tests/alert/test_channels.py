@@ -239,7 +239,7 @@ def test_a_file_that_a_channel_cannot_use_is_named_and_fails_that_channel_alone(
         rules = AlertRules.model_validate(
             {"mail": tables["mail"], "recipients": {"ana": tables["recipients.ana"]}}
         )
-        file = tmp_path / place
+        file, files = tmp_path / place, channels.Files()
 
         def failing() -> dict[str, str]:
             found = {}
@@ -250,16 +250,16 @@ def test_a_file_that_a_channel_cannot_use_is_named_and_fails_that_channel_alone(
                     found[via] = said
             return found
 
-        assert (channels.unusable(rules), failing()) == ({}, {})
+        assert (files.unusable(rules), failing()) == ({}, {})
         file.unlink()
         if content is not None:
             file.write_text(content)
         expected, (via, good) = fault.format(file), whole[place]
-        [(named, why)] = channels.unusable(rules).items()
+        [(named, why)] = files.unusable(rules).items()
         assert (named, why[: len(expected)]) == (place, expected)
         assert failing() == {via: why}
         file.write_text(good)
-        assert (channels.unusable(rules), failing()) == ({}, {})
+        assert (files.unusable(rules), failing()) == ({}, {})
 
 
 def test_a_webhook_that_leads_elsewhere_or_takes_too_long_has_not_surely_taken_anything(

@@ -18,7 +18,7 @@ def alerts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     for path in rules.secret_files():
         if os.access(path, os.R_OK):
             yield owners_alone(path)
-    for place, fault in channels.unusable(rules).items():
+    for place, fault in channels.Files().unusable(rules).items():
         found = f"nobody is told by {place}: {fault}"
         yield Diagnosis("alerts", "fault", found, "write it, or give us the right to read it")
     if not rules.recipients:

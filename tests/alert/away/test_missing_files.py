@@ -1,7 +1,8 @@
 """A file that one channel needs keeps nobody else untold: the real process, over real files that
-are missing, empty or garbled."""
+are missing, empty or garbled, or that never come to their end."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -95,3 +96,22 @@ def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_hears_once_it_
         opens(office, "p3")
         wait_until(lambda: ("sent", "opened", "desk", "p3") in office.said(), pause=0.1)
         assert sends.poll() is None
+
+
+def test_a_file_that_never_comes_to_its_end_keeps_nobody_waiting(office: Office) -> None:
+    """Before: whoever sends looked at it, as at one of a disk that hangs, and told nobody of
+    anything for as long."""
+    rules = office.folder / "alerts.toml"
+    rules.write_text(rules.read_text().replace('to = ["desk"]', 'to = ["ana"]'))
+    os.mkfifo(office.folder / "desk-secret")
+    expires(office, "p1")
+    with ExitStack() as running:
+        running.enter_context(office.running("-m", "pipeline.cli", "follow"))
+        running.enter_context(office.running(PROGRAM, "1"))
+        wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
+        wait_until(lambda: ("sent", "channel_files", "ops", None) in office.said(), pause=0.1)
+        messages = [json.loads(it.body) for it in office.desk.taken]
+        told = [it for each in messages for it in each["alerts"]]
+        assert [it["files"] for it in told if it["kind"] == "channel_files"] == [[MISSING]]
+        said = f"nobody is told by {MISSING}: it was not read within 10 s"
+        assert office.log.read_text().count(said) == 1
