@@ -13,6 +13,7 @@ import os
 import platform
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Final
 
@@ -24,7 +25,6 @@ NICENESS: Final = 5
 
 PYTHON_SECONDS: Final = 0.0003
 """For so long a thread may keep Python's lock while another waits for it, where turns are short."""
-_USUAL_SECONDS: Final = sys.getswitchinterval()
 
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")  # sched_attr of the first version
 _SIZE, _POLICY, _FLAGS, _RUNTIME = 0, 1, 2, 5
@@ -42,19 +42,37 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, max(niceness, NICENESS))
 
 
+class _Blocks:
+    """Those of this process that want short turns at Python's lock, from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def change(self, by: int) -> None:
+        """Counts one that begins (1) or ends (-1). The first asks for short turns, and the last
+        gives back what was before it."""
+        with self._lock:
+            if not self._count:
+                self._before = sys.getswitchinterval()
+            self._count += by
+            sys.setswitchinterval(PYTHON_SECONDS if self._count else self._before)
+
+
+_BLOCKS: Final = _Blocks()
+
+
 @contextlib.contextmanager
 def short_in_python() -> Iterator[None]:
-    """For the block, all threads of this process take short turns at Python's lock; its own default
-    are 5 ms. For threads that need it often and briefly beside one that computes: a writer of the
-    inbox or of the ledger. Threads that compute alike, such as pages, lose by it.
-
-    Where two such blocks overlap, the first to end ends them for both.
-    """
-    sys.setswitchinterval(PYTHON_SECONDS)
+    """For the block, and each that overlaps it, all threads of this process take short turns at
+    Python's lock; its own default is 5 ms. For threads that need it often and briefly beside one
+    that computes: a writer of the inbox or of the ledger. Threads that compute alike, such as
+    pages, lose by it."""
+    _BLOCKS.change(1)
     try:
         yield
     finally:
-        sys.setswitchinterval(_USUAL_SECONDS)
+        _BLOCKS.change(-1)
 
 
 def take_short_turns() -> bool:

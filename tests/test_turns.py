@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.turns import NICENESS, TURN_NANOSECONDS, take_short_turns
+from pipeline.turns import NICENESS, TURN_NANOSECONDS, short_in_python, take_short_turns
 from tests import depth
 
 SHOWN = Path("/proc/self/sched")
@@ -55,6 +55,35 @@ def test_a_thread_asks_for_itself_alone():
 def test_where_there_are_no_such_turns_nothing_happens(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("platform.machine", lambda: "sparc")
     assert take_short_turns() is False
+
+
+def test_turns_at_the_lock_of_python_are_short_until_the_last_block_that_wants_them_ends():
+    """Before: where one ledger had read ahead to its end, the turns of all others were long."""
+    begun, ends = threading.Event(), threading.Event()
+    seen = [sys.getswitchinterval()]
+
+    def other() -> None:
+        with short_in_python():
+            begun.set()
+            ends.wait(60)
+
+    def failing() -> None:
+        with short_in_python():
+            thread.start()
+            assert begun.wait(60)
+            with short_in_python():
+                seen.append(sys.getswitchinterval())
+            seen.append(sys.getswitchinterval())
+            raise OSError("the disk")
+
+    thread = threading.Thread(target=other)
+    with pytest.raises(OSError, match="the disk"):
+        failing()
+    seen.append(sys.getswitchinterval())
+    ends.set()
+    thread.join()
+    seen.append(sys.getswitchinterval())
+    assert seen == [0.005, 0.0003, 0.0003, 0.0003, 0.005]
 
 
 SAYS = "lambda *_, **__: print(os.nice(0))"
