@@ -42,6 +42,8 @@ _UNFIT: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogE
 
 _TO_FIT: Final = "correct that view's file under queries/ if you changed it, else `prazo rebuild`"
 
+_OTHER_TYPE: Final = "a value has another type than its SQL casts it to"
+
 Answer = TypeVar("Answer")
 Rows = TypeVar("Rows", bound=Sized)
 
@@ -460,13 +462,14 @@ def _leading(view: View, asked: _Asked) -> dict[str, object]:
 def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterator[None]:
     """A filter whose value has another type than its column is the caller's error. DuckDB's words
     are not repeated then: they quote what it compared, such as a row's id that nobody has masked.
-    Else it is the view's SQL that does not fit."""
+    Else it is the view's SQL that does not fit: of a value that it casts nothing is quoted."""
     of_types = (duckdb.ConversionException, duckdb.BinderException)
     try:
         yield
     except (duckdb.ConversionException, *_UNFIT) as error:
-        if not isinstance(error, of_types if any(filtered) else duckdb.ConversionException):
-            why = str(error).splitlines()[0]
+        if not (any(filtered) and isinstance(error, of_types)):
+            quotes_values = isinstance(error, duckdb.ConversionException)
+            why = _OTHER_TYPE if quotes_values else str(error).splitlines()[0]
             raise OperatorError(f"The view {view} cannot be read", why, _TO_FIT) from error
         raise WrongUsage(
             f"The filter does not fit the view {view}",

@@ -80,6 +80,15 @@ def test_a_finished_one_is_shown(show: Show) -> None:
             "correct that view's file",
         ),
         (
+            READS
+            + KEY
+            + ORDER
+            + COLUMN
+            + "select process_id::int as process_id from process_state",
+            "The view mine cannot be read: a value has another type",
+            "correct that view's file",
+        ),
+        (
             READS + KEY + ORDER + COLUMN + "select process_id form process_state",
             "The view mine cannot be read: Parser Error: ",
             "correct that view's file",
