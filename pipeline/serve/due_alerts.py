@@ -129,7 +129,7 @@ class _DueAlerts(ABC):
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said was due that no entry of the inbox has ended since; for when it
         does not answer."""
-        return [] if self._stood is None else self._since(self._stood, dues)
+        return [*dues] if self._stood is None else self._since(self._stood, dues)
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes."""

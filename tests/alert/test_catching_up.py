@@ -174,6 +174,27 @@ def test_where_the_inbox_cannot_be_read_a_ledger_that_stands_still_is_believed_a
             assert [(it.kind, it.ledger_at) for it in ask()] == [("before_1d", newest_at)]
 
 
+def test_what_is_due_by_a_ledger_that_does_not_say_where_it_stands_lasts(
+    tmp_path: Path, inbox: Inbox
+) -> None:
+    """Before: once nobody held it, nobody was told of any of that."""
+
+    class Silent(OwnLedger):
+        def read(self, view: str, **more: Any) -> Any:
+            if view == due_alerts.HEALTH:
+                raise OperatorError("The ledger cannot be read")
+            return super().read(view, **more)
+
+    soon = instants.canonical(instants.now() + instants.DAY // 2)
+    event = review(process_id="p1", status="OVERDUE", deadline_at=soon)
+    inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        source = OpenLedger(Silent(service), inbox)
+        dues = source.due()
+        assert [it.kind for it in dues] == ["before_1d"]
+        assert source.lasting(dues) == dues
+
+
 def test_where_nobody_holds_it_nothing_is_known_rather_than_nothing_due(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:

@@ -1,5 +1,6 @@
 """Lists that are sent at set times, by hand from docs/alerts.md#reports."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from pipeline.alert.alarms import Alarm, Alarms, Delivery
 from pipeline.alert.entries import Address, Item
 from pipeline.alert.links import Links
 from pipeline.alert.summaries import digest, reports
+from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.summaries.reports import Occasion
 from pipeline.alert_rules import AlertRules
+from pipeline.errors import OperatorError
 from pipeline.log.actions import report_step, view_step
+from tests.alert.asked import Bare
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, BRUNO, at
 from tests.alert.test_decision import rules as rules_of
@@ -223,6 +227,41 @@ def test_one_that_was_not_taken_goes_out_after_a_restart(
     stores.dispatcher(of, now=lambda: monday + instants.DAY).run_once()
     stores.dispatcher(of, now=lambda: monday + 2 * instants.DAY).run_once()
     assert subjects(mail) == ["[Prazo] Relatório agendado: late (1)"]
+
+
+def test_what_was_made_is_sent_while_nobody_says_what_the_next_one_is_made_from() -> None:
+    """Ana's channel did not take hers, the ledger's holder was gone by the time of Bruno's, and
+    hers was tried no more."""
+    is_gone = False
+
+    class Ledger(Bare):
+        def open_processes(self) -> list[digest.Process]:
+            if is_gone:
+                raise OperatorError("Nobody holds the ledger")
+            return [digest.Process("p1", "EXPIRED", None, at("2026-03-01T12:00:00Z"), None, None)]
+
+        def saved_views(self, names: Iterable[str]) -> dict[str, str]:
+            return {}
+
+    recipients = {"ana": ANA | {"digest_at": "08:00"}, "bruno": BRUNO | {"digest_at": "09:00"}}
+    lists = {"early": {"to": ["ana"], "at": "08:00"}, "late": {"to": ["bruno"], "at": "09:00"}}
+    of = rules_of(recipients=recipients, reports=lists)
+    sunday, eight, nine = (at(f"2026-03-0{it}:00:00Z") for it in ("1T12", "2T11", "2T12"))
+    last = reports.awaited(of, {}, sunday)
+    alarms = {it: Alarm(sunday, "report", sunday, is_over=True) for it in last}
+    for alert, occasion in last.items():
+        alarms[alert].deliveries[Address(occasion.to, "email", 0)] = Delivery(1, is_sent=True)
+    kept = Summaries(Ledger())
+
+    def made(now: int) -> list[str | None]:
+        found = [*kept.digests(of, alarms, [], now), *kept.reports(of, alarms, now)]
+        return [it.assignee for it in found]
+
+    assert made(eight) == ["ana", "ana"]
+    is_gone = True
+    assert made(nine) == ["ana", "ana"]
+    is_gone = False
+    assert sorted(map(str, made(nine))) == ["ana", "ana", "bruno", "bruno"]
 
 
 def test_a_report_says_that_its_saved_view_is_gone() -> None:

@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 
 class Summaries:
     """What digests and reports say. One that cannot be made is due all the same: it fails as a
-    message does, and keeps no other back."""
+    message does, and keeps no other back; one that was made waits for no ledger."""
 
     def __init__(self, source: Processes) -> None:
         self._source = source
@@ -46,16 +46,17 @@ class Summaries:
         if awaited.keys() - self._digests.keys():
             try:
                 processes = self._source.open_processes()
-            except OperatorError as error:  # what is alarming is sent all the same
+            except OperatorError as error:  # what is alarming is sent, and what was made
                 LOG.warning("digests wait: %s", error)
-                return []
-            for alert, name in awaited.items():
-                try:
-                    parts = digest.parts_for(name, rules, processes, dues, alarms, now)
-                    self._digests[alert] = parts
-                except Exception as error:
-                    LOG.exception("the digest of %s could not be made", name)
-                    self._digests[alert] = error
+                awaited = {it: of for it, of in awaited.items() if it in self._digests}
+            else:
+                for alert, name in awaited.items():
+                    try:
+                        parts = digest.parts_for(name, rules, processes, dues, alarms, now)
+                        self._digests[alert] = parts
+                    except Exception as error:
+                        LOG.exception("the digest of %s could not be made", name)
+                        self._digests[alert] = error
         return [
             digest.due(alert, name, rules, now)
             for alert, name in awaited.items()
@@ -72,14 +73,15 @@ class Summaries:
                 processes = self._source.open_processes()
                 named = {rules.reports[it.report].saved for it in awaited.values()}
                 saved = self._source.saved_views(it for it in named if it is not None)
-            except OperatorError as error:  # what is alarming is sent all the same
+            except OperatorError as error:  # what is alarming is sent, and what was made
                 LOG.warning("reports wait: %s", error)
-                return []
-            for alert in awaited.keys() - self._reports.keys():
-                try:
-                    said = reports.said(awaited[alert], rules, processes, saved, now)
-                    self._reports[alert] = said
-                except Exception as error:
-                    LOG.exception("the report %s could not be made", awaited[alert].report)
-                    self._reports[alert] = error
+                awaited = {it: of for it, of in awaited.items() if it in self._reports}
+            else:
+                for alert in awaited.keys() - self._reports.keys():
+                    try:
+                        said = reports.said(awaited[alert], rules, processes, saved, now)
+                        self._reports[alert] = said
+                    except Exception as error:
+                        LOG.exception("the report %s could not be made", awaited[alert].report)
+                        self._reports[alert] = error
         return [reports.due(alert, it, rules, now) for alert, it in awaited.items()]
