@@ -53,7 +53,7 @@ _CONDITIONS: Final[_BOTH] = {
         "The files for the platform cannot be used",
     ),
     "channel_files": (
-        "Arquivos que os canais dos alertas usam não podem ser usados",
+        "Há arquivos dos canais de alerta que não podem ser usados",
         "Files that channels of alerts need cannot be used",
     ),
     "certificate_ends": (
@@ -97,8 +97,8 @@ _ADVICE: Final[_BOTH] = {
         " is taken there, and no alert can be acknowledged",
     ),
     "channel_files": (
-        "Rodar `prazo doctor` onde o Prazo é executado: ele diz o que há com cada arquivo. Até lá,"
-        " ninguém recebe nada por esses canais",
+        "Rodar `prazo doctor` onde o Prazo é executado: ele diz o que há de errado com cada"
+        " arquivo. Até lá, ninguém recebe nada por esses canais",
         "Run `prazo doctor` where Prazo runs: it says what is wrong with each file. Until then"
         " nobody is told by these channels",
     ),

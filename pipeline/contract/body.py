@@ -106,7 +106,7 @@ _OF_64_BITS = msgspec.msgpack.Encoder()  # it refuses longer whole numbers, soon
 
 def _is_too_deep(value: JsonValue, data: bytes) -> bool:
     """`data`: the value as JSON."""
-    # Python 3.11 finds all of a byte to take it out in a third of the time that it counts it in.
+    # To take a byte out costs Python 3.11 a third of what it costs to count it.
     opening = 2 * len(data) - len(data.replace(b"{", b"")) - len(data.replace(b"[", b""))
     return opening > MAX_DEPTH and _depth(value) > MAX_DEPTH
 
