@@ -38,10 +38,11 @@ from tests.support.marketplace import REVENUE
 
 TEXT = pages.text(ROOT / "docs/rules.md")
 PAGE = " ".join(TEXT.split())
-WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+NAMES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+WORDS = {"a": 1, "an": 1, **{name: number for number, name in enumerate(NAMES, 1)}}
 NUMBER = rf"\d+|{'|'.join(WORDS)}"
 COUNTED = rf"\d+(?:st|nd|rd|th)?|{'|'.join(WORDS)}"
-UNITS = "days?|hours?|h|minutes?|min|seconds?|s|%|digits?|letters?|end|or more"
+UNITS = "months?|weeks?|days?|hours?|h|minutes?|min|seconds?|s|%|digits?|letters?|end|or more"
 OF_NO_RULE = (
     'people are shown: "{} h 07 left", "{} min late"',
     "could move a deadline by {} day.",
