@@ -61,12 +61,17 @@ def reason_bars(rows: Rows) -> Figure:
 
 def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -> Figure:
     """A heat map with its numbers: reasons as above, weeks or months from left to right, each
-    `named` by its last day.
+    `named` by its last day. One without any denial keeps its column, so that neighbours are
+    neighbours in time.
 
     Its cells are as light as the numbers on them are dark, on either background.
     """
     weeks = sorted({row["ends_on"] for row in rows})
-    known = {(row["ends_on"], row["reason"], row["detail"]): row["denials"] for row in rows}
+    known = {
+        (row["ends_on"], row["reason"], row["detail"]): row["denials"]
+        for row in rows
+        if row["denials"]
+    }
     cells = [
         [known.get((week, reason["reason"], reason["detail"])) for week in weeks]
         for reason in reasons
@@ -91,7 +96,9 @@ def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -
                 "hovertemplate": "%{y}<br>%{x}: <b>%{z:,d}</b><extra></extra>",
             },
             _taps(weeks, reasons, [named(week) for week in weeks], names, known),
-        ],
+        ]
+        if known
+        else [],
         "layout": {
             "height": max(240, _row_height(names) * len(reasons) + 28),
             "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 28},

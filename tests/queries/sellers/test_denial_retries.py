@@ -96,12 +96,50 @@ def test_months_count_each_reason_up_to_their_last_day():
         april = rows(reader, "denial_months", at("2026-04-02T00:00:00"))
         march = rows(reader, "denial_months", at("2026-03-31T23:59:59"))
     assert [tuple(row.values()) for row in april] == [
+        (date(2025, 5, 31), None, None, 0),
+        (date(2025, 6, 30), None, None, 0),
+        (date(2025, 7, 31), None, None, 0),
+        (date(2025, 8, 31), None, None, 0),
+        (date(2025, 9, 30), None, None, 0),
+        (date(2025, 10, 31), None, None, 0),
+        (date(2025, 11, 30), None, None, 0),
+        (date(2025, 12, 31), None, None, 0),
+        (date(2026, 1, 31), None, None, 0),
+        (date(2026, 2, 28), None, None, 0),
         (date(2026, 3, 31), "A", "B", 2),
         (date(2026, 4, 30), "A", "B", 1),
     ]
-    assert [(row["ends_on"], row["denials"]) for row in march] == [
+    assert [(row["ends_on"], row["denials"]) for row in march if row["denials"]] == [
         (date(2025, 4, 30), 1),
         (date(2026, 3, 31), 2),
+    ]
+    assert len(march) == 12
+
+
+def test_a_week_without_a_denial_has_a_row_of_no_reason():
+    """Denials on 2 and on 20 March; weeks end on Saturdays. One of 83 days before counts, one of 84
+    does not."""
+    pair = [{"reason": "A"}]
+    history = [
+        seller("denied", f"v{number}", instant, decision_reasons=pair, retry=True)
+        for number, instant in enumerate(
+            ("2025-12-27T23:59:59Z", "2025-12-28T00:00:00Z", BEFORE, AFTER)
+        )
+    ]
+    weeks = asked(history, "denial_weeks", at("2026-03-21T00:00:00"))
+    assert [(row["ends_on"], row["reason"], row["denials"]) for row in weeks] == [
+        (date(2026, 1, 3), "A", 1),
+        (date(2026, 1, 10), None, 0),
+        (date(2026, 1, 17), None, 0),
+        (date(2026, 1, 24), None, 0),
+        (date(2026, 1, 31), None, 0),
+        (date(2026, 2, 7), None, 0),
+        (date(2026, 2, 14), None, 0),
+        (date(2026, 2, 21), None, 0),
+        (date(2026, 2, 28), None, 0),
+        (date(2026, 3, 7), "A", 1),
+        (date(2026, 3, 14), None, 0),
+        (date(2026, 3, 21), "A", 1),
     ]
 
 
