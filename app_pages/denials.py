@@ -226,7 +226,9 @@ with elements.facts(5, least=150):
         formats.share(rate["denial_share"] if rate else None),
         _("of decisions in the last 7 days"),
         "red",
-        lead=partial(links.to_rows, ends=str(views.moment().date())),
+        lead=partial(links.to_rows, ends=str(views.moment().date()))
+        if rate and rate["denied"]
+        else None,
     )
     elements.fact(
         _("Denied sellers"),
@@ -241,7 +243,7 @@ with elements.facts(5, least=150):
         _("Can be corrected"),
         formats.share(figures["retryable_share"]),
         _("of denials say so"),
-        lead=partial(links.to_rows, retry="yes"),
+        lead=partial(links.to_rows, retry="yes") if figures["retryable_share"] else None,
     )
     elements.fact(
         _("Came back"),

@@ -176,7 +176,7 @@ with elements.facts(4):
         if not health["missing"]
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
-        lead=lead_to("entries"),
+        lead=lead_to("entries") if health["entries"] else None,
     )
     elements.fact(
         _("Deliveries"),
@@ -187,7 +187,7 @@ with elements.facts(4):
             health["redeliveries"],
             n=formats.number(health["redeliveries"]),
         ),
-        lead=lead_to("deliveries"),
+        lead=lead_to("deliveries") if health["deliveries"] else None,
     )
     elements.fact(
         _("In quarantine"),

@@ -100,7 +100,8 @@ with st.container(key="figures").grid(4, min_column_width=170):
             help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
         )
         _course(by_day, [day["expired"] for day in month], RED)
-        links.to_more("watchlist", state="EXPIRED")
+        if figures["expired"]:
+            links.to_more("watchlist", state="EXPIRED")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
@@ -113,7 +114,8 @@ with st.container(key="figures").grid(4, min_column_width=170):
             ),
         )
         _course(by_day, [day["overdue"] for day in month], AMBER)
-        links.to_more("watchlist", state="OVERDUE")
+        if figures["overdue"]:
+            links.to_more("watchlist", state="OVERDUE")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/hourglass_top: " + _("Due in 7 days"),
@@ -125,7 +127,8 @@ with st.container(key="figures").grid(4, min_column_width=170):
             help=_("Unfinished processes whose deadline comes within 7 days, day by day."),
         )
         _course(by_day, [day["due"] for day in views.read("coming_days")], AMBER)
-        links.to_more("watchlist", due="7")
+        if figures["due_within_7_days"]:
+            links.to_more("watchlist", due="7")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/block: " + _("Denial rate"),
@@ -138,7 +141,8 @@ with st.container(key="figures").grid(4, min_column_width=170):
         )
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
-        links.to_more("denials", ends=str(views.moment().date()))
+        if figures["denial_share"]:
+            links.to_more("denials", ends=str(views.moment().date()))
 
 # --- what to do today --------------------------------------------------------------------------
 

@@ -119,7 +119,9 @@ with elements.facts(4):
         formats.number(seller["open_processes"]),
         _("{n} in total", n=formats.number(views.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
-        lead=partial(links.to_more, "watchlist", seller=asked, state=UNFINISHED),
+        lead=partial(links.to_more, "watchlist", seller=asked, state=UNFINISHED)
+        if seller["open_processes"]
+        else None,
     )
     elements.fact(
         _("Denials"),
@@ -128,7 +130,7 @@ with elements.facts(4):
         if denials
         else _("never denied"),
         "red" if denials else "gray",
-        lead=partial(links.to_more, "denials", of=asked),
+        lead=partial(links.to_more, "denials", of=asked) if denials else None,
     )
     elements.fact(
         _("Analysis took"),

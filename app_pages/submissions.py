@@ -159,28 +159,30 @@ with elements.facts(4):
         formats.share(figures["first_try_acceptance"]),
         _("of processes with an attempt"),
         "green",
-        lead=partial(links.to_rows, place="1"),
+        lead=partial(links.to_rows, place="1") if figures["attempts"] else None,
     )
     elements.fact(
         _("Recovered by a retry"),
         formats.share(figures["success_after_retry"]),
         _("of processes with a failure"),
         "blue",
-        lead=partial(links.to_rows, outcome=FAILURES),
+        lead=None
+        if figures["success_after_retry"] is None
+        else partial(links.to_rows, outcome=FAILURES),
     )
     elements.fact(
         _("Waiting for a retry"),
         formats.number(figures["retries_pending"]),
         _("the deadline keeps running"),
         "orange" if figures["retries_pending"] else "gray",
-        lead=partial(links.to_rows, standing="pending"),
+        lead=partial(links.to_rows, standing="pending") if figures["retries_pending"] else None,
     )
     elements.fact(
         _("Given up"),
         formats.number(figures["given_up"]),
         _("open a support ticket") if figures["given_up"] else _("none"),
         "red" if figures["given_up"] else "gray",
-        lead=partial(links.to_rows, standing="given_up"),
+        lead=partial(links.to_rows, standing="given_up") if figures["given_up"] else None,
     )
 
 # --- how attempts ended --------------------------------------------------------------------------

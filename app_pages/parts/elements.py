@@ -99,7 +99,8 @@ def fact(
     lead: Callable[[], None] | None = None,
 ) -> None:
     """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the way to
-    the rows that it counts, or of which it is a share."""
+    the rows that it counts, or of which it is a share; None where there are none: that way ends at
+    an empty list."""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(label, value, note, delta_arrow="off", delta_color=colour)
         if lead is not None:

@@ -71,6 +71,33 @@ def test_figures_of_submissions_lead_to_their_attempts(open_log: OpenLog, visit:
     assert "Attempts that wait for a retry." in page_text(every[2])
 
 
+def test_a_figure_of_nothing_leads_nowhere(open_log: OpenLog, visit: Visit) -> None:
+    """*Show* below a zero ended at an empty list, on some pages and not on others. Here one attempt
+    was accepted at once, and one seller was denied ten days ago, with no chance."""
+    history = [
+        seller_event("sel_bia", "denied", before(days=10), retry=False),
+        review("prc_good", before(days=20)),
+        *attempt("prc_good", before(days=9), status=200),
+    ]
+    with open_log(history):
+        overview, seller = visit(), visit("seller", seller_id="sel_ana")
+        buttons = {
+            page: [it.key for it in visit(page).button if it.label == "Show"]
+            for page in ("submissions", "denials")
+        }
+    assert [(row[0], row[1][0]) for row in list(metrics(overview).items())[:4]] == [
+        ("Expired", "0"),
+        ("In tolerance", "0"),
+        ("Due in 7 days", "0"),
+        ("Denial rate", "–"),
+    ]
+    assert leads(overview) == []
+    figures = metrics(seller)
+    assert (figures["Open processes"][0], figures["Denials"][0]) == ("0", "0")
+    assert leads(seller) == []
+    assert buttons == {"submissions": ["rows [('place', '1')]"], "denials": ["rows []"]}
+
+
 def test_the_overviews_denial_rate_leads_to_the_denials_that_it_counts(
     open_log: OpenLog, visit: Visit
 ) -> None:
