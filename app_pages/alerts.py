@@ -24,6 +24,7 @@ from pipeline.serve.roles import Permission
 
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
+IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
 SENT = 50
 NEW_CALENDAR = "address of the new calendar"
@@ -393,7 +394,6 @@ st.markdown(
     _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
 )
 
-shown = address.asked_for("shown", (OPEN, TAKEN))
 with lists.filters():
     with st.container(width="content"):
         saved.show("alerts")
@@ -407,7 +407,7 @@ with lists.filters():
 names: Sequence[object] = people.mine() if whose == MINE else []
 where: dict[str, Sequence[object]] = {
     "severity": address.asked_for("severity", rulebook.SEVERITIES),
-    "is_open": [it == OPEN for it in shown],
+    "is_open": [IS_OPEN[it] for it in address.asked_for("shown", IS_OPEN)],
     "assignee": names,
 }
 facets = views.Facets("alerts", where, views.filtered({}, {"assignee": assignee}))
@@ -421,10 +421,9 @@ with by_severity:
 with by_taken:
     address.choices(
         _("Shown"),
-        {
-            OPEN: f"{_('Nobody sees to it')} ({facets.of('is_open', True)})",
-            TAKEN: f"{_('Taken or put off')} ({facets.of('is_open', False)})",
-        },
+        facets.numbered(
+            "is_open", {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or put off")}, IS_OPEN
+        ),
         "shown",
     )
 if whose == MINE and not names:

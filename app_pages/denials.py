@@ -1,7 +1,7 @@
 """Denials and retries: why sellers were denied, and how those who came back fared."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from pipeline import periods
 
 REASONS_DRAWN = 12
 DENIALS, RETURNED = "denials", "returned"
+YES_NO = {"yes": True, "no": False}
 
 
 def listed() -> lists.Listed:
@@ -204,6 +205,83 @@ def ask_for_week(point: Mapping[str, Any]) -> None:
     address.take([("list", RETURNED), ("ends", str(week))])
 
 
+def days_of(ends: date | None, *, of_month: bool) -> periods.Period:
+    """The days of the bar or cell that led to the list, by the last of them."""
+    if ends is None:
+        return None, None
+    return periods.utc_days(began_on(ends, of_month=of_month), ends)
+
+
+def began_on(ends: date, *, of_month: bool) -> date:
+    """The first day of the month or week that ends so."""
+    return ends.replace(day=1) if of_month else ends - timedelta(days=6)
+
+
+def say_days(ends: date, *, of_month: bool) -> None:
+    """To which days a bar or a cell led, with the way back to all."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            _(
+                "From **{first}** to **{last}**, UTC days.",
+                first=formats.day(began_on(ends, of_month=of_month)),
+                last=formats.day(ends),
+            ),
+            width="content",
+        )
+        st.button(
+            _("All days"), icon=":material/close:", on_click=address.leave_out, args=("ends",)
+        )
+
+
+def list_denials(by_answer: Any, period: periods.Period, reason: str | None, seller: str) -> None:
+    """The denials under their filters, of which the one with numbers stands in `by_answer`."""
+    where = {"retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)]}
+    contains = {"seller_id": seller, "codes": f"|{reason}|" if reason else ""}
+    between = {"denied_at": period}
+    facets = views.Facets("denials", where, views.filtered({}, contains, between))
+    with by_answer:
+        names = {"yes": _("can be corrected"), "no": _("no chance")}
+        address.choices(_("New attempt"), facets.numbered("retry", names, YES_NO), "retry")
+    lists.with_card(
+        "denials",
+        listed(),
+        card,
+        counted=counted,
+        where=where,
+        contains=contains,
+        between=between,
+        total=facets.rows(),
+        nothing_matches=_("No denial matches these filters"),
+    )
+
+
+def list_returned(by_answer: Any, period: periods.Period, seller: str) -> None:
+    """Who came back, under their filters, of which those with numbers stand in `by_answer`."""
+    where = {
+        "is_cured": [YES_NO[it] for it in address.asked_for("cured", YES_NO)],
+        "was_in_vain": [True] * len(address.asked_for("vain", ("yes",))),
+    }
+    contains = {"seller_id": seller}
+    between = {"came_back_at": period}
+    facets = views.Facets("returned_sellers", where, views.filtered({}, contains, between))
+    with by_answer:
+        names = {"yes": _("cured"), "no": _("not yet")}
+        address.choices(_("Since then"), facets.numbered("is_cured", names, YES_NO), "cured")
+        names = {"yes": _("in vain")}
+        address.choices(_("New attempt"), facets.numbered("was_in_vain", names, YES_NO), "vain")
+    lists.with_card(
+        "returned_sellers",
+        returned_listed(),
+        returned_card,
+        counted=returned_counted,
+        where=where,
+        contains=contains,
+        between=between,
+        total=facets.rows(),
+        nothing_matches=_("No seller matches these filters"),
+    )
+
+
 figures = views.read_one("denial_headline")
 assert figures is not None  # the view is one row, always
 if not figures["denials"]:
@@ -333,32 +411,11 @@ with st.container(border=True):
         note=_("Weeks end on the day named, a UTC day."),
     )
 
-
-def days_asked(*, of_month: bool) -> periods.Period:
-    """The days of the bar or cell that led to the list, with a way back to all."""
-    ends = address.day("ends")
-    if ends is None:
-        return None, None
-    began = ends.replace(day=1) if of_month else ends - timedelta(days=6)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            _(
-                "From **{first}** to **{last}**, UTC days.",
-                first=formats.day(began),
-                last=formats.day(ends),
-            ),
-            width="content",
-        )
-        st.button(
-            _("All days"), icon=":material/close:", on_click=address.leave_out, args=("ends",)
-        )
-    return periods.utc_days(began, ends)
-
-
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     shown = address.choice(
         _("List"), {DENIALS: _("Denials"), RETURNED: _("Sellers who came back")}, "list"
     )
+reason = None
 with lists.filters():
     with st.container(width="content"):
         saved.show("denials")
@@ -367,47 +424,19 @@ with lists.filters():
             names = {code_of(row): sellers.reason(row) for row in reasons}
             reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
     with st.container(width="content"):
-        period = address.choice(
+        named = address.choice(
             _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"
         )
-    with st.container(width="content"):
-        if shown == DENIALS:
-            retry = address.choices(
-                _("New attempt"), {"yes": _("can be corrected"), "no": _("no chance")}, "retry"
-            )
-        else:
-            cured = address.choices(
-                _("Since then"), {"yes": _("cured"), "no": _("not yet")}, "cured"
-            )
-            vain = address.choices(_("New attempt"), {"yes": _("in vain")}, "vain")
+    by_answer = st.container(width="content")
     with st.container(width=170):
         seller = address.text(_("Seller"), "of", placeholder=lists.sought_id(), width="stretch")
-between = periods.common(
-    days_asked(of_month=shown == DENIALS and by_month),
-    periods.period(period, views.moment(), formats.zone()),
+ends, of_month = address.day("ends"), shown == DENIALS and by_month
+period = periods.common(
+    days_of(ends, of_month=of_month), periods.period(named, views.moment(), formats.zone())
 )
+if ends is not None:
+    say_days(ends, of_month=of_month)
 if shown == DENIALS:
-    lists.with_card(
-        "denials",
-        listed(),
-        card,
-        counted=counted,
-        where={"retry": [code == "yes" for code in retry]},
-        contains={"seller_id": seller, "codes": f"|{reason}|" if reason else ""},
-        between={"denied_at": between},
-        nothing_matches=_("No denial matches these filters"),
-    )
+    list_denials(by_answer, period, reason, seller)
 else:
-    lists.with_card(
-        "returned_sellers",
-        returned_listed(),
-        returned_card,
-        counted=returned_counted,
-        where={
-            "is_cured": [code == "yes" for code in cured],
-            "was_in_vain": [True] if vain else [],
-        },
-        contains={"seller_id": seller},
-        between={"came_back_at": between},
-        nothing_matches=_("No seller matches these filters"),
-    )
+    list_returned(by_answer, period, seller)

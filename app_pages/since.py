@@ -76,16 +76,18 @@ with lists.filters():
         )
     began = since(chosen)
     period = {"changed_at": (began, None)}
-    counts = {
-        row["change"]: row["rows"] for row in views.groups("changes", ["change"], between=period)
-    }
+    where = {"change": address.asked_for("change", changes.CHANGES)}
+    facets = views.Facets("changes", where, views.filtered({}, {}, period))
     with st.container(width="content"):
-        kinds = address.choices(
+        address.choices(
             _("Change"),
-            {
-                code: f"{change.icon} {_(change.name)} ({formats.number(counts.get(code, 0))})"
-                for code, change in changes.CHANGES.items()
-            },
+            facets.numbered(
+                "change",
+                {
+                    code: f"{change.icon} {_(change.name)}"
+                    for code, change in changes.CHANGES.items()
+                },
+            ),
             "change",
         )
 if chosen == "visit" and visits.last() is None:
@@ -103,9 +105,10 @@ lists.with_card(
     listed(),
     card,
     counted=lambda total: ngettext("{n} change", "{n} changes", total, n=formats.number(total)),
-    where={"change": kinds},
+    where=where,
     contains={},
     period=period,
+    total=facets.rows(),
     nothing_matches=_("Nothing has changed since then"),
     when_empty=lambda: elements.empty_of_processes(
         _("Nothing has changed since then"), _("Choose an earlier beginning to see more.")

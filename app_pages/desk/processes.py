@@ -85,38 +85,60 @@ def show() -> None:
     with lists.filters():
         with st.container(width="content"):
             saved.show("process")
-        with st.container(width="content"):
-            end = address.choice(
-                _("Stands"),
-                {ANY: _("Any"), **{code: _(it) for code, it in words.ENDS.items()}},
-                "ends",
-            )
+        by_end = st.container(width="content")
         with st.container(width="content"):
             opened = address.choices(_("Opened"), {OPENED_DAYS: _("In the last 90 days")}, "opened")
-        with st.container(width="content"):
-            types = address.choices(_("Type"), {code: code for code in words.REVIEW_TYPES}, "type")
+        by_type = st.container(width="content")
         with st.container(width=210):
             seller = address.text(
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
             )
+    types = address.asked_for("type", words.REVIEW_TYPES)
+    contains = {"seller_id": seller}
+    between = {"opened_at": (_opened_since() if opened else None, None)}
+    facets = views.Facets(
+        "process_state",
+        {"state": [], "finished_late": [], "review_type": types},
+        views.filtered({}, contains, between),
+    )
+    # Only now is it known among which processes each of these counts.
+    ends = {ANY: _("Any"), **{code: _(name) for code, name in words.ENDS.items()}}
+    with by_end:
+        end = address.choice(
+            _("Stands"),
+            {
+                code: f"{name} ({formats.number(facets.rows(**_ended(code)))})"
+                for code, name in ends.items()
+            },
+            "ends",
+        )
+    with by_type:
+        names = {code: code for code in words.REVIEW_TYPES}
+        address.choices(_("Type"), facets.numbered("review_type", names, **_ended(end)), "type")
     lists.with_card(
         "process_state",
         listed(),
         card,
         counted=formats.processes,
-        where={
-            "state": [] if end == ANY else ["FINISHED"] if end in _FINISHED else [end.upper()],
-            "finished_late": _FINISHED.get(end, []),
-            "review_type": types,
-        },
-        contains={"seller_id": seller},
-        between={"opened_at": (_opened_since() if opened else None, None)},
+        where={**_ended(end), "review_type": types},
+        contains=contains,
+        between=between,
         order_by="opened_at desc",
+        total=facets.rows(**_ended(end)),
         nothing_matches=_("No process matches these filters"),
         when_empty=lambda: elements.empty(
             _("No review has come yet"), _("The Overview says what is left to do before one can.")
         ),
     )
+
+
+def _ended(end: str) -> dict[str, Sequence[object]]:
+    """What the columns have of processes that stand so; nothing for any."""
+    if end == ANY:
+        return {}
+    if end in _FINISHED:
+        return {"state": ["FINISHED"], "finished_late": _FINISHED[end]}
+    return {"state": [end.upper()]}
 
 
 def _opened_since() -> datetime:

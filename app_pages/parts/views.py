@@ -165,11 +165,19 @@ class Facets:
         return formats.number(self.rows(**instead | {column: values}))
 
     def numbered(
-        self, column: str, names: Mapping[str, str], **instead: Sequence[object]
+        self,
+        column: str,
+        names: Mapping[str, str],
+        values: Mapping[str, object] | None = None,
+        /,
+        **instead: Sequence[object],
     ) -> dict[str, str]:
-        """A filter's options (code -> name), each with its number."""
+        """A filter's options (code -> name), each with its number. `values`: what the column has
+        for a code, where that is not the code itself."""
+        meant = values or {code: code for code in names}
         return {
-            code: f"{name} ({self.of(column, code, **instead)})" for code, name in names.items()
+            code: f"{name} ({self.of(column, meant[code], **instead)})"
+            for code, name in names.items()
         }
 
 

@@ -133,6 +133,31 @@ def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     assert "No denial matches these filters" in none
 
 
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Denials had no numbers, and the guide said that every filter has one."""
+    photo = "DOCUMENT_VALIDATION/DOCUMENT_QUALITY"
+    with open_log(HISTORY):
+        said = [
+            visit("denials", **asked).button_group(key="retry").options
+            for asked in ({}, {"retry": "no"}, {"reason": photo}, {"period": "last_month"})
+        ]
+        back = visit("denials", list="returned", cured="yes")
+        cured, vain = (back.button_group(key=key).options for key in ("cured", "vain"))
+        chosen = visit("denials", retry="no")
+        chosen.button_group(key="retry").set_value(["yes"]).run()
+    assert said == [
+        ["can be corrected (9)", "no chance (1)"],
+        ["can be corrected (9)", "no chance (1)"],
+        ["can be corrected (8)", "no chance (0)"],
+        ["can be corrected (9)", "no chance (1)"],
+    ]
+    assert (cured, vain) == (["cured (1)", "not yet (1)"], ["in vain (0)"])
+    assert len(chosen.dataframe[0].value) == 9
+    assert "9 denials" in page_text(chosen)
+
+
 def test_denials_are_asked_for_by_reason_and_by_month(open_log: OpenLog, visit: Visit) -> None:
     """On 1 June: `sel_9` was denied on 29 May, `sel_8` on 14 May, `sel_10` on 2 May."""
     with open_log(HISTORY):

@@ -7,7 +7,7 @@ from app_pages.parts import views
 from pipeline import instants
 from pipeline.ledger.service import LedgerService
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import review
+from tests.app_pages.support.occurrences import attempt, before, review
 
 
 def noted(service: LedgerService, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -21,6 +21,35 @@ def noted(service: LedgerService, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read = service.reader.read
     monkeypatch.setattr(service.reader, "read", noting)
     return asked
+
+
+def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Two ACI, one finished in time and one ten days late, and an ACP in its first days."""
+    history = [
+        review("prc_done", before(days=100)),
+        *attempt("prc_done", before(days=99), status=200),
+        review("prc_late", before(days=40)),
+        review("prc_new", before(days=2), kind="ACP"),
+    ]
+    with open_log(history):
+        said = [
+            [visit("process", **asked).button_group(key=key).options for key in ("ends", "type")]
+            for asked in ({}, {"ends": "expired"}, {"opened": "90", "type": "ACP"})
+        ]
+    ends = ("Any", "Finished in time", "Finished late", "Pending", "In tolerance", "Expired")
+    assert said == [
+        [
+            [f"{name} ({n})" for name, n in zip(ends, numbers, strict=True)],
+            [f"ACP ({acp})", f"ACI ({aci})"],
+        ]
+        for numbers, acp, aci in (
+            ((3, 1, 0, 1, 0, 1), 1, 2),
+            ((3, 1, 0, 1, 0, 1), 0, 1),
+            ((1, 0, 0, 1, 0, 0), 1, 1),
+        )
+    ]
 
 
 @pytest.mark.parametrize(
