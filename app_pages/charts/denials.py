@@ -107,8 +107,14 @@ def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -
                 "showgrid": False,
                 **LEVEL_OR_UPRIGHT,
                 "tickvals": [named(week) for week in weeks[::-1][::every]],
+                # Left to itself, Plotly leaves room around it for the marks that nobody sees.
+                "range": [-0.5, len(weeks) - 0.5],
             },
-            "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
+            "yaxis": {
+                "range": [len(reasons) - 0.5, -0.5],
+                "automargin": True,
+                "showgrid": False,
+            },
         },
     }
 
