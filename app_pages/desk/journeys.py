@@ -1,6 +1,7 @@
 """Makes links to the seller's page, and submits what sellers have answered, from the dashboard."""
 
-from collections.abc import Callable, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -242,16 +243,22 @@ def _look(process_ids: Sequence[str]) -> acting.Told:
 
 def _send(process_ids: Sequence[str]) -> acting.Told:
     from pipeline.submit import ready
+    from pipeline.submit.attempt import Result, Sent
 
     actor = acting.actor_of("ready_actor")
     if not actor:
         return acting.Told(_("A name is needed: it goes into the log."))
     settings, ready_now = service.current().settings, _still_ready(process_ids)
     held: list[Ready] = []
+    outcomes: Counter[str] = Counter()
+
+    def note(_process_id: str, result: Result) -> None:
+        if isinstance(result, Sent):
+            outcomes[result.outcome] += 1
 
     def send() -> None:
-        sent_by = f"{acting.RECORDED_BY}:{actor}"
-        held.extend(ready.send(settings, ready_now, via="api", recorded_by=sent_by))
+        by = f"{acting.RECORDED_BY}:{actor}"
+        held.extend(ready.send(settings, ready_now, via="api", recorded_by=by, on_attempt=note))
 
     if ready_now:
         st.toast(_("Sending …"), icon=":material/send:")
@@ -259,11 +266,31 @@ def _send(process_ids: Sequence[str]) -> acting.Told:
             return acting.Told("", error=error)
     st.session_state[_LOOKED] = tuple(held)
     st.session_state[_CHOSEN] = ()
-    return _gone(process_ids, ready_now)
+    gone = _gone(process_ids, ready_now)
+    said = "  \n".join(filter(None, (_how_it_ended(outcomes), gone.text)))
+    return acting.Told(said, is_done=bool(outcomes) and not gone.text)
+
+
+def _how_it_ended(outcomes: Mapping[str, int]) -> str:
+    """How many attempts were sent, and how they ended (outcome -> how many); nothing of none."""
+    if not outcomes:
+        return ""
+    ended = ", ".join(
+        f"{words.word(words.OUTCOMES, code)} ({formats.number(outcomes[code])})"
+        for code in sorted(outcomes)
+    )
+    sent = sum(outcomes.values())
+    return ngettext(
+        "{n} attempt was sent: {outcomes}.",
+        "{n} attempts were sent: {outcomes}.",
+        sent,
+        n=formats.number(sent),
+        outcomes=formats.plain(ended),
+    )
 
 
 def _gone(process_ids: Sequence[str], ready_now: Sequence[str]) -> acting.Told:
-    """Says of which nothing was sent since they are not ready any more."""
+    """Says of which nothing was done since they are not ready any more."""
     left = [views.shown("process_id", it) for it in process_ids if it not in set(ready_now)]
     if not left:
         return acting.Told("")

@@ -143,6 +143,8 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
         assert not service.inbox.find(kind=SUBMISSION_STARTED)
         app.text_input(key="ready_actor").set_value("Ana Lima")
         press(app, "Send 1 chosen")
+        # Of what had been sent, and how that had ended, it said nothing.
+        assert "1 attempt was sent: Accepted (1)." in page_text(app)
         [start] = service.inbox.find(kind=SUBMISSION_STARTED)
     assert "1 would be sent, 1 held." in checked
     assert "0 would be sent, 1 held." in checked_one
@@ -191,6 +193,7 @@ def test_what_is_sent_is_what_was_chosen_or_there_when_it_was_pressed_and_not_se
         assert sent_by(service) == {chosen: "Otto"}
         assert f"Not ready any more, and so left alone: {chosen}." in shown
         assert "Send all (1)" in shown
+        assert "attempt was sent: " not in shown
         press(rita, "Check all (1)")
         assert "1 would be sent, 0 held." in page_text(rita)
         came_since = answered(service)
