@@ -143,8 +143,10 @@ def open_or_close_ticket(process: views.Row) -> None:
             st.form(f"ticket_closed {own}", border=False),
         ):
             acting.name_of_reader(f"ticket_actor {own}")
+            # With its number: it stands where the ticket was recorded as opened a moment before.
+            label = _("Record {number} as closed", number=formats.plain(latest["number"] or "–"))
             close, of = partial(_close, process, latest), latest["seq"]
-            records.submit(f"ticket_closed {own}", _("Record it as closed"), close, about=of)
+            records.submit(f"ticket_closed {own}", label, close, about=of)
         return
     with (
         st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),

@@ -268,7 +268,7 @@ def _send(process_ids: Sequence[str]) -> acting.Told:
     st.session_state[_CHOSEN] = ()
     gone = _gone(process_ids, ready_now)
     said = "  \n".join(filter(None, (_how_it_ended(outcomes), gone.text)))
-    return acting.Told(said, is_done=bool(outcomes) and not gone.text)
+    return acting.Told(said, is_done=set(outcomes) == {"accepted"} and not gone.text)
 
 
 def _how_it_ended(outcomes: Mapping[str, int]) -> str:

@@ -342,7 +342,7 @@ def test_a_ticket_is_due_is_opened_and_closed_on_the_page(open_log: OpenLog, vis
         app.text_input(key="ticket_actor prc_failing").set_value("Bia")
         press(app, "Record it as opened")
         opened = page_text(app)
-        press(app, "Record it as closed")
+        press(app, r"Record \[4711\]\(x\) as closed")
         closed = page_text(app)
         entries = service.reader.read("timeline", where={"kind": "ticket"}).to_pylist()
     assert re.search(r"Ticket \[4711\]\(x\) has been open since .*, by Bia\.", opened)

@@ -90,7 +90,7 @@ def test_what_stays_open_has_the_focus_once_its_form_is_gone(tab: Reader) -> Non
     open_by_key(tab, "Record a ticket")
     page.keyboard.type("T-1")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Record it as closed").wait_for()
+    page.get_by_role("button", name="Record T-1 as closed").wait_for()
     assert comes_to(tab, OPENED)
     page.keyboard.press("Escape")
     assert comes_to(tab, '[data-testid="stPopoverButton"]')
