@@ -14,6 +14,7 @@ from app_pages.parts import address, elements, links, lists, views
 OPENED_DAYS: Final = "90"
 """As the Overview counts: of a process that was opened just so long ago it says nothing more."""
 ANY: Final = "any"
+FOLDED: Final = ("opened", "seller")
 _FINISHED: Final[Mapping[str, Sequence[object]]] = {
     "finished_in_time": [False, None],  # None where no deadline is known, as the Overview has it
     "finished_late": [True],
@@ -85,11 +86,9 @@ def show() -> None:
     with lists.filters():
         with st.container(width="content"):
             saved.show("process")
-        by_end = st.container(width="content")
-        with st.container(width="content"):
+        by_end, by_type = st.container(width="content"), st.container(width="content")
+        with st.container(width="content"), lists.more_filters(FOLDED):
             opened = address.choices(_("Opened"), {OPENED_DAYS: _("In the last 90 days")}, "opened")
-        by_type = st.container(width="content")
-        with st.container(width=210):
             seller = address.text(
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
             )

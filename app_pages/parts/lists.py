@@ -31,6 +31,8 @@ MARK = "chosen"
 """The column that shows which row is chosen."""
 SELLER = "seller_name"
 """The column that names the seller of a row, masked; by the id where no name is known."""
+SELLER_ID_CHARACTERS = 11
+"""Of an id in that column, what has room on every list; the card has the whole one."""
 _UNTICKED = "lists unticked"
 
 T = TypeVar("T")
@@ -277,8 +279,9 @@ class _Grid:
             }
             for name, row in zip(names, rows, strict=True)
         )
+        named = set(sellers.values())
         event = st.dataframe(
-            shown,
+            [it if it[SELLER] in named else it | {SELLER: cut(it[SELLER])} for it in shown],
             key=key,
             hide_index=True,
             placeholder="",
@@ -441,6 +444,12 @@ def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         return printable(views.shown(column, value)) if isinstance(value, str) else value
 
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]
+
+
+def cut(seller_id: str) -> str:
+    """A seller's id as far as its column has room, with a sign that there is more."""
+    is_cut = len(seller_id) > SELLER_ID_CHARACTERS
+    return f"{seller_id[: SELLER_ID_CHARACTERS - 1]}…" if is_cut else seller_id
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int:

@@ -1,19 +1,20 @@
-"""A list whose rows went between the question how many there are and the question which.
-
-It was a failed page, when ten people clicked while deliveries came: `make soak` found it.
-"""
+"""What a list shows of its rows, also where some went while it was asked for."""
 
 from typing import Any
 
 import pytest
 
 from app_pages.parts import lists
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review
 
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     monkeypatch: pytest.MonkeyPatch, left: int
 ) -> None:
+    """Between the question how many there are and the question which. It was a failed page, when
+    ten people clicked while deliveries came: `make soak` found it."""
     rows = [{"process_id": "prc_1"}][:left]
 
     def read(view: str, *, offset: int, limit: int, **asked: Any) -> list[dict[str, str]]:
@@ -33,3 +34,16 @@ def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     )
     assert page.total == left
     assert drawn == ([(rows, "open_processes 1")] if left else [])
+
+
+def test_an_id_in_the_place_of_a_name_says_that_it_is_cut(open_log: OpenLog, visit: Visit) -> None:
+    """A column of names has no room for an id, whose end was cut off in the middle of a letter. On
+    paper the id is whole, since a column there is as wide as it has to be."""
+    history = [
+        review("prc_1", before(days=41), seller="sel_0123456789abcdef"),
+        review("prc_2", before(days=40), seller="sel_ana1234"),
+    ]
+    with open_log(history):
+        app = visit("watchlist")
+    assert list(app.dataframe[0].value["seller_name"]) == ["sel_012345…", "sel_ana1234"]
+    assert any("<td>sel_0123456789abcdef</td>" in it.proto.body for it in app.get("html"))
