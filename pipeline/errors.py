@@ -17,6 +17,7 @@
     │   ├── LedgerOutdated      its file holds what other rules or keys made
     │   └── LedgerRefused       it and the inbox disagree on history
     │       ├── LedgerWithoutBodies
+    │       ├── NotALedger      its file was never one
     │       └── InboxForked     also InboxUnavailable: entries are lost       exit code 1
     └── CallerError             whoever sent the input                        exit code 1
         ├── Unreadable          not an event, occurrence or payload
@@ -140,6 +141,10 @@ class LedgerRefused(OperatorError):
 
 class LedgerWithoutBodies(LedgerRefused):
     """The ledger was made without bodies, and opened as one that has them."""
+
+
+class NotALedger(LedgerRefused):
+    """The file was never a ledger: it is somebody else's, and is neither used nor moved."""
 
 
 class InboxForked(InboxUnavailable, LedgerRefused):

@@ -32,6 +32,28 @@ _WALS: Final = ("-wal", ".wal")
 SPARE_BYTES: Final = 1_048_576
 """What a database may need beside what it moves out of its WAL."""
 
+DUCKDB: Final = "a DuckDB database"
+_DUCKDB_MAGIC: Final = slice(8, 12), b"DUCK"
+"""Behind a checksum, which may be like the beginning of anything."""
+_BEGINNINGS: Final = {
+    b"SQLite format 3\0": "an SQLite database, such as an inbox",
+    b"PK\3\4": "a zip file, such as a package",
+    b"PAR1": "a Parquet file",
+    b"-----BEGIN ": "a key or a certificate",
+    b"\x89PNG\r\n\x1a\n": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"%PDF-": "a PDF",
+    b"\x1f\x8b\x08": "a compressed file",
+    b"\x28\xb5\x2f\xfd": "a compressed file",
+    b"\xfd7zXZ\0": "a compressed file",
+    b"\x7fELF": "a program",
+}
+TEXT: Final = "a text"
+_NO_TEXT: Final = bytes({*range(9), *range(14, 27), *range(28, 32), 127})
+"""Bytes that no text has, in UTF-8 or another encoding of single bytes."""
+_LOOKED_AT: Final = 4096
+
 T = TypeVar("T")
 
 
@@ -264,6 +286,24 @@ def is_barred(path: Path) -> bool:
     if not os.access(path, os.F_OK):
         return False
     return not os.access(path, os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0))
+
+
+def content_of(path: Path) -> str | None:
+    """What a file is, by how it begins; `TEXT` where nothing else is in its first and last bytes.
+    None where they say nothing, as of a damaged database, and where there is no such file."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(_LOOKED_AT)
+        file.seek(max(0, path.stat().st_size - _LOOKED_AT))
+        end = file.read(_LOOKED_AT)
+    at, magic = _DUCKDB_MAGIC
+    if start[at] == magic:
+        return DUCKDB
+    if known := next((it for mark, it in _BEGINNINGS.items() if start.startswith(mark)), None):
+        return known
+    is_text = start != b"" and not set(start + end) & set(_NO_TEXT)
+    return TEXT if is_text else None
 
 
 def sync(path: Path) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from pipeline.audit.held import HeldEntries
-from pipeline.errors import LedgerInUse, LedgerStalled, PrazoError
+from pipeline.errors import LedgerInUse, LedgerStalled, NotALedger, PrazoError
 from pipeline.inbox import Head, Inbox
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
@@ -39,8 +39,8 @@ def newer_entries(
     """What this machine's ledger has after the backup's last entry, if it continues the backup.
 
     `stated`: what was signed over more entries than the backup has. `notes` get what happened.
-    Raises `LedgerInUse` while a process holds the ledger, and `LedgerStalled` where it cannot be
-    read now."""
+    Raises `LedgerInUse` while a process holds the ledger, `LedgerStalled` where it cannot be read
+    now, and `NotALedger` where its file is another's, which a restore must not move."""
     size = source.last()[0]
     try:
         with closing(HeldEntries(settings, source.log)) as ledger:
@@ -57,7 +57,7 @@ def newer_entries(
                 reached = [it for it in within if ledger.root_at(it.size) == it.root]
                 return Newer(newer, erased, reached)
             notes.append(f"the ledger is of another history: its root at {size} entries differs")
-    except (LedgerInUse, LedgerStalled):  # what cannot be read now may be whole
+    except (LedgerInUse, LedgerStalled, NotALedger):  # what cannot be read now may be whole
         raise
     except PrazoError as error:
         notes.append(f"the ledger could not be used: {error.what}")
@@ -71,7 +71,7 @@ def rotations_since(settings: Settings, source: Inbox) -> Sequence[tuple[int, by
     try:
         with closing(HeldEntries(settings, source.log)) as ledger:
             return ledger.rotations(source.last()[0])
-    except (LedgerInUse, LedgerStalled):
+    except (LedgerInUse, LedgerStalled, NotALedger):
         raise
     except PrazoError:
         return ()

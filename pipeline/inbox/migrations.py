@@ -111,7 +111,8 @@ def _connection(
             connection.execute("pragma synchronous = full")
             yield connection
     except sqlite3.Error as error:
-        raise InboxUnavailable(f"The inbox {path} cannot be {done}", str(error), remedy) from error
+        unavailable = InboxUnavailable(f"The inbox {path} cannot be {done}", str(error), remedy)
+        raise schema.unreadable(path, error) or unavailable from error
 
 
 def _sqlite_version(path: Path, connection: sqlite3.Connection) -> int:

@@ -228,7 +228,7 @@ class SqliteInbox(Inbox):
         return schema.identity(str(self._path), meta)
 
     def _unavailable(self, done: str, error: Exception) -> InboxUnavailable:
-        return InboxUnavailable(
+        return schema.unreadable(self._path, error) or InboxUnavailable(
             f"The inbox {self._path} cannot be {done}",
             str(error),
             self._remedy(),
@@ -457,12 +457,9 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
     (application,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
     if application != APPLICATION_ID:
-        raise InboxUnavailable(
-            f"{path} is not an inbox",
-            f"it is an SQLite file of another program ({application:#x}; expected"
-            f" {APPLICATION_ID:#x})",
-            "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
-        )
+        is_empty = path.stat().st_size == 0
+        content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"
+        raise schema.other(path, "an empty file" if is_empty else f"an SQLite file {content}")
     return int(version)
 
 

@@ -19,11 +19,13 @@ from pipeline.errors import (
     LedgerRefused,
     LedgerStalled,
     LedgerWithoutBodies,
+    NotALedger,
     OperatorError,
 )
-from pipeline.files import remove_spilled, sync
+from pipeline.files import DUCKDB, TEXT, content_of, remove_spilled, sync
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
+from pipeline.places import head_beside
 
 SCHEMA_VERSION: Final = "25"
 """Raise it whenever the reading of facts in Python changes: an older file is then rebuilt. What SQL
@@ -74,14 +76,13 @@ _OF_VALUES: Final = re.compile(
 quote paths."""
 _CORRUPT: Final = "Corrupt database file"
 """DuckDB says so of a block whose checksum is wrong, whatever it read it for."""
-_OTHER_FORMATS: Final = {
-    b"SQLite format 3\0": "an SQLite database, such as an inbox",
-    b"PK\3\4": "a zip file, such as a package",
-    b"PAR1": "a Parquet file",
-    b"-----BEGIN ": "a key or a certificate",
-}
-"""What begins like this was never a ledger, however damaged: DuckDB's own files begin with a
-checksum, and where it knows the format it would ask the network for a reader of it."""
+_OURS: Final = frozenset({"tree_heads", "tree_nodes"})
+"""Tables that ledgers of all releases have, and hardly any other database."""
+_TABLES: Final = """
+    select table_name from duckdb_tables()
+    union all
+    select view_name from duckdb_views() where not internal
+    order by all"""
 _REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
 _TAXPAYER_MARK: Final = "taxpayer_mark"
 _ERASED_TO: Final = "erased_to"
@@ -114,8 +115,8 @@ def connected(
     """A connection to the file at `path`, which is made where there is none; None: in memory.
 
     `memory`: what DuckDB may take, as it writes it (`2GB`). Raises `LedgerInUse`, `LedgerDamaged`,
-    `LedgerOutdated`, `LedgerStalled` where there is no room, or `LedgerRefused` where the file is
-    another ledger.
+    `LedgerOutdated`, `LedgerStalled` where there is no room, `LedgerRefused` where the file is
+    another ledger, or `NotALedger` where it is none.
     """
     is_new = path is None or not path.exists()
     connection = _connection(path, memory, threads)
@@ -163,16 +164,29 @@ def erased_to(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def other_content(path: Path) -> str | None:
-    """What a file is that never was a ledger; None where it may be one, or there is none."""
-    if not path.is_file():
+    """What a file is that never was a ledger; None where it may be one, or there is none.
+
+    Asked before DuckDB, which would look in the network for a reader of a format that it knows. Of
+    a text, it is said only where no head and no WAL beside it tell that a ledger stood there: it
+    may be what a damaged disk, or a hand, has put in the ledger's place, which is made again. So is
+    what nobody can name, such as a ledger without its header.
+    """
+    content = content_of(path)
+    beside = (head_beside(path), path.with_name(f"{path.name}.wal"))
+    if content == TEXT and any(it.exists() for it in beside):
         return None
-    with path.open("rb") as file:
-        start = file.read(max(map(len, _OTHER_FORMATS)))
-    return next((it for mark, it in _OTHER_FORMATS.items() if start.startswith(mark)), None)
+    return None if content == DUCKDB else content
 
 
-def _foreign(path: Path, content: str) -> LedgerRefused:
-    return LedgerRefused(
+def others_table(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """A table or view of a database that never was a ledger, whatever release made it; None where
+    it may be one. An empty one may be a ledger that lost its first transaction."""
+    tables = [name for (name,) in connection.execute(_TABLES).fetchall()]
+    return None if not tables or _OURS.intersection(tables) else tables[0]
+
+
+def _foreign(path: Path, content: str) -> NotALedger:
+    return NotALedger(
         f"{path} is not used as the ledger",
         f"it is {content}: what Prazo did not write is left where it is",
         "set PRAZO_LEDGER to a path of its own; a ledger is made where there is no file",
@@ -338,10 +352,10 @@ def _meta(
         meta = dict(connection.execute("select name, value from meta").fetchall())
     except duckdb.Error:
         meta = {}  # a file that lost its first transaction, or no ledger at all
+    is_of_this_release = made_by().items() <= meta.items()
+    if path is not None and not is_of_this_release and (other := others_table(connection)):
+        raise _foreign(path, f"another program's database, with a table {other}")
     if path is not None and "schema_version" not in meta:
-        tables = connection.execute("select table_name from duckdb_tables()").fetchall()
-        if tables and ("meta",) not in tables:  # else its rows are gone, and it was a ledger
-            raise _foreign(path, f"another database, with a table {tables[0][0]}")
         raise LedgerDamaged(
             f"The ledger {path} cannot be opened", "what it says of itself cannot be read", _REBUILD
         )

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from pipeline import files
 from pipeline.errors import InboxUnavailable
+from pipeline.inbox import migrations
 from pipeline.inbox.sqlite import SqliteInbox
 from tests.inbox.drafts import note
 
@@ -95,11 +97,26 @@ def test_a_database_of_another_program_is_left_as_it_is(path: Path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1, say, or a DuckDB file" * 100])
-def test_a_file_that_is_no_database_is_left_as_it_is(path: Path, content: bytes):
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "it is an empty file"),
+        (b"PAR1, say" * 100, "it is a Parquet file"),
+        (b"8 bytes.DUCK" + bytes(4096), "it is a DuckDB database"),
+        (b"hello\nworld\n", "it is a text"),
+        (bytes(100), "it is no SQLite database, or its beginning is damaged"),
+    ],
+)
+@pytest.mark.parametrize("opened", [SqliteInbox, migrations.migrate])
+def test_a_file_that_is_no_database_is_named_and_left_as_it_is(
+    path: Path, content: bytes, what: str, opened: Callable[[Path], object]
+):
+    """It said to check the disk's free space and the file's permissions."""
     path.write_bytes(content)
-    with pytest.raises(InboxUnavailable):
-        SqliteInbox(path)
+    with pytest.raises(InboxUnavailable) as refused:
+        opened(path)
+    assert refused.value.why == what
+    assert refused.value.remedy.startswith("set PRAZO_INBOX to the inbox's file")
     assert path.read_bytes() == content
 
 

@@ -21,7 +21,7 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.file import made_by, other_content
+from pipeline.ledger.file import made_by, other_content, others_table
 from pipeline.ledger.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
@@ -277,13 +277,12 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
         return
     try:
         with duckdb.connect(settings.ledger, read_only=True) as connection:
+            if (other := others_table(connection)) is not None:
+                found = f"{settings.ledger} is another program's database, with a table {other}"
+                yield Diagnosis("ledger", "fault", found, "set PRAZO_LEDGER to a path of its own")
+                return
             known = dict(connection.execute("select name, value from meta").fetchall())
             [(size,)] = connection.execute("select coalesce(max(seq), 0) from log").fetchall()
-    except duckdb.CatalogException as error:
-        why = f"{settings.ledger} has no tables of ours: {str(error).splitlines()[0]}"
-        remedy = "set PRAZO_LEDGER to a path of its own; if it is right, `prazo rebuild`"
-        yield Diagnosis("ledger", "fault", why, remedy)
-        return
     except duckdb.Error as error:
         yield _unreadable_ledger(settings, str(error).splitlines()[0])
         return

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import InboxUnavailable
+from pipeline.files import content_of
 from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
 
 Engine = Literal["sqlite", "postgres"]
@@ -77,3 +78,27 @@ def identity(place: str, meta: Mapping[str, bytes]) -> tuple[str, bytes]:
             "put a backup back with `prazo restore`",
         )
     return meta["log"].decode(), meta["log_key"]
+
+
+def unreadable(path: Path, error: Exception) -> InboxUnavailable | None:
+    """What to say of a file that is no database, where an error of SQLite says so; None where it
+    says anything else."""
+    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+        return None
+    if (content := content_of(path)) is not None:
+        return other(path, content)
+    return InboxUnavailable(
+        f"The inbox {path} cannot be read",
+        "it is no SQLite database, or its beginning is damaged",
+        "set PRAZO_INBOX to the inbox's file; if this was it, `prazo restore DIR` puts it back from"
+        " a backup",
+    )
+
+
+def other(path: Path, content: str) -> InboxUnavailable:
+    """What to say of a file that is something else than an inbox."""
+    return InboxUnavailable(
+        f"{path} is not an inbox",
+        f"it is {content}",
+        "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
+    )

@@ -156,19 +156,6 @@ def test_a_damaged_file_is_rebuilt_with_the_same_rows(
                 assert rows_of_every_table(service) == before
 
 
-@pytest.mark.parametrize("connect", [duckdb.connect, sqlite3.connect])
-def test_a_file_that_was_never_a_ledger_is_left_where_it_is(settings: Settings, inbox, connect):
-    deliver(inbox, range(1))
-    with closing(connect(settings.ledger)) as connection:
-        connection.execute("create table sales (amount integer)")
-    before = settings.ledger.read_bytes()
-    with pytest.raises(LedgerRefused, match="not used as the ledger: it is an") as raised:
-        LedgerService(settings)
-    assert "PRAZO_LEDGER" in raised.value.remedy
-    assert settings.ledger.read_bytes() == before
-    assert not [*settings.ledger.parent.glob("*.set-aside-*")]
-
-
 def kill_after_commit(settings: Settings, deliveries: range) -> None:
     opened = open_inbox(settings.inbox)
     deliver(opened, deliveries)
