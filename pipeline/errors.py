@@ -13,6 +13,7 @@
     │   ├── LedgerClosed        its own process has closed it                 exit code 1
     │   ├── LedgerBehind        it lacks entries, and takes them              exit code 1
     │   ├── LedgerDamaged       DuckDB cannot go on with its file
+    │   │   └── LedgerMadeAgain it is made again already                  exit code 1
     │   ├── LedgerStalled       memory or disk has no room for more           exit code 1
     │   ├── LedgerOutdated      its file holds what other rules or keys made
     │   └── LedgerRefused       it and the inbox disagree on history
@@ -123,6 +124,12 @@ class LedgerBehind(OperatorError):
 
 class LedgerDamaged(OperatorError):
     """DuckDB cannot open the file, or cannot go on with it."""
+
+
+class LedgerMadeAgain(LedgerDamaged):
+    """The file was damaged, and its holder is making it again."""
+
+    exit_code = 1  # it is over in a while
 
 
 class LedgerStalled(OperatorError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
-from pipeline.errors import LedgerClosed, LedgerDamaged, OperatorError
+from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, OperatorError
 from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.last_named import LastNamed
@@ -384,7 +384,7 @@ class Ledger:
             self._check_not_closed()
             self.times_reopened += 1  # as in `reopen`
             what = f"The ledger {self.path} is made again from the inbox"
-            self._damage, self._shut = None, LedgerDamaged(what, why, "try again in a moment")
+            self._damage, self._shut = None, LedgerMadeAgain(what, why, "try again in a moment")
             self._connection.close()
 
     def close(self) -> None:

@@ -28,6 +28,11 @@ from pipeline.contract.body import parse_json
 from pipeline.errors import (
     CallerError,
     InboxUnavailable,
+    LedgerBehind,
+    LedgerClosed,
+    LedgerMadeAgain,
+    LedgerStalled,
+    NoRoom,
     PrazoError,
     UnknownView,
     WrongUsage,
@@ -459,10 +464,13 @@ _STATUSES: Final[Mapping[type[PrazoError], int]] = {
     clearances.Awaited: 409,
     UnknownView: 404,
     CallerError: 400,
-    InboxUnavailable: 503,
+    **dict.fromkeys((InboxUnavailable, LedgerBehind, LedgerClosed, LedgerMadeAgain), 503),
+    **dict.fromkeys((LedgerStalled, NoRoom), 503),
     PrazoError: 500,
 }
-"""The first class that fits an error decides, so a subclass stands before its base class."""
+"""Of a 503, which may be over in a while, a command makes the exit code 1, and of a 500 the exit
+code 2: those with which it ends where it has opened the ledger itself. The first class that fits an
+error decides, so a subclass stands before its base class."""
 
 
 def _fault(error: PrazoError) -> Response:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 
 from pipeline import instants
-from pipeline.errors import CallerError, OperatorError, UnknownView, WrongUsage
+from pipeline.errors import (
+    CallerError,
+    LedgerInUse,
+    OperatorError,
+    PrazoError,
+    UnknownView,
+    WrongUsage,
+)
 from pipeline.files import remove_left, written_whole
 from pipeline.http import holder as announcements
 from pipeline.ledger import formats
@@ -38,13 +45,15 @@ answers others slowly; Parquet takes it a twenty-fifth, and the command makes te
 
 _TEXTS: Final = frozenset({"json", "ndjson", "csv"})
 """Formats that look the same whoever writes them."""
-_VIEW_ERRORS: Final = {400: WrongUsage, 404: UnknownView}
+_ERRORS: Final = {500: OperatorError}
+_VIEW_ERRORS: Final = {**_ERRORS, 400: WrongUsage, 404: UnknownView}
 
 
 class Holder:
     """The process that holds the ledger.
 
-    Its methods raise `OperatorError` if it stops answering, and `CallerError` if it refuses.
+    Its methods raise `LedgerInUse` if it stops answering, `OperatorError` where whoever runs it has
+    to put something right, and `CallerError` if it refuses.
     """
 
     def __init__(self, client: httpx.Client) -> None:
@@ -170,11 +179,11 @@ class Holder:
         self,
         path: str,
         parameters: Mapping[str, Any] | None = None,
-        kinds: Mapping[int, type[CallerError]] | None = None,
+        kinds: Mapping[int, type[PrazoError]] = _ERRORS,
     ) -> httpx.Response:
         with _answering():
             answer = self._client.get(path, params=parameters, timeout=ROWS_SECONDS)
-        return _checked(answer, kinds or {})
+        return _checked(answer, kinds)
 
 
 @contextmanager
@@ -234,23 +243,24 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        raise OperatorError(
+        raise LedgerInUse(
             "The ledger's holder did not answer", str(error), "look at its log, or stop it"
         ) from None
 
 
 def _checked(
-    answer: httpx.Response, kinds: Mapping[int, type[CallerError]] | None = None
+    answer: httpx.Response, kinds: Mapping[int, type[PrazoError]] = _ERRORS
 ) -> httpx.Response:
     """The answer if its status is 200; otherwise raises the error in it.
 
-    `kinds`: the class of the error by status; `CallerError` for any other.
+    `kinds`: the class of the error by status; `CallerError` for any other, and for what no holder
+    of ours has put into words.
     """
     if answer.status_code == 200:
         return answer
     try:
         fault = answer.json()
     except ValueError:
-        fault = {"error": f"The ledger's holder answered {answer.status_code}"}
-    kind = (kinds or {}).get(answer.status_code, CallerError)
+        raise CallerError(f"The ledger's holder answered {answer.status_code}") from None
+    kind = kinds.get(answer.status_code, CallerError)
     raise kind(fault.get("error", ""), fault.get("why", ""), fault.get("remedy", ""))

@@ -4,6 +4,7 @@ import asyncio
 import io
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import httpx
 import pyarrow.parquet as pq
@@ -11,9 +12,10 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline import instants
+from pipeline.errors import LedgerInUse, PrazoError
 from pipeline.inbox import open_inbox
-from pipeline.ledger import formats
-from pipeline.ledger.catalogue import public
+from pipeline.ledger import formats, reader
+from pipeline.ledger.catalogue import catalogue, public
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log.actions import Unmasking
@@ -23,7 +25,7 @@ from pipeline.serve.remote import Holder
 from tests import depth
 from tests.support.ledgers import draft
 from tests.support.lines import seller
-from tests.support.machine import wait_until
+from tests.support.machine import free_port, wait_until
 from tests.support.rich import RICH
 from tests.support.stores import settings_in
 
@@ -82,6 +84,35 @@ def held(service: LedgerService) -> Iterator[Ledger]:
     """For a command that asks the process that holds it."""
     with httpx.Client(transport=Api(), base_url="http://127.0.0.1") as client:
         yield Holder(client)
+
+
+def test_a_command_ends_alike_whoever_holds_the_ledger(
+    own: Ledger, held: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a view that cannot be read it was 2 without a holder, and 1 with one."""
+    whole = catalogue()
+    misspelled = {**whole, "tickets": replace(whole["tickets"], sql="select 1 form 2")}
+    reader._statement.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "catalogue", lambda: misspelled)
+        for asked in (own, held):
+            with pytest.raises(PrazoError, match="The view tickets cannot be read") as told:
+                asked.shown(Asked("tickets", AS_OF))
+            assert told.value.exit_code == 2
+    reader._statement.cache_clear()
+    monkeypatch.setattr(LedgerService, "holds_erased", True)
+    for asked in (own, held):
+        with pytest.raises(PrazoError, match="Nothing personal is shown") as told:
+            asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
+        assert told.value.exit_code == 1
+
+
+def test_a_holder_that_does_not_answer_is_an_error_of_the_moment() -> None:
+    """It ended with 2, as wrong settings do."""
+    url = f"http://127.0.0.1:{free_port()}"
+    with httpx.Client(base_url=url) as client, pytest.raises(LedgerInUse) as told:
+        Holder(client).count("denials")
+    assert told.value.exit_code == 1
 
 
 @pytest.mark.parametrize("view", sorted({"denials", *depth.few([*public()], 12)}))

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline.errors import InboxForked, LedgerRefused, NoRoom, OperatorError, PrazoError
+from pipeline.errors import (
+    InboxForked,
+    LedgerBehind,
+    LedgerRefused,
+    NoRoom,
+    OperatorError,
+    PrazoError,
+)
 from pipeline.files import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
@@ -368,7 +375,7 @@ class Follower:
 
     def reach(self, seq: int) -> None:
         """Returns once the ledger holds that entry of the inbox: waits for the thread that
-        follows, or follows here where there is none. Raises `OperatorError` after a while."""
+        follows, or follows here where there is none. Raises `LedgerBehind` after a while."""
         until = time.monotonic() + REACH_SECONDS
         while self.ledger.size < seq:
             if self._thread is None:
@@ -376,7 +383,7 @@ class Follower:
             elif self.fork is None and time.monotonic() < until and self._thread.is_alive():
                 time.sleep(LINGER_SECONDS / 4)
             else:
-                raise OperatorError(
+                raise LedgerBehind(
                     f"The ledger has not reached entry {seq}",
                     self._problem or f"after {REACH_SECONDS:.0f} s it is at {self.ledger.size}",
                     "wait until it has caught up, then try again",
