@@ -292,13 +292,15 @@ class Verdict:
                 rest = f"and {len(texts) - MAX_LINES} more"
                 yield f"  {name} {texts[-1] if texts is self.faults else rest}"
         if self.faults:
-            is_all = len(self.faults) <= MAX_LINES
-            yield f"NOT VERIFIED: {len(self.faults) if is_all else f'over {MAX_LINES}'} faults"
+            count = len(self.faults)
+            noun = "fault" if count == 1 else "faults"
+            yield f"NOT VERIFIED: {count if count <= MAX_LINES else f'over {MAX_LINES}'} {noun}"
         elif self.undecided:
             yield "UNDECIDED: no fault was found, and not everything could be compared"
         elif self.unchecked:
             named = min(len(self.unchecked), MAX_LINES + 1)
-            yield f"VERIFIED, but for what is not checked: {named} lines above"
+            noun = "line" if named == 1 else "lines"
+            yield f"VERIFIED, but for what is not checked: {named} {noun} above"
         else:
             yield "VERIFIED"
 

@@ -62,9 +62,14 @@ class _Group(_Kind):
 
     group_class = _Kind
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _usage_told():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _usage_told():
+                return super().invoke(ctx)
         except PrazoError as error:
             if ctx.params.get("debug"):
                 raise
@@ -86,6 +91,18 @@ class _Group(_Kind):
                 remedy = "make room there, then run it again"
             say(*_lines(what, remedy), err=True)
             ctx.exit(1)
+
+
+@contextmanager
+def _usage_told() -> Iterator[None]:
+    """Says what is wrong with words that were given, and ends with 2: also where standard error has
+    no place for it, on which click would fail, and end with 1."""
+    try:
+        yield
+    except click.ClickException as refused:
+        with printing(err=True):
+            refused.show()
+        sys.exit(refused.exit_code)
 
 
 class Number(click.FloatRange):

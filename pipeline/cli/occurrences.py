@@ -12,31 +12,37 @@ from pipeline.cli.views import as_rows, print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
+from pipeline.texts import counted
 
 REPLAYED_AT_ONCE: Final = 100
 """Deliveries of a megabyte each, at most, whose commit no other writer waits long for. Each is read
 again once, however often a replay is cut off."""
+MAX_NAMED: Final = 100
+"""Lines of a file that are named, of each outcome: a file of another kind has only bad ones."""
 _IN_ORDER: Final = "select seq from entries where kind = $1 order by seq"
 
 
 @main.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    # One that is not there begins no inbox.
+    type=click.Path(path_type=Path, allow_dash=True, exists=True, dir_okay=False),
+)
 @click.option(
     "--events", is_flag=True, help="Each line is an event's body, received at its created_at."
 )
 def ingest(files: Sequence[Path], events: bool) -> None:
     """Take NDJSON FILES of occurrences into the inbox (-: standard input).
 
-    Taking a file twice adds nothing. Bad lines are named and the others taken; exit 1 if any
-    was bad or went to quarantine. Example: prazo ingest history.ndjson
+    Taking a file twice adds nothing. Bad lines are named, the first 100 of them, and the others
+    taken; exit 1 if any was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
     from pipeline.inbox.artifacts.taking import Taking
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
 
-    for path in files:
-        if str(path) != "-" and not path.exists():  # no inbox is begun for nothing
-            raise WrongUsage(f"{path} cannot be read", "there is no such file", "check the path")
     settings = Settings.load()
     inbox = open_guarded(settings)
     artifacts = Taking.of(settings, inbox)
@@ -44,7 +50,7 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     try:
         with bars() as bar:
             for path in files:
-                size = None if str(path) == "-" or not path.exists() else path.stat().st_size
+                size = None if str(path) == "-" else path.stat().st_size
                 task = bar.add_task(path.name, total=size)
                 outcomes = ingestion.ingest(
                     path,
@@ -53,10 +59,8 @@ def ingest(files: Sequence[Path], events: bool) -> None:
                     artifacts,
                     are_events=events,
                 )
-                for number, reason in outcomes.bad:
-                    say(f"{path}:{number}: not taken: {reason}", err=True)
-                for number, reason in outcomes.quarantined:
-                    say(f"{path}:{number}: in quarantine: {reason}", err=True)
+                _name(path, "not taken", outcomes.bad)
+                _name(path, "in quarantine", outcomes.quarantined)
                 say(
                     f"{path}: {outcomes.recorded} recorded, {outcomes.already_there} already"
                     f" there, {len(outcomes.quarantined)} of them in quarantine,"
@@ -66,6 +70,14 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     finally:
         inbox.close()
     sys.exit(0 if are_clean else 1)
+
+
+def _name(path: Path, became: str, lines: Sequence[tuple[int, str]]) -> None:
+    """Names the first lines of a file that were not taken as they should be, and why."""
+    for number, reason in lines[:MAX_NAMED]:
+        say(f"{path}:{number}: {became}: {reason}", err=True)
+    if len(lines) > MAX_NAMED:
+        say(f"{path}: {became}: {counted(len(lines) - MAX_NAMED, 'line')} more", err=True)
 
 
 @main.command()

@@ -302,7 +302,7 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
 @click.option("--log", "logs", multiple=True, required=True, metavar="VKEY", help="To follow.")
 @click.option("--folder", type=Folder(), required=True)
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8600, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--port", default=8601, show_default=True, type=click.IntRange(1, 65535))
 def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int) -> None:
     """Follow logs of others, and cosign each checkpoint that continues what was seen before.
 

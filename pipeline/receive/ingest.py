@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
@@ -61,22 +62,24 @@ def ingest(
     *,
     are_events: bool = False,
 ) -> Outcomes:
-    """Records a file's lines in order; `-` is standard input. The same file again adds nothing.
+    """Records a file's lines in order; `-` is standard input. The same file again adds nothing. A
+    pipe, as a shell's `<(zcat past.gz)` is one, will do.
 
     With `are_events`, a line is an event as the platform sent it; otherwise it is an occurrence.
     Artifacts beside the file that a collection names by path go into the store first. A bad line
     is reported, and the others are recorded. Raises `WrongUsage` if the file cannot be read, and
     `InboxUnavailable`: then the lines so far are recorded, and the file can be ingested again.
     """
-    if str(path) == "-":
-        read = read_event_line if are_events else _occurrences(artifacts, Path.cwd())
-        with tempfile.TemporaryFile() as spool:  # read twice: `recorded_by` holds its digest
-            shutil.copyfileobj(sys.stdin.buffer, spool)
-            return _ingest(spool, inbox, progress, read)
-    read = read_event_line if are_events else _occurrences(artifacts, path.parent)
+    is_stdin = str(path) == "-"
+    beside = Path.cwd() if is_stdin or not path.is_file() else path.parent
+    read = read_event_line if are_events else _occurrences(artifacts, beside)
     try:
-        with path.open("rb") as file:
-            return _ingest(file, inbox, progress, read)
+        with nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as file:
+            if not is_stdin and file.seekable():
+                return _ingest(file, inbox, progress, read)
+            with tempfile.TemporaryFile() as spool:  # read twice: `recorded_by` holds its digest
+                shutil.copyfileobj(file, spool)
+                return _ingest(spool, inbox, progress, read)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
 

@@ -204,3 +204,16 @@ def test_no_other_encoding_ends_a_command_with_a_traceback(monkeypatch: pytest.M
     with pytest.raises(SystemExit) as ended:
         main.main(["names"], prog_name="prazo")
     assert (ended.value.code, shown.getvalue()) == (0, b"\\u0141ukasz Jos\xe9\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, as Linux has it")
+@pytest.mark.parametrize(
+    "words", [["--nosuch"], ["nosuch"], ["ingest", "--nosuch"], ["alerts", "nosuch"]]
+)
+def test_wrong_usage_ends_with_2_also_where_nothing_can_say_so(
+    words: list[str], tmp_path: Path
+) -> None:
+    """It ended with 1, as a failed check does."""
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "pipeline.cli", *words]
+        assert subprocess.run(command, cwd=tmp_path, stderr=full).returncode == 2

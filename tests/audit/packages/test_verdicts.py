@@ -171,7 +171,7 @@ def test_the_time_that_it_may_take_is_an_option(
     assert shown.err == ""
     assert shown.out.splitlines() == [
         "  FAULT    it could not be verified within 1e-09 seconds: give it more (--seconds)",
-        "NOT VERIFIED: 1 faults",
+        "NOT VERIFIED: 1 fault",
     ]
     for wrong in ("0", "-1", "nan"):
         assert verify.main([str(made.path), "--key", made.key, "--seconds", wrong]) == 2
@@ -181,7 +181,7 @@ def test_the_time_that_it_may_take_is_an_option(
 def test_the_command_has_the_same_option_for_a_package_alone(made: Made) -> None:
     given = ["--key", made.key, "--seconds", "1e-9"]
     ended = CliRunner().invoke(command, [str(made.path), *given])
-    assert (ended.exit_code, ended.output.splitlines()[-1]) == (1, "NOT VERIFIED: 1 faults")
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (1, "NOT VERIFIED: 1 fault")
     ended = CliRunner().invoke(command, ["--seconds", "9"])
     assert (ended.exit_code, "--seconds are for a package FILE" in ended.output) == (2, True)
 

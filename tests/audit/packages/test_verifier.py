@@ -104,7 +104,7 @@ def test_the_copy_in_the_package_verifies_it_and_names_a_fault(
     wrong = run(interpreter, script, forged, "--key", made.key)
     assert (wrong.returncode, wrong.stderr) == (1, "")
     assert "  FAULT    entry 8: its body is not what was recorded" in wrong.stdout
-    assert wrong.stdout.splitlines()[-1] == "NOT VERIFIED: 1 faults"
+    assert wrong.stdout.splitlines()[-1] == "NOT VERIFIED: 1 fault"
 
 
 def with_longer_body(files: forgery.Files) -> forgery.Files:

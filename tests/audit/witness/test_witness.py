@@ -19,10 +19,12 @@ from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.request import Scope
 from pipeline.audit.witness.service import Answer, Witness
+from pipeline.cli import packages
 from pipeline.errors import OperatorError
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Cosigner, Signer, VerificationKey
+from pipeline.settings import Settings
 from tests import fork_server
 from tests.audit import forgery
 from tests.audit.conftest import Made, copied, empty_tables, no_rows, request
@@ -423,3 +425,11 @@ def test_the_settings_name_the_file_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "policy").write_text(json.dumps({}), encoding="utf-8")
     with pytest.raises(OperatorError, match="line 1 cannot be read"):
         read_policy(tmp_path / "policy")
+
+
+def test_a_witness_has_a_port_of_its_own_unless_another_is_chosen() -> None:
+    """It had that of the seller's page, and of the two the second did not start."""
+    [port] = [it.default for it in packages.witness.params if it.name == "port"]
+    others = {name: it.default for name, it in Settings.model_fields.items() if "port" in name}
+    assert others == {"receiver_port": 8400, "dashboard_port": 8501, "journey_port": 8600}
+    assert port not in others.values()
