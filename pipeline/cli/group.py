@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from pipeline import memory
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
@@ -27,28 +28,31 @@ _INTERRUPTED: Final = "Query interrupted"
 
 
 class _Command(click.Command):
-    """Refuses words that are not in UTF-8 before anything is done. Paths may be any bytes."""
+    """Refuses words that are empty, as a variable leaves that is not set, or not in UTF-8, before
+    anything is done. Paths may be any bytes."""
 
     def invoke(self, ctx: click.Context) -> Any:
         for param in self.params:
-            value = ctx.params.get(param.name or "")
+            name = param.name or ""
+            value = ctx.params.get(name)
+            is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
             for text in value if isinstance(value, tuple) else (value,):
-                if isinstance(text, str) and not _is_text(text):
-                    raise click.BadParameter(
-                        f"{text!a} is not in UTF-8: set the terminal, or the file that calls this"
-                        " command, to UTF-8",
-                        ctx,
-                        param,
-                    )
+                if is_given and isinstance(text, str) and (why := _unfit(text)) is not None:
+                    raise click.BadParameter(why, ctx, param)
         return super().invoke(ctx)
 
 
-def _is_text(given: str) -> bool:
+def _unfit(given: str) -> str | None:
+    if not given:
+        return "it is empty: leave it out where nothing is meant"
     try:
         given.encode()
     except UnicodeEncodeError:  # bytes that Python could not decode
-        return False
-    return True
+        return (
+            f"{given!a} is not in UTF-8: set the terminal, or the file that calls this command, to"
+            " UTF-8"
+        )
+    return None
 
 
 class _Kind(click.Group):

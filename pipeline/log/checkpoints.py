@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, Self
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, WrongUsage
 from pipeline.keys import read_key, secret_key
 
 _SIGNATURE = re.compile("— ([^ \n+]+) ([A-Za-z0-9+/]+={0,2})\n")
@@ -147,7 +147,14 @@ class Cosigner:
 
     def __init__(self, name: str, path: Path) -> None:
         """`name`: of the witness, a URL without its scheme. The key is made (mode 0600) if it is
-        missing. Raises `OperatorError` if the file does not hold a key."""
+        missing. Raises `OperatorError` if the file does not hold a key, and `WrongUsage` for a name
+        that no signature of a note can have (C2SP signed-note): nobody could read a cosignature."""
+        if not name or "+" in name or any(map(str.isspace, name)):
+            raise WrongUsage(
+                f"{name!r} cannot be the name of a witness",
+                "it is empty, or a blank or a + is in it",
+                "take a URL without its scheme, such as audit.example/w1",
+            )
         secret_key(path)
         self._key = Ed25519PrivateKey.from_private_bytes(read_key(path))
         self.key = WitnessKey(name, self._key.public_key().public_bytes_raw())

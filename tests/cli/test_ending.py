@@ -217,3 +217,19 @@ def test_wrong_usage_ends_with_2_also_where_nothing_can_say_so(
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "pipeline.cli", *words]
         assert subprocess.run(command, cwd=tmp_path, stderr=full).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "param"),
+    [
+        (["resume", "--process", ""], "--process"),
+        (["submit", "", "--payload", __file__], "[PROCESS]"),
+        (["ticket", "", "--closed", "--actor", "ana"], "PROCESS"),
+        (["receive", "--host", ""], "--host"),
+    ],
+)
+def test_an_empty_word_is_wrong_usage(words: list[str], param: str) -> None:
+    """A variable that was not set had `prazo resume` say that nothing waits, and end with 1."""
+    ended = CliRunner().invoke(main, words)
+    assert ended.exit_code == 2
+    assert f"Invalid value for '{param}': it is empty: leave it out" in ended.output

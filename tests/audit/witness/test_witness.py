@@ -20,7 +20,7 @@ from pipeline.audit import verify
 from pipeline.audit.request import Scope
 from pipeline.audit.witness.service import Answer, Witness
 from pipeline.cli import packages
-from pipeline.errors import OperatorError
+from pipeline.errors import OperatorError, WrongUsage
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Cosigner, Signer, VerificationKey
@@ -433,3 +433,13 @@ def test_a_witness_has_a_port_of_its_own_unless_another_is_chosen() -> None:
     others = {name: it.default for name, it in Settings.model_fields.items() if "port" in name}
     assert others == {"receiver_port": 8400, "dashboard_port": 8501, "journey_port": 8600}
     assert port not in others.values()
+
+
+@pytest.mark.parametrize("name", ["", "audit example", "audit.example/w1+x", "audit\u00a0w1"])
+def test_a_name_that_no_cosignature_can_have_is_refused_and_makes_no_key(
+    tmp_path: Path, name: str
+) -> None:
+    """The witness started, and nobody could read what it cosigned."""
+    with pytest.raises(WrongUsage, match="cannot be the name of a witness"):
+        Cosigner(name, tmp_path / "witness.key")
+    assert [*tmp_path.iterdir()] == []
