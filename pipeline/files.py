@@ -33,8 +33,6 @@ SPARE_BYTES: Final = 1_048_576
 """What a database may need beside what it moves out of its WAL."""
 
 DUCKDB: Final = "a DuckDB database"
-_DUCKDB_MAGIC: Final = slice(8, 12), b"DUCK"
-"""Behind a checksum, which may be like the beginning of anything."""
 _BEGINNINGS: Final = {
     b"SQLite format 3\0": "an SQLite database, such as an inbox",
     b"PK\3\4": "a zip file, such as a package",
@@ -50,7 +48,7 @@ _BEGINNINGS: Final = {
     b"\x7fELF": "a program",
 }
 TEXT: Final = "a text"
-_NO_TEXT: Final = bytes({*range(9), *range(14, 27), *range(28, 32), 127})
+_NO_TEXT: Final = frozenset({*range(9), *range(14, 27), *range(28, 32), 127})
 """Bytes that no text has, in UTF-8 or another encoding of single bytes."""
 _LOOKED_AT: Final = 4096
 
@@ -297,13 +295,11 @@ def content_of(path: Path) -> str | None:
         start = file.read(_LOOKED_AT)
         file.seek(max(0, path.stat().st_size - _LOOKED_AT))
         end = file.read(_LOOKED_AT)
-    at, magic = _DUCKDB_MAGIC
-    if start[at] == magic:
+    if start[8:12] == b"DUCK":  # behind a checksum, which may be like the beginning of anything
         return DUCKDB
     if known := next((it for mark, it in _BEGINNINGS.items() if start.startswith(mark)), None):
         return known
-    is_text = start != b"" and not set(start + end) & set(_NO_TEXT)
-    return TEXT if is_text else None
+    return TEXT if start and _NO_TEXT.isdisjoint(start + end) else None
 
 
 def sync(path: Path) -> None:
