@@ -67,12 +67,12 @@ class _Group(_Kind):
     group_class = _Kind
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _usage_told():
+        with _wrong_usage_shown():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with _usage_told():
+            with _wrong_usage_shown():
                 return super().invoke(ctx)
         except PrazoError as error:
             if ctx.params.get("debug"):
@@ -98,8 +98,8 @@ class _Group(_Kind):
 
 
 @contextmanager
-def _usage_told() -> Iterator[None]:
-    """Says what is wrong with words that were given, and ends with 2: also where standard error has
+def _wrong_usage_shown() -> Iterator[None]:
+    """Says what is wrong with words that were given, and ends with 2, also where standard error has
     no place for it, on which click would fail, and end with 1."""
     try:
         yield

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import duckdb
 import pytest
 import trustme
 
@@ -263,22 +262,6 @@ def test_a_damaged_ledger_is_named_and_stays_as_it_is(marketplace: Marketplace) 
         "`prazo rebuild` makes it again from the inbox",
     )
     assert settings.ledger.read_bytes() == bytes(11_000)
-
-
-def test_a_file_that_is_no_ledger_is_named_by_what_it_is(marketplace: Marketplace) -> None:
-    marketplace.review()
-    settings = marketplace.settings()
-    other = Path(settings.inbox).with_name("copy.db")
-    other.write_bytes(Path(settings.inbox).read_bytes())
-    [found] = ledgers(marketplace, ledger=other)
-    assert (found.verdict, "SQLite" in found.found) == ("fault", True)
-    assert "PRAZO_LEDGER" in found.remedy
-    others = other.with_name("totals.duckdb")
-    with duckdb.connect(others) as connection:
-        connection.execute("create table meta (seq integer)")
-    [found] = ledgers(marketplace, ledger=others)
-    assert found.found == f"{others} is another program's database, with a table meta"
-    assert "PRAZO_LEDGER" in found.remedy
 
 
 @pytest.mark.parametrize("problem", ["it is damaged", None])

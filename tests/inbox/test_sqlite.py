@@ -104,7 +104,7 @@ def test_a_database_of_another_program_is_left_as_it_is(path: Path):
         (b"PAR1, say" * 100, "it is a Parquet file"),
         (b"8 bytes.DUCK" + bytes(4096), "it is a DuckDB database"),
         (b"hello\nworld\n", "it is a text"),
-        (bytes(100), "it is no SQLite database, or its beginning is damaged"),
+        (bytes(100), "it is not an SQLite database, or its beginning is damaged"),
     ],
 )
 @pytest.mark.parametrize("opened", [SqliteInbox, migrations.migrate])

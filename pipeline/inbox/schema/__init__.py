@@ -81,7 +81,7 @@ def identity(place: str, meta: Mapping[str, bytes]) -> tuple[str, bytes]:
 
 
 def unreadable(path: Path, error: Exception) -> InboxUnavailable | None:
-    """What to say of a file that is no database, where an error of SQLite says so; None where it
+    """What to say of a file that is not a database, where an error of SQLite says so; None where it
     says anything else."""
     if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
         return None
@@ -89,7 +89,7 @@ def unreadable(path: Path, error: Exception) -> InboxUnavailable | None:
         return other(path, content)
     return InboxUnavailable(
         f"The inbox {path} cannot be read",
-        "it is no SQLite database, or its beginning is damaged",
+        "it is not an SQLite database, or its beginning is damaged",
         "set PRAZO_INBOX to the inbox's file; if this was it, `prazo restore DIR` puts it back from"
         " a backup",
     )
