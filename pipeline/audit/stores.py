@@ -16,7 +16,7 @@ import duckdb
 from pipeline.audit import definitions, earlier
 from pipeline.audit.backup import batches
 from pipeline.audit.verify import SIGNATURE, Verdict
-from pipeline.errors import CallerError, InboxForked, InboxUnavailable, LedgerBehind
+from pipeline.errors import InboxForked, InboxUnavailable, LedgerBehind, LedgerRefused
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.inbox.erased import erased_in, newest_erasure
@@ -298,8 +298,8 @@ def _compare_facts(
         extracted: Mapping[type[facts.Fact], Sequence[facts.Fact]] = facts.extract(
             entries, service.keys
         )
-    except (CallerError, KeyError, TypeError, ValueError) as error:
-        verdict.fault(f"entries {first} to {last}: their bodies cannot be read any more: {error}")
+    except LedgerRefused as error:
+        verdict.fault(error.finding)
         return
     copy.clear()
     for kind, rows in extracted.items():

@@ -281,6 +281,9 @@ def test_a_row_made_up_in_the_inbox_and_one_changed_alike_in_both_stores_are_nam
     assert (
         "entry 4: its leaf commits to another body_commitment, body_size, in both stores" in found
     )
+    assert (
+        "Entry 4 cannot be read: its bytes are not what the kind collection has (KeyError)" in found
+    )
 
 
 REFUSED = {

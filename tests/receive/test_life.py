@@ -67,7 +67,7 @@ def test_it_counts_what_it_does(start: Start):
     [
         ({"WEBHOOK_AUTH": "header", "WEBHOOK_SECRET_FILE": "nowhere"}, "nowhere cannot be read"),
         ({"WEBHOOK_AUTH": "hmac", "WEBHOOK_SECRET_FILE": "secret"}, "is not base64"),
-        ({"INBOX": "secret"}, "secret cannot be opened"),
+        ({"INBOX": "secret"}, "secret is not an inbox: it is a text"),
         ({"RECEIVER_HOST": "0.0.0.0"}, "PRAZO_ALLOW_REMOTE"),
         ({"RECEIVER_HOST": "0.0.0.0", "ALLOW_REMOTE": "true"}, "anyone could post deliveries"),
     ],

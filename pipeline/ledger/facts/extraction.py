@@ -15,7 +15,7 @@ from pipeline.contract.body import JsonValue, canonical_form, content_sha256, pa
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
-from pipeline.errors import LedgerRefused, Unreadable
+from pipeline.errors import CallerError, LedgerRefused, Unreadable
 from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (
     TABLES,
@@ -76,7 +76,7 @@ def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]
     for entry in entries:
         try:
             found = [*facts_of(entry, keys)]
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (AttributeError, CallerError, LookupError, TypeError, ValueError) as error:
             raise LedgerRefused(
                 f"Entry {entry.seq} cannot be read",
                 f"its bytes are not what the kind {entry.kind} has ({type(error).__name__})",
