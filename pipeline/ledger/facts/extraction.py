@@ -70,28 +70,27 @@ class Keys:
 
 
 def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
-    """The facts of entries by table, in order of seq. Raises `LedgerRefused` for an entry that
-    was not recorded so: whoever can write into the inbox may have put anything there."""
+    """The facts of entries by table, in order of seq. Raises as `facts_of` does."""
     facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
     for entry in entries:
-        try:
-            found = [*facts_of(entry, keys)]
-        except (AttributeError, CallerError, LookupError, TypeError, ValueError) as error:
-            raise LedgerRefused(
-                f"Entry {entry.seq} cannot be read",
-                f"its bytes are not what the kind {entry.kind} has ({type(error).__name__})",
-                "the inbox was changed by hand: restore it from a backup",
-            ) from error
-        for fact in found:
+        for fact in facts_of(entry, keys):
             facts[type(fact)].append(fact)
     return facts
 
 
-def facts_of(entry: Entry, keys: Keys) -> Iterable[Fact]:
-    """The facts of one entry: out of its body, or of what stays of that."""
-    if entry.is_erased:
-        return remains.facts_in(entry)
-    return _READERS.get(entry.kind, _action)(entry, keys)
+def facts_of(entry: Entry, keys: Keys) -> list[Fact]:
+    """The facts of one entry: out of its body, or of what stays of that. Raises `LedgerRefused` for
+    one that was not recorded so: whoever can write into the inbox may have put anything there."""
+    try:
+        if entry.is_erased:
+            return [*remains.facts_in(entry)]
+        return [*_READERS.get(entry.kind, _action)(entry, keys)]
+    except (AttributeError, CallerError, LookupError, TypeError, ValueError) as error:
+        raise LedgerRefused(
+            f"Entry {entry.seq} cannot be read",
+            f"its bytes are not what the kind {entry.kind} has ({type(error).__name__})",
+            "the inbox was changed by hand: restore it from a backup",
+        ) from error
 
 
 def _sha256(data: bytes | None) -> bytes:
