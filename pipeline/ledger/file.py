@@ -178,11 +178,13 @@ def other_content(path: Path) -> str | None:
     return None if content == DUCKDB else content
 
 
-def others_table(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """A table or view of a database that never was a ledger, whatever release made it; None where
-    it may be one. An empty one may be a ledger that lost its first transaction."""
+def other_database(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """What a database is that never was a ledger, whatever release made it; None where it may be
+    one. An empty one may be a ledger that lost its first transaction."""
     tables = [name for (name,) in connection.execute(_TABLES).fetchall()]
-    return None if not tables or _OURS.intersection(tables) else tables[0]
+    if not tables or _OURS.intersection(tables):
+        return None
+    return f"another program's database, with a table {tables[0]}"
 
 
 def _foreign(path: Path, content: str) -> NotALedger:
@@ -353,8 +355,8 @@ def _meta(
     except duckdb.Error:
         meta = {}  # a file that lost its first transaction, or no ledger at all
     is_of_this_release = made_by().items() <= meta.items()
-    if path is not None and not is_of_this_release and (other := others_table(connection)):
-        raise _foreign(path, f"another program's database, with a table {other}")
+    if path is not None and not is_of_this_release and (other := other_database(connection)):
+        raise _foreign(path, other)
     if path is not None and "schema_version" not in meta:
         raise LedgerDamaged(
             f"The ledger {path} cannot be opened", "what it says of itself cannot be read", _REBUILD

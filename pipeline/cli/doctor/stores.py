@@ -21,7 +21,7 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.file import made_by, other_content, others_table
+from pipeline.ledger.file import made_by, other_content, other_database
 from pipeline.ledger.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
@@ -272,14 +272,12 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
         )
         return
     if (content := other_content(settings.ledger)) is not None:
-        found = f"{settings.ledger} is {content}"
-        yield Diagnosis("ledger", "fault", found, "set PRAZO_LEDGER to a path of its own")
+        yield _not_a_ledger(settings, content)
         return
     try:
         with duckdb.connect(settings.ledger, read_only=True) as connection:
-            if (other := others_table(connection)) is not None:
-                found = f"{settings.ledger} is another program's database, with a table {other}"
-                yield Diagnosis("ledger", "fault", found, "set PRAZO_LEDGER to a path of its own")
+            if (content := other_database(connection)) is not None:
+                yield _not_a_ledger(settings, content)
                 return
             known = dict(connection.execute("select name, value from meta").fetchall())
             [(size,)] = connection.execute("select coalesce(max(seq), 0) from log").fetchall()
@@ -296,6 +294,11 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
             "ok",
             f"{counted(size, 'entry')} of {known.get('log')}; nobody holds it",
         )
+
+
+def _not_a_ledger(settings: Settings, content: str) -> Diagnosis:
+    found = f"{settings.ledger} is {content}"
+    return Diagnosis("ledger", "fault", found, "set PRAZO_LEDGER to a path of its own")
 
 
 def _unreadable_ledger(settings: Settings, why: str) -> Diagnosis:
