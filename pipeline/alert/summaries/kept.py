@@ -1,7 +1,8 @@
 """Keeps what digests and reports say, from the moment their hour has come until they are sent."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
@@ -44,12 +45,8 @@ class Summaries:
         for alert in self._digests.keys() - awaited.keys():
             del self._digests[alert]
         if awaited.keys() - self._digests.keys():
-            try:
+            with _waiting_for_the_ledger("digests"):
                 processes = self._source.open_processes()
-            except OperatorError as error:  # what is alarming is sent, and what was made
-                LOG.warning("digests wait: %s", error)
-                awaited = {it: of for it, of in awaited.items() if it in self._digests}
-            else:
                 for alert, name in awaited.items():
                     try:
                         parts = digest.parts_for(name, rules, processes, dues, alarms, now)
@@ -60,7 +57,7 @@ class Summaries:
         return [
             digest.due(alert, name, rules, now)
             for alert, name in awaited.items()
-            if self._digests[alert]
+            if self._digests.get(alert)
         ]
 
     def reports(self, rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> list[Due]:
@@ -69,14 +66,10 @@ class Summaries:
         for alert in self._reports.keys() - awaited.keys():
             del self._reports[alert]
         if awaited.keys() - self._reports.keys():
-            try:
+            with _waiting_for_the_ledger("reports"):
                 processes = self._source.open_processes()
                 named = {rules.reports[it.report].saved for it in awaited.values()}
                 saved = self._source.saved_views(it for it in named if it is not None)
-            except OperatorError as error:  # what is alarming is sent, and what was made
-                LOG.warning("reports wait: %s", error)
-                awaited = {it: of for it, of in awaited.items() if it in self._reports}
-            else:
                 for alert in awaited.keys() - self._reports.keys():
                     try:
                         said = reports.said(awaited[alert], rules, processes, saved, now)
@@ -84,4 +77,17 @@ class Summaries:
                     except Exception as error:
                         LOG.exception("the report %s could not be made", awaited[alert].report)
                         self._reports[alert] = error
-        return [reports.due(alert, it, rules, now) for alert, it in awaited.items()]
+        return [
+            reports.due(alert, occasion, rules, now)
+            for alert, occasion in awaited.items()
+            if alert in self._reports
+        ]
+
+
+@contextmanager
+def _waiting_for_the_ledger(what: str) -> Iterator[None]:
+    """Makes none where the ledger does not answer: what is alarming is sent, and what was made."""
+    try:
+        yield
+    except OperatorError as error:
+        LOG.warning("%s wait: %s", what, error)
