@@ -467,15 +467,15 @@ def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterato
     try:
         yield
     except (duckdb.ConversionException, *_UNFIT) as error:
-        if not (any(filtered) and isinstance(error, of_types)):
-            quotes_values = isinstance(error, duckdb.ConversionException)
-            why = _OTHER_TYPE if quotes_values else str(error).splitlines()[0]
-            raise OperatorError(f"The view {view} cannot be read", why, _TO_FIT) from error
-        raise WrongUsage(
-            f"The filter does not fit the view {view}",
-            "a value of it has another type than its column",
-            "compare a column with a value of its own type",
-        ) from None
+        if any(filtered) and isinstance(error, of_types):
+            raise WrongUsage(
+                f"The filter does not fit the view {view}",
+                "a value of it has another type than its column",
+                "compare a column with a value of its own type",
+            ) from None
+        quotes_values = isinstance(error, duckdb.ConversionException)
+        why = _OTHER_TYPE if quotes_values else str(error).splitlines()[0]
+        raise OperatorError(f"The view {view} cannot be read", why, _TO_FIT) from error
 
 
 def check(
