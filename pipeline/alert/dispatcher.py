@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple, get_args
 from pipeline import instants
 from pipeline.alert import channels, entries
 from pipeline.alert.alarms import Alarm, Recorded
+from pipeline.alert.away.last_said import LastSaid
+from pipeline.alert.away.unrecorded import Unrecorded
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.entries import Due, Item, Subject
 from pipeline.alert.lateness import is_late
@@ -23,7 +25,6 @@ from pipeline.alert.links import Fresh, Links, Unsent, asking
 from pipeline.alert.source import Source
 from pipeline.alert.summaries import reports
 from pipeline.alert.summaries.kept import Summaries
-from pipeline.alert.unrecorded import Unrecorded
 from pipeline.alert.watch import Watch
 from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
@@ -102,7 +103,7 @@ class Dispatcher:
         self._stop = threading.Event()
         self._runs_on = False  # until it is stopped
         self._looks_again = False  # messages that were decided on are to be decided on again
-        self._known: dict[str, Due] = {}  # alert -> as it was due when it was looked at last
+        self._said = LastSaid(source)
         self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
         self._whole_look_at = 0.0
@@ -200,7 +201,7 @@ class Dispatcher:
         if found is None:
             return self._without_the_ledger(seen)
         dues, plan = self._planned(found, seen, is_whole=is_whole)
-        unasked = self._known.keys() - {it.alert for it in [*seen, *found]}
+        unasked = self._said.dues.keys() - {it.alert for it in [*seen, *found]}
         if not is_whole and plan.told & unasked:
             found = self._asked(is_whole=True)
             if found is None:
@@ -211,34 +212,36 @@ class Dispatcher:
     def _planned(
         self, found: list[Due], seen: list[Due], *, is_whole: bool
     ) -> tuple[list[Due], Plan]:
-        known = (
-            {} if is_whole else {it: due for it, due in self._known.items() if it in self._alarms}
-        )
+        said = self._said
+        known = {} if is_whole else {it: due for it, due in said.dues.items() if it in self._alarms}
         # What we see comes last: a row of the ledger's about the same does not name files.
-        self._known = known | {due.alert: due for due in [*found, *seen]}
-        return self._decided(self._known.values())
+        said.dues = known | {due.alert: due for due in [*found, *seen]}
+        return self._decided(said.dues.values())
 
     def _without_the_ledger(self, seen: list[Due]) -> tuple[list[Due], Plan]:
         """What we see; and once that nobody holds the ledger is told, what it said and was raised,
-        as the log says who has heard of that. What is finished by the inbox is left out."""
+        as the log says who has heard of that, and the rungs that are reached meanwhile. What is
+        finished by the inbox is left out."""
         self._whole_look_at = 0.0
-        ours, lasting = {it.alert: it for it in seen}, dict[str, Due]()
         if all(it.kind != "ledger_down" for it in seen):
             return self._decided(seen)
-        summaries = self._summed([*self._known.values(), *seen])
+        said, ours, held = self._said, {it.alert: it for it in seen}, set[str]()
+        summaries = self._summed([*said.dues.values(), *seen])
         while True:
-            known = {
+            standing = {
                 alert: due
-                for alert, due in self._known.items()
-                if alert in self._alarms and due.kind not in BESIDE_THE_LOG
+                for alert, due in said.standing(self._now()).items()
+                if (alert in self._alarms or said.is_foreseen(alert))
+                and due.kind not in BESIDE_THE_LOG
             }
-            dues = [*(known | lasting | ours).values(), *summaries]
+            dues = [*(standing | ours).values(), *summaries]
             plan = decide(dues, self._alarms, self._rules, self._now())
-            told = plan.told & known.keys() - lasting.keys()
-            if not told:
+            concerned = plan.told | {it.alert for it in plan.raises}
+            asked = concerned & standing.keys() - held
+            if not asked:
                 return dues, plan
-            lasting |= {it.alert: it for it in self._source.lasting(known[it] for it in told)}
-            self._known = {it: due for it, due in known.items() if it in lasting or it not in told}
+            said.hold_against_the_inbox(asked)
+            held |= asked
 
     def _decided(self, of: Iterable[Due]) -> tuple[list[Due], Plan]:
         dues = [*of]
@@ -253,7 +256,7 @@ class Dispatcher:
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
         """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""
-        self._is_behind = False
+        self._is_behind, at = False, self._now()
         try:
             found = self._source.due() if is_whole else self._source.new()
         except OperatorError as error:
@@ -262,8 +265,11 @@ class Dispatcher:
             self._is_behind = isinstance(error, LedgerBehind)
             LOG.error("the ledger does not say what is due: %s", error)
             return None
+        self._said.answered_at = at
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
+            if self._watch is not None:
+                self._said.look_ahead()
         # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
         # Of what nobody raised, the view has what presses however long ago it became due.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY
@@ -311,8 +317,9 @@ class Dispatcher:
             self._look_at = time.monotonic() + LOOK_SECONDS
             found = self._asked(is_whole=is_read)
             if found is not None:
-                self._known = {it.alert: it for it in found}
-        dues = [it for it in self._known.values() if is_read or it.raised_at is None]
+                self._said.dues = {it.alert: it for it in found}
+        standing = self._said.standing(self._inbox.clock()).values()
+        dues = [it for it in standing if is_read or it.raised_at is None]
         links, now = Links(rules.dashboard_url, self._inbox.log_key), self._inbox.clock
         self._unrecorded.tell(dues, self._alarms, rules, links, now, self._stop)
 

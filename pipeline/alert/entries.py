@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 from pipeline import instants
 from pipeline.alert_rules.recipients import Via
+from pipeline.alert_rules.references import RUNGS
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.log.actions import MAX_REASON_CHARACTERS
@@ -54,6 +55,11 @@ class Due(NamedTuple):
     raised_at: int | None = None  # by whatever entry, from a file too
     ledger_at: int | None = None  # of the newest entry of a ledger that stands still
     files: tuple[str, ...] = ()  # that cannot be used, by their places in the alerts' settings
+
+    @property
+    def is_rung(self) -> bool:
+        """Whether it is a rung of the ladder, and no condition."""
+        return self.kind in RUNGS or self.kind.startswith("before_")
 
 
 class Subject(NamedTuple):

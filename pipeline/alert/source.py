@@ -28,9 +28,14 @@ class Source(Processes, Protocol):
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
+    def coming(self) -> list[Due]:
+        """The rungs that processes reach soon, where nothing more becomes known of them, as they
+        are due then: what whoever sends has to know once it does not answer. Raises as `due`
+        does."""
+
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
-        """Those of what it said was due that no entry of the inbox has ended since; for when it
-        does not answer."""
+        """Those of what it said is due, or is to come, that no entry of the inbox has ended since;
+        for when it does not answer."""
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Reports that people subscribed to on pages: rows of the view `report_subscriptions`.

@@ -86,7 +86,7 @@ def run() -> None:
     Example: prazo alerts run
     """
     from pipeline import instants
-    from pipeline.alert import unrecorded
+    from pipeline.alert.away import unrecorded
     from pipeline.alert.dispatcher import Dispatcher
     from pipeline.alert.watch import Watch
     from pipeline.alert_rules import AlertsFile

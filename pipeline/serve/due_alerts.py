@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from pipeline import instants
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.summaries.digest import Process
-from pipeline.alert_rules.references import RUNGS
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError, PrazoError
 from pipeline.inbox import Inbox
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
@@ -40,13 +40,16 @@ HELD_SECONDS: Final = 5.0
 INBOX_SECONDS: Final = 30.0
 """For so long one look may ask the inbox what was finished: a ledger that is built again for hours
 shows many as late, and what is late must not wait for them."""
+COMING_HOURS: Final = (4, 8, 12, 16, 20, 24, 36, 48, 60, 72)
+"""From now on; what is due then is asked for in advance. In its last day a process reaches rungs
+that are four hours apart."""
 _NEWEST_SINCE: Final = "select max(seq) from entries where process_id = $1 and seq > $2"
 
 
 def due_in(rows: pa.Table) -> list[Due]:
     """The rows of the view `alerts`, or of `new_alerts`; instants in microseconds."""
-    instants = {"since", "deadline_at", "raised_at"} & {*rows.column_names}
-    return [_due(row) for row in _rows(rows, *instants)]
+    dated = {"since", "deadline_at", "raised_at"} & {*rows.column_names}
+    return [_due(row) for row in _rows(rows, *dated)]
 
 
 def processes_in(rows: pa.Table) -> list[Process]:
@@ -62,8 +65,8 @@ def saved_in(rows: pa.Table) -> dict[str, str]:
     return {row["view_name"]: row["query"] or "" for row in rows.to_pylist()}
 
 
-def _rows(rows: pa.Table, *instants: str) -> list[dict[str, Any]]:
-    for name in instants:
+def _rows(rows: pa.Table, *dated: str) -> list[dict[str, Any]]:
+    for name in dated:
         number = rows.schema.get_field_index(name)
         rows = rows.set_column(number, name, rows.column(name).cast(pa.int64()))
     return _dictionaries(rows)
@@ -75,8 +78,7 @@ def _dictionaries(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 def _ends_with_its_process(due: Due) -> bool:
-    is_rung = due.kind in RUNGS or due.kind.startswith("before_")
-    return due.process_id is not None and (is_rung or due.kind == "ticket_due")
+    return due.process_id is not None and (due.is_rung or due.kind == "ticket_due")
 
 
 def _standing(ledger: Ledger) -> dict[str, Any] | None:
@@ -126,9 +128,22 @@ class _DueAlerts(ABC):
         """Those of them that were not raised."""
         return self._dues(NEW_VIEW)
 
+    def coming(self) -> list[Due]:
+        """The rungs that processes reach within three days, where nothing more becomes known of
+        them, as they are due then. Of two that one reaches between two of the instants that are
+        asked for, the later one."""
+        now, found = self._now(), dict[str, Due]()
+        with self._asking() as asked:
+            for hours in COMING_HOURS:
+                then = now + hours * instants.HOUR
+                for due in due_in(asked.ledger.read(NEW_VIEW, as_of=then)):
+                    if due.is_rung and due.since > now:
+                        found.setdefault(due.alert, due)
+        return [*found.values()]
+
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
-        """Those of what it said was due that no entry of the inbox has ended since; for when it
-        does not answer."""
+        """Those of what it said is due, or is to come, that no entry of the inbox has ended since;
+        for when it does not answer."""
         return [*dues] if self._stood is None else self._since(self._stood, dues)
 
     def open_processes(self) -> list[Process]:

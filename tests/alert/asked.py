@@ -12,6 +12,9 @@ class Bare:
     def is_mask(self, shown: str, recorded: str) -> bool:
         return False
 
+    def coming(self) -> list[Due]:
+        return []
+
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         return [*dues]
 

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import channels, decision, dispatcher, entries, unrecorded
+from pipeline.alert import channels, decision, dispatcher, entries
+from pipeline.alert.away import unrecorded
+from pipeline.alert.away.unrecorded import Unrecorded
 from pipeline.alert.channels import Unsure
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.unrecorded import Unrecorded
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox

@@ -87,3 +87,19 @@ def test_what_failed_and_what_waits_goes_on_without_what_is_finished_by_the_inbo
     messages = [json.loads(it.body) for it in office.desk.taken[asked:]]
     told = [it for each in messages if each["to"] == "ana" for it in each["alerts"]]
     assert all(it["ledger_at"] is not None for it in told if it["process_id"] in ("p1", "p3"))
+
+
+def test_people_hear_of_a_deadline_that_passes_while_the_ledger_is_gone(office: Office) -> None:
+    """Before: once somebody held it again."""
+    now = instants.now()
+    with ExitStack() as running:
+        with office.running("-m", "pipeline.cli", "follow"):
+            running.enter_context(office.running(PROGRAM, "100000", "0.1"))
+            report(office, "p1", now + 50 * DAY)
+            wait_until(lambda: ("raised", "opened", None, "p1") in office.said(), pause=0.1)
+            deadline = instants.now() + 8 * instants.SECOND
+            report(office, "p2", deadline, type=ACI, status="OVERDUE")
+            report(office, "p3", now + 50 * DAY)
+            # All that is due was looked at once it knew of `p2`.
+            wait_until(lambda: ("raised", "opened", None, "p3") in office.said(), pause=0.1)
+        wait_until(lambda: ("sent", "expired", "ana", "p2") in office.said(), pause=0.1)

@@ -1,0 +1,1 @@
+"""What whoever sends does while the inbox or the ledger is away."""

@@ -1,0 +1,55 @@
+"""Remembers what the ledger said last: what is due, and which rungs come next.
+
+Whoever sends asks it for both while it answers. Once nobody holds it, what it said stands, held
+against the inbox: what is finished by now is left out.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from typing import Final
+
+from pipeline.alert.entries import Due
+from pipeline.alert.source import Source
+from pipeline.errors import OperatorError
+
+
+class LastSaid:
+    """What one ledger said, for one caller at a time."""
+
+    def __init__(self, source: Source) -> None:
+        self._source: Final = source
+        self.dues: dict[str, Due] = {}
+        """Alert -> as it was due when it was looked at last."""
+        self.answered_at = 0
+        """The instant of which it said last what is due, in microseconds: what had come by then is
+        due by that, or not."""
+        self._coming: dict[str, Due] = {}
+
+    def look_ahead(self) -> None:
+        """Asks which rungs come next; where that cannot be said, what was said before stands."""
+        with contextlib.suppress(OperatorError):
+            self._coming = {due.alert: due for due in self._source.coming()}
+
+    def standing(self, now: int) -> dict[str, Due]:
+        """What was due, and the rungs that were to come and are reached by now, by their alerts. A
+        process that has reached one of these stands on those before it no more."""
+        coming = self._coming.items()
+        reached = {it: due for it, due in coming if self.answered_at < due.since <= now}
+        since = dict[str | None, int]()
+        for due in reached.values():
+            since[due.process_id] = max(due.since, since.get(due.process_id, due.since))
+        return {
+            alert: due
+            for alert, due in (self.dues | reached).items()
+            if not due.is_rung or due.since >= since.get(due.process_id, due.since)
+        }
+
+    def is_foreseen(self, alert: str) -> bool:
+        """Whether it was to come when the ledger was asked last."""
+        return alert in self._coming
+
+    def hold_against_the_inbox(self, alerts: Iterable[str]) -> None:
+        """Leaves out those of these alerts that an entry of the inbox has ended."""
+        for said in (self.dues, self._coming):
+            asked = [said.pop(it) for it in alerts if it in said]
+            said |= {due.alert: due for due in self._source.lasting(asked)}

@@ -1,0 +1,130 @@
+"""Which rungs come next is known before they are reached: a ledger that nobody holds any more says
+nothing, and the deadlines of its processes go on to pass."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.alert import channels, dispatcher, watch
+from pipeline.alert.decision import Message
+from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.watch import Watch, name_of
+from pipeline.alert_rules import AlertRules
+from pipeline.errors import OperatorError
+from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger.service import LedgerService
+from pipeline.log.deliveries import delivery
+from pipeline.serve.commands import OwnLedger
+from pipeline.serve.due_alerts import OpenLedger
+from tests.alert.away.test_processes import ACI
+from tests.alert.away.test_turns import ALWAYS
+from tests.alert.test_decision import MAIL
+from tests.support.events import review
+from tests.support.stores import settings_in
+
+HOUR = instants.HOUR
+
+
+class Leaving(OpenLedger):
+    """A ledger that somebody holds, until they do not."""
+
+    is_gone = False
+
+    def _asking(self) -> AbstractContextManager[Any]:
+        if self.is_gone:
+            raise OperatorError("Nobody holds the ledger", "no process answers for it")
+        return super()._asking()
+
+    def status(self) -> Any:
+        numbers = {"inbox_seq": 1, "last_seq": 1, "lag_seconds": 0.0}
+        return None if self.is_gone else {"problem": None, "is_verified": True, **numbers}
+
+
+class Office:
+    """An office at all hours, whose clock the tests set."""
+
+    def __init__(
+        self, inbox: Inbox, service: LedgerService, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.inbox, self.began, self.shift = inbox, instants.now(), 0
+        monkeypatch.setattr(inbox, "clock", lambda: self.began + self.shift)
+        for module, name in ((watch, "GRACE_SECONDS"), (dispatcher, "LOOK_SECONDS")):
+            monkeypatch.setattr(module, name, 0.0)
+        monkeypatch.setattr(channels, "send", self.send)
+        self.got: list[tuple[str, str | None, bool]] = []
+        """(kind, process, whether it says of when the ledger is) of what an officer was told."""
+        self.source = Leaving(OwnLedger(service), inbox)
+        people = {"ana": {"email": "a@market.example"}}
+        people |= {"eva": {"email": "e@market.example", "role": "admin"}}
+        said = {"mail": MAIL, "recipients": people, "hours": ALWAYS, "watch": {"receivers": []}}
+        rules = AlertRules.model_validate(said)
+        self.sends = Dispatcher(inbox, self.source, lambda: rules, Watch(service.settings, inbox))
+
+    def send(self, message: Message, *_: object) -> None:
+        if message.to == "ana":
+            dues = [it.due for it in message.items]
+            self.got += [(it.kind, it.process_id, it.ledger_at is not None) for it in dues]
+
+    def report(self, process_id: str, deadline_at: int, **more: str) -> None:
+        """Delivers a report of an ACI that was opened two days ago."""
+        opened = instants.canonical(self.began - 48 * HOUR)
+        event = review(
+            process_id=process_id,
+            type=ACI,
+            created_at=opened,
+            deadline_at=instants.canonical(deadline_at),
+            **more,
+        )
+        draft = delivery(event, occurred_at=self.inbox.now(), recorded_by="webhook")
+        self.inbox.append([draft])
+
+    def told(self, *, after_hours: float) -> list[tuple[str, str | None, bool]]:
+        """What an officer is told of so many hours after the beginning."""
+        self.shift, self.got = round(after_hours * HOUR), []
+        self.sends._turn_safely(self.sends._deliver_safely)
+        return sorted(self.got)
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    settings = settings_in(tmp_path)
+    with closing(open_inbox(settings.inbox)) as inbox, closing(LedgerService(settings)) as service:
+        yield Office(inbox, service, monkeypatch)
+
+
+def test_a_ledger_says_which_rungs_come_within_three_days(office: Office) -> None:
+    """A deadline in 26 hours: a day before it is in two, four hours before it in 22. Another is in
+    100 hours: of its rungs three days before and a day before, the first is in 28 hours. A third is
+    finished."""
+    soon, later = office.began + 26 * HOUR, office.began + 100 * HOUR
+    office.report("p1", soon, status="OVERDUE")
+    office.report("p2", later, status="OVERDUE")
+    office.report("p3", soon, status="FINISHED")
+    found = {(it.kind, it.process_id, it.since, it.alert) for it in office.source.coming()}
+    assert found == {
+        ("before_1d", "p1", soon - 24 * HOUR, name_of("before_1d", f"{soon}:p1")),
+        ("before_4h", "p1", soon - 4 * HOUR, name_of("before_4h", f"{soon}:p1")),
+        ("expired", "p1", soon, name_of("expired", f"{soon}:p1")),
+        ("before_3d", "p2", later - 72 * HOUR, name_of("before_3d", f"{later}:p2")),
+    }
+
+
+def test_people_hear_of_deadlines_that_come_while_nobody_holds_the_ledger(office: Office) -> None:
+    """Before: until somebody held it again, of no rung that a process reached meanwhile."""
+    deadline = office.began + 26 * HOUR
+    for process_id in ("p1", "p2"):
+        office.report(process_id, deadline, status="OVERDUE")
+    assert office.told(after_hours=0) == [("before_3d", "p1", False), ("before_3d", "p2", False)]
+    office.source.is_gone = True
+    assert office.told(after_hours=1) == []
+    assert office.told(after_hours=3) == [("before_1d", "p1", True), ("before_1d", "p2", True)]
+    office.report("p2", deadline, status="FINISHED")
+    assert office.told(after_hours=21) == []
+    assert office.told(after_hours=23) == [("before_4h", "p1", True)]
+    assert office.told(after_hours=27) == [("expired", "p1", True)]
+    office.source.is_gone = False
+    assert office.told(after_hours=28) == []
