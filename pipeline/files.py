@@ -22,6 +22,8 @@ from pipeline.places import DATABASE_SUFFIXES, named_by
 
 LOG = logging.getLogger(__name__)
 
+READ_SECONDS: Final = 10.0
+"""For so long whoever must not wait for a file gives its disk time."""
 RECHECK_SECONDS: Final = 1.0
 LEFT_SECONDS: Final = 60.0
 """A draft that is younger is left alone: whoever makes it may be about to lock it."""

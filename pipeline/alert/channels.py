@@ -25,11 +25,11 @@ from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
 from pipeline.errors import OperatorError, PrazoError
-from pipeline.files import read_small
+from pipeline.files import READ_SECONDS, read_small
 from pipeline.http import standard_webhooks
 from pipeline.http.certificates import trusting
 from pipeline.http.outgoing import asking, mails
-from pipeline.http.outgoing.aside import Aside
+from pipeline.http.outgoing.aside import Aside, OneAtATime
 
 LOG = logging.getLogger(__name__)
 
@@ -42,8 +42,6 @@ STOP_SECONDS: Final = 25.0
 LAST_SECONDS: Final = 1.0
 """For an answer once that time is over: if we were paused meanwhile, it is here and nobody has read
 it yet."""
-FILES_SECONDS: Final = 10.0
-"""For a look at all files that channels need."""
 _NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
 _ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
@@ -144,24 +142,21 @@ class Files:
     of a disk that hangs, keeps nobody waiting for long, and is not asked for again until it has."""
 
     def __init__(self) -> None:
-        self._aside: Aside[None] | None = None
+        self._looks = OneAtATime[None](name="files of alerts")
         self._found: dict[str, str] = {}
         self._place = ""  # of the file that is read now
 
     def unusable(self, rules: AlertRules) -> dict[str, str]:
         """Each file by its place in the rules -> what is wrong with it: it is missing or empty, it
         hangs, or nobody can use what it holds. Those behind one that hangs are not known."""
-        aside, is_new = self._aside, False
-        if aside is None or aside.ends_within(0):
-            self._found, is_new = {}, True
-            aside = self._aside = Aside(partial(self._look, rules), name="files of alerts")
         try:
-            aside.outcome(FILES_SECONDS if is_new else 0)
+            self._looks.outcome(partial(self._look, rules), READ_SECONDS)
         except TimeoutError:
-            return {**self._found, self._place: f"it was not read within {FILES_SECONDS:.0f} s"}
+            return {**self._found, self._place: f"it was not read within {READ_SECONDS:.0f} s"}
         return self._found
 
     def _look(self, rules: AlertRules) -> None:
+        self._found = {}
         for place, read in _readers(rules).items():
             self._place = place
             fault = _fault_of(read)

@@ -24,10 +24,10 @@ from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.errors import SettingsError
-from pipeline.files import read_small
+from pipeline.files import READ_SECONDS, read_small
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
-from pipeline.http.outgoing.aside import Aside
+from pipeline.http.outgoing.aside import Aside, OneAtATime
 from pipeline.http.outgoing.headers import authorization
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
@@ -68,6 +68,7 @@ class Watch:
         self._inbox = inbox
         self._since: dict[str, float] = {}  # by kind of what is wrong now; on the monotonic clock
         self._fault = ""  # of the files for the platform, as it was logged last
+        self._reads = OneAtATime[tuple[list[Due], str]](name="files for the platform")
         self._unusable: Mapping[str, str] = {}  # files of channels, as they were logged last
         self._me = secrets.token_hex(8)
         self._seen: set[str] = set()  # kinds of which others were told that we see them
@@ -82,7 +83,8 @@ class Watch:
     ) -> Found:
         """What is alarming at an instant. `status`: None where no ledger answers. `unusable`: files
         that channels need, by their places, and what is wrong with each."""
-        troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(now)}
+        certificates, fault = self._read(watched, now)
+        troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(fault)}
         troubles |= self._channels(unusable)
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
@@ -92,7 +94,7 @@ class Watch:
             for name, alarm in alarms.items()
             if alarm.kind in LASTING and not alarm.is_over
         }
-        dues, files = [*self._certificates(watched, now)], tuple(map(_shown, unusable))
+        dues, files = certificates, tuple(map(_shown, unusable))
         for kind, since in self._since.items():
             name = open_ones.pop(kind, None)
             if name is not None:
@@ -161,24 +163,38 @@ class Watch:
         ready = [_is_ready(it, max(0.0, until - time.monotonic())) for it in asked]
         return [] if all(ready) else ["receiver_down"]
 
-    def _files(self, now: int) -> Iterable[str]:
+    def _read(self, watched: Watched, now: int) -> tuple[list[Due], str]:
+        """The certificates that end soon, and what is wrong with the files for the platform, empty
+        where nothing is. A disk that hangs keeps nobody waiting for long."""
+
+        def found() -> tuple[list[Due], str]:
+            return [*self._certificates(watched, now)], self._fault_of_files(now)
+
+        try:
+            return self._reads.outcome(found, READ_SECONDS)
+        except TimeoutError:
+            return [], f"they were not read within {READ_SECONDS:.0f} s"
+
+    def _files(self, fault: str) -> Iterable[str]:
         """Whoever sends goes on with the files that it has read before, or cannot begin."""
+        if fault and fault != self._fault:
+            LOG.error("the files for the platform cannot be used: %s", fault)
+        self._fault = fault
+        return ["platform_files"] if fault else []
+
+    def _fault_of_files(self, now: int) -> str:
         settings = self._settings
         certificate, key = settings.client_cert_file, settings.client_key_file
         if settings.platform_url is None or certificate is None or key is None:
-            return []
+            return ""
         try:
             check_usable(certificate, key, settings.platform_ca_file, now)
             credentials = settings.platform_credentials_file
             if credentials is not None:
                 authorization(read_small(credentials), settings.platform_auth, credentials)
         except (OSError, ValueError, SettingsError) as error:
-            if str(error) != self._fault:
-                LOG.error("the files for the platform cannot be used: %s", error)
-            self._fault = str(error)
-            return ["platform_files"]
-        self._fault = ""
-        return []
+            return str(error)
+        return ""
 
     def _channels(self, unusable: Mapping[str, str]) -> set[str]:
         for place, fault in unusable.items():

@@ -39,3 +39,20 @@ class Aside(Generic[Outcome]):
             self._returned.append(self._do())
         except Exception as error:
             self._raised = error
+
+
+class OneAtATime(Generic[Outcome]):
+    """Makes calls aside, for one caller, and none while an earlier one has not come to its end: no
+    more than one thread waits for a disk or a service that hangs."""
+
+    def __init__(self, *, name: str) -> None:
+        self._name = name
+        self._last: Aside[Outcome] | None = None
+
+    def outcome(self, do: Callable[[], Outcome], seconds: float) -> Outcome:
+        """What the call returns or raises; `TimeoutError` where it has not ended after so long, or
+        at once where an earlier one has not."""
+        if self._last is not None and not self._last.ends_within(0):
+            raise TimeoutError("the call before has not ended yet")
+        self._last = Aside(do, name=self._name)
+        return self._last.outcome(seconds)

@@ -115,3 +115,24 @@ def test_a_file_that_never_comes_to_its_end_keeps_nobody_waiting(office: Office)
         assert [it["files"] for it in told if it["kind"] == "channel_files"] == [[MISSING]]
         said = f"nobody is told by {MISSING}: it was not read within 10 s"
         assert office.log.read_text().count(said) == 1
+
+
+def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office: Office) -> None:
+    """Before: whoever sends looked at them itself, and told nobody of anything for as long."""
+    credentials = office.folder / "credentials"
+    os.mkfifo(credentials)
+    for name in ("certificate", "key"):
+        (office.folder / name).symlink_to(credentials)
+    office.environment |= {
+        "PRAZO_PLATFORM_URL": "https://platform.example",
+        "PRAZO_CLIENT_CERT_FILE": "certificate",
+        "PRAZO_CLIENT_KEY_FILE": "key",
+    }
+    expires(office, "p1")
+    with ExitStack() as running:
+        running.enter_context(office.running("-m", "pipeline.cli", "follow"))
+        running.enter_context(office.running(PROGRAM, "1"))
+        wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
+        wait_until(lambda: ("sent", "platform_files", "ops", None) in office.said(), pause=0.1)
+        said = "the files for the platform cannot be used: they were not read within 10 s"
+        assert office.log.read_text().count(said) == 1
