@@ -36,7 +36,7 @@ from pipeline.audit.verify import (
 )
 from pipeline.contract.events import read_event
 from pipeline.ledger import facts
-from pipeline.log.entries import COLLECTION, WEBHOOK, Entry
+from pipeline.log.entries import ARE_REMAINS, COLLECTION, WEBHOOK, Entry
 from pipeline.log.signing import KEY_ROTATION
 
 ENTRIES_PER_BATCH: Final = 2048
@@ -45,6 +45,8 @@ _KNOWN: Final = (
     *("occurred_at", "recorded_at", "status"),
 )
 """Columns of facts that quote an entry. The status of an event is not the entry's."""
+_SIZES: Final = ("body_size", "size_bytes")
+"""Those that say how large the body was that came."""
 _QUOTED_OF: Final = {
     "facts.attempt_starts": (*_KNOWN, "body_size"),
     "facts.quarantined": (*_KNOWN, "size_bytes"),
@@ -259,13 +261,15 @@ def _stated_of(
     """What is stated of withheld bodies, by table; Fault where the log says something else."""
     found: dict[str, list[Sequence[Any]]] = {}
     for entry in withheld:
-        size = json.loads(entry.leaf)["body_size"]
-        known = {it: getattr(entry, it) for it in _KNOWN} | {"size_bytes": size, "body_size": size}
+        known = {it: getattr(entry, it) for it in _KNOWN}
+        if not entry.particulars.get(ARE_REMAINS):  # its body is what stays of the one that came
+            known |= dict.fromkeys(_SIZES, json.loads(entry.leaf)["body_size"])
         for name, line in stated.of(entry.seq, entry.kind):
             table, row = f"facts.{name}", json.loads(line)
             quoted = _QUOTED_OF.get(table, _KNOWN)
             for column, value in zip(_COLUMNS[table], row, strict=True):
-                if column in quoted and (value or None) != (known[column] or None):
+                is_quoted = column in quoted and column in known
+                if is_quoted and (value or None) != (known[column] or None):
                     raise Fault(
                         f"data/stated/{table}.ndjson gives entry {entry.seq} another {column} than"
                         " the log"

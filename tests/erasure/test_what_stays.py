@@ -2,6 +2,7 @@
 is put back brings a person back, and packages prove what there is."""
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -26,6 +27,8 @@ from pipeline.errors import CallerError, InboxChanged, InboxUnavailable, LedgerB
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
+from pipeline.log.entries import QUARANTINE
+from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import request
@@ -384,6 +387,38 @@ def test_a_package_says_what_was_erased_and_verifies(
     assert verify_package(made.path, key=made.key).faults == []
     assert any("bodies that are withheld (erased)" in it for it in verdict.unchecked)
     assert [it for it in person.WORDS if it in unpacked(made.path)] == []
+
+
+@ON_SQLITE
+def test_a_package_of_what_was_erased_and_recorded_again_verifies(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """What stays of a payload or a delivery says how large that was, and is shorter or longer
+    itself. `prazo verify` called it another size than the log's, and the package NOT VERIFIED."""
+    older = tmp_path / "older.db"
+    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
+        ours.backup(copy)
+    late = [
+        {**line, "attempt_id": "late"} if "attempt_id" in line else line
+        for line in person.history()
+        if line["kind"].startswith("submission") or line.get("body") == person.BROKEN
+    ]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        read = [read_line(json.dumps(it).encode(), recorded_by="late") for it in late]
+        assert [it.kind for it in read] == ["submission_started", "submission_finished", QUARANTINE]
+        inbox.append(read)
+    done(settings)
+    with closing(verified(settings)) as service:
+        service.sign()
+    shutil.copy(older, settings.inbox)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "other")
+    reconcile(settings, reason="an older copy", actor="ana", recorded_by="user:ana")
+    scope = Scope(since=0, until=1_790_000_000_000_000)
+    with closing(verified(settings)) as service:
+        made = export.export(service, request(scope), tmp_path / "p.zip")
+    assert verify(made.path, made.key).faults == []
+    assert verify_package(made.path, key=made.key).faults == []
 
 
 @ON_SQLITE
