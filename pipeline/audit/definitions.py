@@ -2,8 +2,8 @@
 
 Rows can be right and still be read or kept wrongly: by a macro in the ledger that says something
 else than ours, by a trigger in the inbox that removes what was just recorded, by an index that
-lacks some of them. What is asked here calls nothing but DuckDB's own lists, by their full names,
-since a macro can have any other name.
+lacks some of them, beside rows that are not entries. What is asked here calls nothing but DuckDB's
+own lists, by their full names, since a macro can have any other name.
 """
 
 import re
@@ -46,6 +46,10 @@ _IN_SQLITE: Final = """
 _WHOLE: Final = "pragma integrity_check(20)"
 """Whether each index has the rows that it says it has: what was erased, and which artifacts are
 named, is asked by one. It takes 1.1 s for 300,000 entries, where an audit takes minutes."""
+_ROWS: Final = "select count(*), coalesce(max(seq), 0) from entries"
+"""Entries are numbered from 1, without a gap. A row more is below the first, or has the number of
+another, as a table that inherits from this one can: nothing that follows the log reads it, and
+whatever asks for entries of a kind, a process or a seller may."""
 _IN_POSTGRES: Final = {
     "view": "c.relname, c.relkind::text from pg_catalog.pg_class c"
     " join pg_catalog.pg_namespace n on n.oid = c.relnamespace"
@@ -83,11 +87,13 @@ def altered_in_ledger(ledger: Ledger) -> list[str]:
 
 def altered_in_inbox(inbox: Inbox) -> list[str]:
     """The same of the inbox; in PostgreSQL, of what can change, hide or divert its rows. Of a file
-    of SQLite also what is damaged in it."""
+    of SQLite also what is damaged in it; of both, whether rows stand beside the entries."""
+    [(rows, last)] = inbox.query(_ROWS)
+    beside = [f"has {rows} rows of entries, and the newest is {last}"] if rows > last else []
     if isinstance(inbox, SqliteInbox):
         altered = _compared(_of_rows(inbox.query(_IN_SQLITE)), _new_sqlite(inbox.version))
         damaged = (f"is damaged: {said}" for (said,) in inbox.query(_WHOLE) if said != "ok")
-        return [*altered, *damaged]
+        return [*altered, *damaged, *beside]
     tables = _POSTGRES_TABLE.findall(schema.steps("postgres", until=inbox.version))
     found = {
         Named(kind, name): tuple(definition)
@@ -96,7 +102,7 @@ def altered_in_inbox(inbox: Inbox) -> list[str]:
             f"select {query}", *([tables] if "$1" in query else [])
         )
     }
-    return list(_compared(found, _new_postgres(inbox.version)))
+    return [*_compared(found, _new_postgres(inbox.version)), *beside]
 
 
 def _compared(found: Definitions, expected: Definitions) -> Iterator[str]:

@@ -18,10 +18,12 @@ from pipeline.log.entries import ERASURE, Draft
 MOST_ENTRIES: Final = 1000
 """That one erasure names: its entry stays small, and one commit short."""
 
-ASKED: Final = f"select seq, record from entries where kind = '{ERASURE}' order by seq"
+_OF_ERASURES: Final = f"from entries where kind = '{ERASURE}' and seq > 0"
+"""A row below the first entry stands in no tree: whoever wrote it had no need of the log's key."""
+ASKED: Final = f"select seq, record {_OF_ERASURES} order by seq"
 """Gives the rows of an inbox that `known` reads."""
-BODIES: Final = f"select body from entries where kind = '{ERASURE}' order by seq"
-NEWEST: Final = f"select coalesce(max(seq), 0) from entries where kind = '{ERASURE}'"
+BODIES: Final = f"select body {_OF_ERASURES} order by seq"
+NEWEST: Final = f"select coalesce(max(seq), 0) {_OF_ERASURES}"
 """The seq of the newest erasure of an inbox; 0 while nothing was erased."""
 
 _ERASED: Final = "erased"

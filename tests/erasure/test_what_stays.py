@@ -23,8 +23,16 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Profile, Scope
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import verify
-from pipeline.errors import CallerError, InboxChanged, InboxUnavailable, LedgerBehind
+from pipeline.contract.body import canonical_json
+from pipeline.errors import (
+    CallerError,
+    InboxChanged,
+    InboxUnavailable,
+    LedgerBehind,
+    NotRestored,
+)
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import QUARANTINE
@@ -136,6 +144,43 @@ def test_bytes_that_no_erasure_names_are_missed(settings: Settings, tmp_path: Pa
         assert any(f"entry {FIRST}:" in it for it in audit(service).faults)
     with pytest.raises(InboxChanged, match=f"entries {FIRST} "):
         backup(settings, tmp_path / "saved")
+
+
+def hidden(inbox: Inbox) -> None:
+    """The review's status in the place of its bytes, by an erasure below the first entry."""
+    [review, *_] = [it for it in inbox.find(process_id=person.PROCESS) if it.event_id == "e5"]
+    stays = remains.of(facts_of(review, Keys(values=b"any", taxpayer=b"any")))
+    changed = stays.replace(b'"FINISHED"', b'"PENDING"')
+    assert changed != stays
+    erase = "update entries set body = $1, salt = null where seq = $2"
+    inbox.execute(erase, changed, review.seq)
+    named = {"erased": [f"{review.seq}:{hashlib.sha256(changed).hexdigest()}"], "salt": "00" * 32}
+    columns = "seq, kind, occurred_at, recorded_at, origin, recorded_by, is_again, record, leaf"
+    made_up = f"insert into entries ({columns}) values (0, 'erasure', 0, 0, 'live', 'x', false"
+    inbox.execute(f"{made_up}, $1, $2)", canonical_json(named), b"{}")
+
+
+def test_an_erasure_that_stands_in_no_tree_erases_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Nobody had signed it and nobody followed it, and it fixed whatever stayed: a ledger was built
+    of that, and the stores were verified. A backup took it, and was put back."""
+    backup(settings, tmp_path / "saved")
+    with closing(open_inbox(str(tmp_path / "saved" / "inbox.db"))) as saved:
+        hidden(saved)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        hidden(inbox)
+    settings.ledger.unlink()
+    with closing(LedgerService(settings)) as service:
+        faults = [it.partition(";")[0] for it in audit(service).faults]
+    assert "entry 14: its leaf commits to another body_commitment, body_size, in both stores" in (
+        faults
+    )
+    assert "the inbox has 17 rows of entries, and the newest is 16" in faults
+    with pytest.raises(InboxChanged, match="entries 14 "):
+        backup(settings, tmp_path / "again")
+    with pytest.raises(NotRestored, match="its entries 14 are not as they were recorded"):
+        restore.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
 
 
 @pytest.mark.parametrize("body", [b"x", b'{"fields":{"revenue":"9000_to_9999"}}'])

@@ -14,6 +14,7 @@ from pipeline.audit.stores import audit
 from pipeline.inbox import Inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
+from tests.audit import story
 from tests.audit.conftest import entries_alone
 from tests.inbox.conftest import inbox, location
 from tests.support.postgres import PostgresServer
@@ -103,3 +104,25 @@ def test_what_diverts_rows_of_a_shared_inbox_is_named(inbox: Inbox, location: st
         "defines the trigger entries_append_only otherwise than this release",
         "has a view probes that none has",
     ]
+
+
+def test_a_row_below_the_first_entry_is_named(inbox: Inbox) -> None:
+    """Whoever asks for entries of a kind or a process was given it, and no audit."""
+    story.deliver(inbox, "first")
+    columns = "kind, occurred_at, recorded_at, origin, recorded_by, is_again, leaf"
+    inbox.execute(f"insert into entries (seq, {columns}) select -7, {columns} from entries")
+    assert altered_in_inbox(inbox) == ["has 2 rows of entries, and the newest is 1"]
+
+
+@pytest.mark.parametrize("location", ["postgres"], indirect=True)
+def test_rows_of_a_table_that_inherits_from_the_entries_are_named(
+    inbox: Inbox, location: str
+) -> None:
+    """They stand among the entries, under numbers that those have."""
+    story.deliver(inbox, "first")
+    for statement in (
+        "create table public.more () inherits (prazo.entries)",
+        "insert into public.more select * from only prazo.entries",
+    ):
+        PostgresServer.execute(location, statement)
+    assert altered_in_inbox(inbox) == ["has 2 rows of entries, and the newest is 1"]
