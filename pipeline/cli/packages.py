@@ -299,7 +299,14 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
 
 @main.command()
 @click.option("--name", required=True, metavar="NAME", help="Yours: a URL without its scheme.")
-@click.option("--log", "logs", multiple=True, required=True, metavar="VKEY", help="To follow.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    required=True,
+    metavar="VKEY",
+    help="To follow; of several keys of a log, the oldest first.",
+)
 @click.option("--folder", type=Folder(), required=True)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8601, show_default=True, type=click.IntRange(1, 65535))

@@ -62,12 +62,19 @@ class Asked(NamedTuple):
         return cls(int(size), proof, note, checkpoint)
 
 
+class Opened(NamedTuple):
+    """The signed text of a note, and the number of the key that signed it, in the log's order."""
+
+    number: int
+    text: str
+
+
 class Witness:
     """Cosigns for some logs, with one key."""
 
     def __init__(self, cosigner: Cosigner, logs: Iterable[VerificationKey], folder: Path) -> None:
-        """`logs`: the keys that are trusted, several of one name where a log rotated its key.
-        `folder`: of the checkpoints that were cosigned.
+        """`logs`: the keys that are trusted; where a log rotated its key, several of its name, in
+        the order in which they signed for it. `folder`: of the checkpoints that were cosigned.
 
         Raises `OperatorError` if another witness uses the folder.
         """
@@ -102,16 +109,18 @@ class Witness:
         keys = self._keys.get(asked.checkpoint.log)
         if keys is None:
             return Answer(404, "this log is not followed here\n")
-        text = _opened(asked.note, keys)
-        if text is None:
+        opened = _opened(asked.note, keys)
+        if opened is None:
             return Answer(403, "no key that is trusted for this log signed the checkpoint\n")
         if asked.old > asked.checkpoint.size:
             return Answer(400, "the old size is above that of the checkpoint\n")
         with self._turn:  # nobody else may get between what is compared and what is kept
-            return self._follow(asked, text)
+            return self._follow(asked, opened)
 
-    def _follow(self, asked: Asked, text: str) -> Answer:
+    def _follow(self, asked: Asked, opened: Opened) -> Answer:
         known, checkpoint = self.newest(asked.checkpoint.log), asked.checkpoint
+        if known is not None and opened.number < self._number_of_newest(checkpoint.log):
+            return Answer(403, "a later key of this log has signed since: this one was replaced\n")
         size = 0 if known is None else known.size
         if asked.old != size or (known and size == checkpoint.size and known != checkpoint):
             return Answer(409, f"{size}\n", SIZE)
@@ -119,7 +128,9 @@ class Witness:
             return Answer(422, "the proof does not lead from the checkpoint before to this one\n")
         if known != checkpoint:
             write_whole(self._path(checkpoint.log), asked.note.encode())
-        return Answer(200, self.cosigner.cosignature(text, instants.now() // instants.SECOND))
+        return Answer(
+            200, self.cosigner.cosignature(opened.text, instants.now() // instants.SECOND)
+        )
 
     def newest(self, log: str) -> Checkpoint | None:
         """The newest checkpoint of a log that was cosigned here; None before the first. Raises
@@ -137,15 +148,21 @@ class Witness:
             ) from None
         return checkpoint
 
+    def _number_of_newest(self, log: str) -> int:
+        """Which of the log's keys signed what was cosigned last; 0 where that is trusted no more.
+        One that was replaced before may be a thief's by now."""
+        opened = _opened(self._path(log).read_text(encoding="utf-8"), self._keys[log])
+        return 0 if opened is None else opened.number
+
     def _path(self, log: str) -> Path:
         return self._folder / f"{hashlib.sha256(log.encode()).hexdigest()}.note"
 
 
-def _opened(note: str, keys: list[VerificationKey]) -> str | None:
-    """The text of a note that one of these keys signed."""
-    for key in keys:
+def _opened(note: str, keys: list[VerificationKey]) -> Opened | None:
+    """What a note says that one of these keys signed: the latest of them."""
+    for number, key in reversed([*enumerate(keys)]):
         try:
-            return key.opened(note)
+            return Opened(number, key.opened(note))
         except (ValueError, CallerError):
             continue
     return None

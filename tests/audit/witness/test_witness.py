@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -136,6 +136,26 @@ def test_logs_and_keys_that_are_not_known_are_refused_each_in_its_way(
     assert witness.add(stranger.body(0, 3)).status == 404
     impostor = Log(Signer.made(log.signer.key.name, tmp_path / "impostor.key"))
     assert witness.add(impostor.body(0, 3)).status == 403
+
+
+def test_a_key_that_was_replaced_signs_nothing_more(tmp_path: Path) -> None:
+    """Whoever found it had entries of theirs cosigned behind those of the log, which was refused
+    from then on. Also when the witness starts again; before the new key signed, it is in force."""
+    old, new = (Log(Signer.made("prazo/x", tmp_path / it)) for it in ("old", "new"))
+    forged = [*LEAVES[:8], *OTHERS[:1], *LEAVES[9:]]
+    cosigner, replaced = Cosigner("audit.example/w1", tmp_path / "w.key"), "this one was replaced"
+
+    def answers(*bodies: bytes) -> list[Answer]:
+        opened = Witness(cosigner, [old.signer.key, new.signer.key], tmp_path / "w")
+        with closing(opened):
+            return [opened.add(it) for it in bodies]
+
+    assert [it.status for it in answers(old.body(0, 3), old.body(3, 5), new.body(5, 8))] == [
+        200
+    ] * 3
+    for refused in answers(old.body(8, 20, forged), old.body(8, 8), old.body(5, 20)):
+        assert (refused.status, replaced in refused.text) == (403, True)
+    assert [it.status for it in answers(new.body(8, 8), new.body(8, 20))] == [200, 200]
 
 
 def test_of_requests_at_once_one_alone_continues_the_same_checkpoint(
