@@ -36,8 +36,12 @@ def test_a_damaged_inbox_file_is_refused_or_named_and_never_a_traceback(
     assert found
 
 
-def test_an_inbox_that_does_not_say_which_log_it_holds_is_refused(settings: Settings) -> None:
-    in_inbox(settings, "update meta set name = 'lag' where name = 'log'")
+@pytest.mark.parametrize("change", ["name = 'lag'", "value = x'ff'"])
+def test_an_inbox_that_does_not_say_which_log_it_holds_is_refused(
+    settings: Settings, change: str
+) -> None:
+    """Every command ended with a traceback where the name was not a text."""
+    in_inbox(settings, f"update meta set {change} where name = 'log'")
     with pytest.raises(InboxUnavailable, match="does not say which log it holds"):
         open_inbox(settings.inbox)
 

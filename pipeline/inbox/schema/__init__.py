@@ -5,6 +5,7 @@ A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipp
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -71,13 +72,13 @@ def identity(place: str, meta: Mapping[str, bytes]) -> tuple[str, bytes]:
 
     Raises `InboxUnavailable` where that lacks one: nothing could be recorded in its name.
     """
-    if not {"log", "log_key"} <= meta.keys():
-        raise InboxUnavailable(
-            f"The inbox {place} is not used",
-            "it does not say which log it holds, or with which key its leaves are made",
-            "put a backup back with `prazo restore`",
-        )
-    return meta["log"].decode(), meta["log_key"]
+    with suppress(KeyError, UnicodeDecodeError):
+        return meta["log"].decode(), meta["log_key"]
+    raise InboxUnavailable(
+        f"The inbox {place} is not used",
+        "it does not say which log it holds, or with which key its leaves are made",
+        "put a backup back with `prazo restore`",
+    )
 
 
 def unreadable(path: Path, error: Exception) -> InboxUnavailable | None:
