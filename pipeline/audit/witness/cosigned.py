@@ -1,10 +1,12 @@
 """Asks the witnesses of a policy to cosign the log's newest checkpoint."""
 
 import base64
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit.verify import Key, Policy, cosigned_at, plain
+from pipeline import instants
+from pipeline.audit.verify import CLOCK_TOLERANCE, Key, Policy, cosigned_at, plain
 from pipeline.audit.witness.service import SIZE
 from pipeline.errors import OperatorError, SettingsError
 from pipeline.http import addresses
@@ -33,6 +35,7 @@ def cosigned(service: LedgerService, note: str, policy: Policy) -> str:
     """The signed checkpoint with a line of each witness that cosigned it.
 
     Raises `OperatorError`, with what each witness said, where these are not enough for the policy.
+    What a verifier would not count, as being of before the newest entry, does not count here.
     """
     checkpoint = Checkpoint.read(note)
     found, reasons = note, []
@@ -71,9 +74,22 @@ def _ask(service: LedgerService, note: str, checkpoint: Checkpoint, url: str, ke
         said = plain(answer.body[:200].decode("utf-8", "replace").strip())
         raise ValueError(f"it answered {answer.status}: {said}")
     for line in answer.body.decode("utf-8", "replace").splitlines(keepends=True)[:MAX_SIGNATURES]:
-        if cosigned_at((note + line).encode(), key) is not None:
+        at = cosigned_at((note + line).encode(), key)
+        if at is not None:
+            [newest] = service.ledger.recorded(checkpoint.size, checkpoint.size)
+            _require_later(at, instants.of(newest.recorded_at))
             return line
     raise ValueError("it gave no cosignature by its key")
+
+
+def _require_later(at: datetime, recorded: datetime) -> None:
+    """Raises ValueError for a cosignature of before the newest entry was `recorded`."""
+    if at < recorded - CLOCK_TOLERANCE:
+        raise ValueError(
+            f"it cosigned at {at:%Y-%m-%d %H:%M:%S} UTC, and the newest entry is of"
+            f" {recorded:%Y-%m-%d %H:%M:%S} UTC: one of the two clocks is wrong, and no verifier"
+            " would count it"
+        )
 
 
 def _add(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+from pipeline import instants
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.request import Scope
@@ -377,6 +378,31 @@ def test_without_enough_witnesses_no_package_is_made(
     finally:
         service.settings.witnesses_file.write_bytes(made.policy)
     assert not (tmp_path / "p3.zip").exists()
+
+
+@no_rows
+@pytest.mark.parametrize(("minutes", "is_counted"), [(4, True), (6, False)])
+def test_a_cosignature_that_no_verifier_would_count_makes_no_package(
+    followed: Path, tmp_path: Path, minutes: int, is_counted: bool
+) -> None:
+    """The log's clock is ahead of the witness's. The package was made, and NOT VERIFIED for good by
+    whoever asked for that witness."""
+    policy, out = tmp_path / "policy", tmp_path / "p3.zip"
+    with (
+        copied(followed, tmp_path / "stores", witnesses_file=policy) as service,
+        witnessing(service, tmp_path / "witness") as port,
+    ):
+        here = Cosigner("audit.example/w1", tmp_path / "witness" / "witness.key").key
+        policy.write_text(f"witness w1 {here} http://127.0.0.1:{port}\nquorum w1\n")
+        service.inbox.clock = lambda: instants.now() + minutes * instants.MINUTE
+        asked = request(Scope(process_id="p3"))
+        if is_counted:
+            made = evidence.export(service, asked, out)
+            assert verify.verify(out, made.key, policy=policy.read_bytes()).faults == []
+        else:
+            with pytest.raises(OperatorError, match="one of the two clocks is wrong"):
+                evidence.export(service, asked, out)
+    assert out.exists() == is_counted
 
 
 A = "witness a w.example/a+52ea87ed+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
