@@ -1463,6 +1463,7 @@ class Entries:
         self.withheld: Counter[tuple[str, str]] = Counter()
         self.erased: set[int] = set()  # entries whose bodies are withheld as erased
         self.said_erased: set[int] = set()  # those of which entries of the package say so
+        self.unread_erasure = 0  # the newest of which only the leaf is here
         self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
         self.artifact_files: set[str] = set()
         self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
@@ -1603,6 +1604,8 @@ class Entries:
         """An entry that the package is not about: it stands between others, or is a rotation."""
         if rotation is None and not (self._sealed.is_stream and leaf["seq"] in self._range):
             raise Fault("it is neither listed in entries.csv nor in the range of the package")
+        if leaf["kind"] == "erasure":
+            self.unread_erasure = leaf["seq"]
         is_before = leaf["seq"] <= self.size
         if self.scope.names(leaf) and (is_before or self.scope.stream):
             raise Fault(f"it belongs to {self.scope.stated}, and entries.csv does not list it")
@@ -1834,7 +1837,7 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     _check_completeness(sealed, entries, verdict)
     _check_export(sealed, entries, contents, verdict)
     _check_artifacts(sealed, entries, contents, verdict)
-    _check_erased(entries, verdict)
+    _check_erased(sealed, entries, verdict)
     _check_tables(sealed, entries, contents, verdict)
     is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
     _check_consistency(sealed, against, entries.given_up, is_witnessed, verdict)
@@ -2076,18 +2079,23 @@ def _check_artifacts(
     verdict.passed(number_of(len(there), *theirs))
 
 
-def _check_erased(entries: Entries, verdict: Verdict) -> None:
-    """Each body that is withheld as erased is named by an erasure. That belongs to the same process
-    and seller, so it is here; of a period it may be older or newer than what is here."""
+def _check_erased(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """Each body that is withheld as erased is named by an erasure, which is newer. That belongs to
+    the same process and seller, so it is here; of a period it may not be, unless all leaves from
+    the body's own to the export are here, and no erasure is among those that are not listed."""
     unsaid = sorted(entries.erased - entries.said_erased)
-    if unsaid and entries.scope.stream:
-        for seq in unsaid:
-            verdict.fault(f"entry {seq}: its body is withheld as erased, and no erasure names it")
-    elif unsaid:
+    first, last = sealed.parameters.get("range") or (0, 0)
+    is_whole = first and last + 1 == entries.export["seq"]
+    from_here = max(first, entries.unread_erasure) if is_whole else math.inf
+    if entries.scope.stream:
+        from_here = 0
+    if open_ones := [it for it in unsaid if it < from_here]:
         verdict.unchecked.append(
-            f"whether {number_of(len(unsaid), 'body was', 'bodies were')} erased: the entries that"
-            " would say so are not of this period"
+            f"whether {number_of(len(open_ones), 'body was', 'bodies were')} erased: the entries"
+            " that would say so are not of this period"
         )
+    for seq in unsaid[len(open_ones) :]:
+        verdict.fault(f"entry {seq}: its body is withheld as erased, and no erasure names it")
 
 
 def _check_tables(
