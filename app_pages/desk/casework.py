@@ -144,7 +144,7 @@ def open_or_close_ticket(process: views.Row) -> None:
         ):
             acting.name_of_reader(f"ticket_actor {own}")
             # With its number: it stands where the ticket was recorded as opened a moment before.
-            label = _("Record {number} as closed", number=formats.plain(latest["number"] or "–"))
+            label = _("Record {number} as closed", number=records.number_of(latest))
             close, of = partial(_close, process, latest), latest["seq"]
             records.submit(f"ticket_closed {own}", label, close, about=of)
         return
@@ -163,8 +163,9 @@ def _close(process: views.Row, drawn: views.Row) -> acting.Told:
     acting.catch_up()
     now = views.read_one("tickets", where={"process_id": process["process_id"]})
     if now is None or now["seq"] != drawn["seq"]:
-        number = formats.plain(drawn["number"] or "–")
-        return acting.Told(_("Ticket {number} is not open any more.", number=number))
+        return acting.Told(
+            _("Ticket {number} is not open any more.", number=records.number_of(drawn))
+        )
     return records.record(
         [process], lambda: [ticket("closed", **records.signed(process, actor))], actor, ""
     )
@@ -216,7 +217,7 @@ def latest_notes(process: views.Row) -> None:
         signed = f"{formats.minute(row['noted_at'])} · {formats.plain(row['actor'])}"
         text = formats.muted(_("Erased, as the audit trail says."))
         if row["note"] is not None:
-            text = formats.plain(row["note"])
+            text = formats.plain(views.shown("note", row["note"]))
         st.markdown(f"{text}  \n{formats.muted(signed)}")
     elements.say_if_cut("notes", written, NOTES, where=this)
 
@@ -245,7 +246,7 @@ def contacts(process: views.Row) -> None:
         st.markdown(
             _(
                 "Ticket **{number}** has been open since {instant}, by {name}.",
-                number=formats.plain(latest["number"] or "–"),
+                number=records.number_of(latest),
                 instant=formats.minute(latest["recorded_at"]),
                 name=formats.plain(latest["actor"] or "–"),
             )

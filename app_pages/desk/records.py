@@ -192,6 +192,11 @@ def _lengths(processes: Sequence[views.Row]) -> Mapping[str, int]:
     return {name: service.current().inbox.query(count, name)[0][0] for name in ids}
 
 
+def number_of(recorded: views.Row) -> str:
+    """The number of a support ticket, as a row of `tickets` has it, in Markdown."""
+    return formats.plain(views.shown("number", recorded["number"] or "–"))
+
+
 def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
     """Says that a ticket was not recorded since somebody has opened another one; None where none of
     the processes has one that is open, by what the pages see."""
@@ -205,7 +210,7 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.To
         " {name}. Close that one first.",
         number=formats.plain(number),
         process=formats.plain(key_of(other)),
-        other=formats.plain(other["number"] or "–"),
+        other=number_of(other),
         instant=formats.minute(other["recorded_at"]),
         name=formats.plain(other["actor"] or "–"),
     )

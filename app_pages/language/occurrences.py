@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from app_pages.language import formats, rulebook
 from app_pages.language.i18n import N_, _, language, said_in
-from app_pages.language.words import STATES, word
+from app_pages.language.words import STATES, without_ids, word
 from pipeline.alert import words as messages
 
 EVENTS: Final[Mapping[str, str]] = {
@@ -202,6 +202,7 @@ class EntryInWords(NamedTuple):
 def entry(row: Mapping[str, Any]) -> EntryInWords:
     """A row of `timeline` in words; what came from outside is shown as plain text."""
     kind, status, error = row["kind"], row["status"], row["error"]
+    reason = row["reason"] and without_ids(row["reason"])
     if kind == "webhook" and row["event_type"] == REVIEW_EVENT:
         reported = word(STATES, row["reported_status"])
         detail = _(
@@ -233,8 +234,8 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         icon = ":material/task_alt:" if status == 200 else ":material/report:"
         return EntryInWords(icon, word(KINDS, kind), f"HTTP {status}")
     title = formats.plain(word(KINDS, kind))
-    if kind == "quarantine" and row["reason"] is not None:
-        return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(row["reason"])))
+    if kind == "quarantine" and reason is not None:
+        return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(reason)))
     if kind == "ticket" and row["step"] is not None:
         title = formats.plain(word(TICKET_STEPS, row["step"]))
     said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
@@ -247,5 +248,5 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         said = [about, row["recipient"], row["channel"] and word(CHANNELS, row["channel"])]
     if row["assignee"] is not None:
         said.append(_("to {name}", name=row["assignee"]))
-    detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], row["reason"]) if it)
+    detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], reason) if it)
     return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)

@@ -7,7 +7,14 @@ from app_pages.door import access
 from pipeline.serve.identifiers import mask
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
+from tests.app_pages.support.occurrences import (
+    attempt,
+    before,
+    collected,
+    review,
+    seller_event,
+    text,
+)
 from tests.app_pages.support.reading import links, page_text, plain, press, unfold
 
 CPF, CNPJ, MAIL = "123.456.789-01", "12345678000195", "ana.maria@example.com"
@@ -94,6 +101,39 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(open_log: OpenLog,
             assert NAMELESS not in shown + str(app)
             assert masked in shown
         assert f"source: agent {masked}" in shown
+
+
+def test_what_people_wrote_is_shown_without_an_id_that_looks_personal(
+    open_log: OpenLog, visit: Visit
+):
+    """The API masked an id in a note, in a reason and in a ticket's number; the page of the process
+    showed it whole, beside the note and in the audit trail."""
+    done = {"process_id": "prc_2", "actor": "bia@market.example"}
+    noted = {"reason": f"whose CPF {NAMELESS} is, says {MAIL}"}
+    written = [
+        {"kind": "note", "occurred_at": text(before(days=1)), **done, **noted},
+        {
+            "kind": "reminded",
+            "occurred_at": text(before(days=1)),
+            **done,
+            "channel": "sms",
+            **noted,
+        },
+        {
+            **{"kind": "ticket", "occurred_at": text(before(days=1)), **done},
+            **{"step": "opened", "number": f"T-17 {NAMELESS}"},
+        },
+    ]
+    with open_log([*HISTORY, *written]) as service:
+        masked = mask(NAMELESS, service.inbox.log_key)
+        app = visit("process", process="prc_2")
+        shown = everything(app).replace("\N{WORD JOINER}", "").replace("\\", "")
+        buttons = "".join(it.label for it in app.button).replace("\\", "")
+    for known in (NAMELESS, MAIL):
+        assert known not in shown + buttons
+    assert shown.count(f"whose CPF {masked} is, says a***~") == 3
+    assert f"Ticket T-17 {masked} has been open" in shown
+    assert "bia@market.example" in shown
 
 
 def test_links_lead_to_the_id_itself(open_log: OpenLog, visit: Visit):
