@@ -82,6 +82,11 @@ def hide_personal(text: str, mask: Callable[[str], str]) -> str:
     return PERSONAL.sub(lambda found: hide(found[0]), text)
 
 
+def for_anybody(text: str) -> str:
+    """The text without ids that look personal, for what packages show unmasked."""
+    return hide_personal(text, lambda _: "***")
+
+
 def _is_personal(found: str) -> bool:
     """Words of small letters may be as long as a CNPJ's parts: one needs its signs, or `cnpj`
     before it and its check digits, and no spaces."""

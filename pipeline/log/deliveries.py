@@ -19,6 +19,7 @@ from pipeline.contract.records import (
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry
+from pipeline.texts import for_anybody
 
 JSON: Final = b"application/json"
 """The content type of a delivery that says no other."""
@@ -42,7 +43,7 @@ class Delivery(NamedTuple):
             self.body,
             occurred_at=self.occurred_at,
             recorded_by=self.recorded_by,
-            particulars=None if is_json else {"content_type": said.decode("ascii")},
+            particulars=None if is_json else {"content_type": for_anybody(said.decode("ascii"))},
         )
 
 

@@ -36,7 +36,7 @@ from pipeline.log.entries import (
     Draft,
     public,
 )
-from pipeline.texts import hide_personal
+from pipeline.texts import for_anybody
 
 
 def _instant(value: object) -> int:
@@ -306,18 +306,19 @@ def _ingested(
     status: int | None = None
     attempt_id: str | None = None
     match occurrence:
+        # Packages show particulars to anybody, and whoever wrote the file may have named a person.
         case SubmissionStartedLine():
+            named = occurrence.marketplace_id
             particulars = {
                 "via": INGESTED,  # another system sent it, so we never send it again
-                "marketplace_id": occurrence.marketplace_id,
+                "marketplace_id": named and for_anybody(named),
                 **public(idempotency_key=occurrence.idempotency_key),
                 "timeout_seconds": occurrence.timeout_seconds,
             }
             attempt_id, body = occurrence.attempt_id, occurrence.body
         case SubmissionFinishedLine():
-            # Packages show it to anybody, and whoever wrote the file may have named a person in it.
             said = occurrence.error
-            particulars = {"error": said and hide_personal(said, lambda _: "***")}
+            particulars = {"error": said and for_anybody(said)}
             attempt_id, body, status = occurrence.attempt_id, occurrence.body, occurrence.status
         case CollectionLine():
             body = content_bytes(value)

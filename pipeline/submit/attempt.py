@@ -47,6 +47,7 @@ from pipeline.submit.outcomes import outcome_of
 from pipeline.submit.permit import LeasePermit
 from pipeline.submit.platform import Answer, Platform, withheld
 from pipeline.submit.retries import Standing, UnderWay
+from pipeline.texts import for_anybody
 
 LOG = logging.getLogger(__name__)
 
@@ -406,10 +407,11 @@ def _actions(
 def _finish(
     order: Order, attempt_id: str, now: int, answer: Answer, retry_after_at: int | None
 ) -> Draft:
+    media_type = answer.header("content-type")
     known: dict[str, JsonValue] = {
         "error": answer.error,
         "retry_after_at": None if retry_after_at is None else instants.canonical(retry_after_at),
-        "content_type": answer.header("content-type"),
+        "content_type": media_type and for_anybody(media_type),
         "is_truncated": answer.is_truncated or None,
         "detail": answer.detail,
     }

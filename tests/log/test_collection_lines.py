@@ -61,3 +61,11 @@ def test_an_error_in_a_file_is_recorded_without_whom_it_names(error: str, record
     named = {"attempt_id": "a1", "process_id": "p1", "status": None, "error": error}
     draft = read_line(json.dumps(ended | named).encode(), recorded_by="file")
     assert draft.particulars == {"error": recorded}
+
+
+def test_a_marketplace_in_a_file_is_recorded_without_whom_it_names() -> None:
+    """It stands beside the body, too, and a masked package showed it."""
+    began = {"kind": "submission_started", "occurred_at": "2026-03-02T09:00:00Z"}
+    named = {"attempt_id": "a1", "process_id": "p1", "marketplace_id": "mkt-ana@example.com"}
+    draft = read_line(json.dumps(began | named).encode(), recorded_by="file")
+    assert draft.particulars == {"via": "ingested", "marketplace_id": "***"}

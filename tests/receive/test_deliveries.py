@@ -122,6 +122,14 @@ def test_the_content_type_does_not_matter(shared: RunningReceiver, content_type:
     assert shared.deliver(event(), {"Content-Type": content_type}).status == 200
 
 
+def test_a_content_type_is_recorded_without_whom_it_names(shared: RunningReceiver):
+    """A masked package shows what is recorded beside a body, and so it showed whose CPF it was."""
+    named = new_id()
+    shared.deliver(event(id=named), {"Content-Type": "text/plain; of=529.982.247-25"})
+    [entry] = shared.entries(event_id=named)
+    assert entry.particulars == {"content_type": "text/plain; of=***"}
+
+
 # --- what goes to quarantine ---
 
 UNREADABLE = [

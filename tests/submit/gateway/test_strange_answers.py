@@ -122,6 +122,19 @@ def test_whatever_status_comes_the_caller_gets_an_answer(
     assert finish.particulars.get("status") or finish.particulars.get("error") or finish.status
 
 
+def test_a_content_type_is_recorded_without_whom_it_names(
+    marketplace: Marketplace, raw_gateway: tuple[Raw, Client]
+) -> None:
+    """A masked package shows what is recorded beside a body, and so it showed whose CPF it was."""
+    raw, gateway = raw_gateway
+    named = b"Content-Type: text/plain; of=529.982.247-25"
+    raw.answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n%b\r\n\r\n" % named
+    review = marketplace.review()
+    assert gateway.put(review).status == 400
+    [finish] = marketplace.finishes(review.process_id)
+    assert finish.particulars["content_type"] == "text/plain; of=***"
+
+
 @pytest.mark.parametrize("status", [b"204 No Content", b"205 Reset Content", b"304 Not Modified"])
 def test_a_status_without_a_body_is_passed_on(
     marketplace: Marketplace, raw_gateway: tuple[Raw, Client], status: bytes
