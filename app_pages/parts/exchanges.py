@@ -10,6 +10,7 @@ import streamlit as st
 
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
+from app_pages.language.occurrences import ERRORS
 from app_pages.parts import elements, views
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.fields import flatten
@@ -71,6 +72,9 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
         return
     if attempt["status"] is None:
         st.markdown(_("No answer came."))
+        error = entry.particulars.get("error")
+        if not is_masked and isinstance(error, str) and error not in ERRORS:
+            st.markdown(formats.plain(error))
     else:
         st.markdown(f"HTTP {attempt['status']}")
         _body(entry, is_masked, alt=_("What was answered"))

@@ -36,6 +36,7 @@ MASKED_COLUMNS: Final = {
         "document_number": "mask_number(document_number)",
     },
     "facts.unreadable_parts": {"found": "mask_found(part, found)"},
+    "facts.attempt_finishes": {"error": "mask_error(error)"},
     "facts.collections": {"actor": "mask_text(actor)"},
     "facts.artifacts": {"name": "mask_text(name)"},
     "facts.actions": {"content": "null"},

@@ -24,7 +24,7 @@
 -- column: deadline_at | the deadline a review event carries
 -- column: requested_fields | the paths a review event asks for
 -- column: via | how a submission attempt came in
--- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer; in words of another system masked, but for those that say what failed
 -- column: journey_id | the collection journey
 -- column: step | its step; opened or closed, of a support ticket; how far it came, of an alert
 -- column: channel | its channel, or that of a reminder or of an alert
@@ -93,7 +93,7 @@ select
     reviews.deadline_at,
     reviews.requested_fields,
     starts.via,
-    finishes.error,
+    personal(finishes.error, mask_error(finishes.error)) as error,
     collections.journey_id,
     coalesce(collections.step, actions.step) as step,
     coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,

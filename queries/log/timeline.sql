@@ -20,7 +20,7 @@
 -- column: deadline_at | the deadline a review event carries
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
--- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
 -- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person
 -- column: channel | channel of a collection journey, of a reminder or of an alert
 -- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person
@@ -47,7 +47,7 @@ select
     reviews.deadline_at,
     log.attempt_id,
     log.status,
-    finishes.error,
+    mask_error(finishes.error) as error,
     coalesce(collections.step, actions.step) as step,
     coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
     coalesce(

@@ -17,7 +17,7 @@
 -- column: duration_ms | from start to finish, in milliseconds; null where either is missing
 -- column: timeout_at | when an answer would have been too late; null where the start is lost
 -- column: status | HTTP status of the answer
--- column: error | timeout, tls_refused, network_error or refused, where there was no answer
+-- column: error | timeout, tls_refused, network_error or refused, where there was no answer; in words of another system masked, but for those that say what failed
 -- column: outcome | accepted, invalid_payload, unauthorized, not_found, conflict, rate_limited, platform_error, unexpected_status, timeout, tls_refused, network_error, in_flight, unknown or refused
 -- column: retry_after_at | not to be sent again before this, where the platform said so
 -- column: is_retry_pending | the same payload is to be sent again, once it is due
@@ -43,7 +43,7 @@ select
     (epoch_us(finished_at) - epoch_us(started_at)) / 1e3 as duration_ms,
     timeout_at,
     status,
-    error,
+    personal(error, mask_error(error)) as error,
     outcome,
     retry_after_at,
     is_retry_pending,

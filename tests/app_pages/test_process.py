@@ -291,6 +291,26 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
     assert (entry["process_id"], entry["actor"]) == ("prc_refused", "Bia")
 
 
+def test_what_another_system_wrote_of_an_attempts_end_is_shown_to_who_gave_a_reason(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It stood there whole, with whom it named, on this page and on that of all submissions."""
+    wrote = "connection refused for Mariana Quintela"
+    ended = attempt("prc_words", before(days=1), error=wrote)
+    with open_log([review("prc_words", before(days=9)), *ended]):
+        grid = visit("submissions").dataframe[0].value.to_string()
+        app = visit("process", process="prc_words")
+        unfold(app, "exchange")
+        assert "No answer came." in page_text(app)
+        assert "connection refused" in page_text(app)
+        assert "Mariana" not in grid + page_text(app)
+        assert not any("Mariana" in it.value.to_string() for it in app.dataframe)
+        app.text_input(key="unmask_submission_attempts_reason").set_value("why it was refused")
+        app.text_input(key="unmask_submission_attempts_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert wrote in page_text(app)
+
+
 def test_a_note_that_is_not_too_long_and_an_assignment_are_entries_under_a_name_asked_for_once(
     open_log: OpenLog, visit: Visit
 ) -> None:

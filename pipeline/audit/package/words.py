@@ -145,12 +145,15 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         " identifiers that could be personal, and reasons of a denial in words of their own are"
         " replaced by a keyed hash. Not masked are the names of those who worked for the"
         " marketplace and the reasons and notes that they wrote, in which a seller may be named,"
-        " and idempotency keys that an older release recorded.",
+        " and idempotency keys that an older release recorded. What another system wrote of an"
+        " attempt's end is masked here and in the tables, and stands whole in its record.",
         "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ,"
         " identificadores que possam ser pessoais e motivos de uma recusa que não sejam códigos são"
         " substituídos por um hash com chave. Não são mascarados os nomes de quem trabalhou pelo"
         " marketplace, os motivos e anotações que essas pessoas escreveram, que podem citar um"
-        " vendedor, nem as chaves de idempotência registradas por uma versão anterior.",
+        " vendedor, nem as chaves de idempotência registradas por uma versão anterior. O que outro"
+        " sistema escreveu sobre o fim de uma tentativa aparece mascarado aqui e nas tabelas, e"
+        " por inteiro no registro correspondente.",
     ),
     "outside": (
         "{rows} rows that these entries alone would suggest are not shown: other entries of the log"

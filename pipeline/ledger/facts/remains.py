@@ -11,7 +11,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 from pipeline.contract.body import canonical_json
 from pipeline.ledger.arrow import MASKED_COLUMNS
-from pipeline.ledger.facts.rows import TABLES, Action, Fact, SellerEvent
+from pipeline.ledger.facts.rows import TABLES, Action, AttemptFinish, Fact, SellerEvent
 from pipeline.log.entries import Entry
 
 FORM: Final = 1
@@ -32,6 +32,10 @@ _UNMASKED: Final[Mapping[type[Fact], frozenset[str]]] = {
 """What masks leave, and what goes all the same: what a seller's record says of whom its id names,
 and what a person wrote."""
 
+_OF_RECORD: Final[Mapping[type[Fact], frozenset[str]]] = {AttemptFinish: frozenset({"error"})}
+"""What masks hide, and what stays all the same: it stands in the entry's record, which its leaf
+fixes, and an attempt's outcome follows from it."""
+
 _KEYED: Final = frozenset({"taxpayer_key"})
 """Under the key of tax ids, which may be another machine's."""
 
@@ -47,6 +51,7 @@ def of(facts: Iterable[Fact]) -> bytes:
 def _kept(fact: Fact) -> dict[str, Any]:
     masked = MASKED_COLUMNS.get(TABLES[type(fact)], {})
     erased = {*masked, *_UNMASKED.get(type(fact), ()), *_OF_ENTRY}
+    erased -= _OF_RECORD.get(type(fact), frozenset())
     return {
         name: value.hex() if isinstance(value, bytes) else value
         for name, value in fact._asdict().items()

@@ -74,6 +74,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         finished("2", 500, process_id="maria p1"),
         started("3", "2026-03-03T00:00:00Z", **whose),
         finished("3", 500, "2026-03-03T00:00:01Z", process_id="maria p1"),
+        started("4", process_id="p12", seller_id="s12"),
+        finished("4", None, process_id="p12", error="connection refused for Olinda, Rua 12"),
     ]
     with closing(LedgerService(settings_in(tmp_path_factory.mktemp("masked")))) as opened:
         opened.inbox.append([made for line in history if (made := draft(line)) is not None])
@@ -114,7 +116,7 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     [attempts] = [
         row["attempts"]
         for row in forgery.parse_csv(files["data/processes.csv"])
-        if row["attempts"] != "0" and row["process_id"] != "p8"
+        if row["attempts"] != "0" and row["process_id"] not in ("p8", "p12")
     ]
     assert attempts == "2"
     findings = forgery.parse_csv(files["data/findings.csv"])
@@ -128,6 +130,18 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     entries = forgery.parse_csv(files["data/entries.csv"])
     assert {it["body"] for it in entries if it["process_id"] == "p9"} == {"disclosed"}
     assert "documents.0" in of_p8["detail"]
+
+
+def test_what_another_system_wrote_of_an_attempts_end_stands_in_its_record_alone(
+    service: LedgerService, tmp_path: Path
+) -> None:
+    """Tables and reports showed it, too."""
+    exported = export(service, Scope(process_id="p12"), tmp_path / "m.zip", "masked")
+    assert verify_package(exported.path, key=exported.key).faults == []
+    files = forgery.read(exported.path)
+    assert [it for it, held in files.items() if b"Olinda" in held] == ["data/records.ndjson"]
+    [error] = [it["error"] for it in forgery.parse_csv(files["data/entries.csv"]) if it["error"]]
+    assert error == "connection refused ***"
 
 
 @pytest.mark.parametrize(
