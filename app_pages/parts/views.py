@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats
+from app_pages.language import formats, words
 from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
@@ -258,7 +258,7 @@ def shown(column: str, text: str) -> str:
 
 def masked(text: str) -> str:
     """Any text from outside, with the mask of each id in it that looks personal."""
-    return identifiers.mask_within(text, service.current().inbox.log_key)
+    return words.without_ids(text)
 
 
 def as_of() -> int | None:
