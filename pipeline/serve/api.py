@@ -468,14 +468,18 @@ _STATUSES: Final[Mapping[type[PrazoError], int]] = {
     **dict.fromkeys((LedgerStalled, NoRoom), 503),
     PrazoError: 500,
 }
-"""Of a 503, which may be over in a while, a command makes the exit code 1, and of a 500 the exit
-code 2: those with which it ends where it has opened the ledger itself. The first class that fits an
-error decides, so a subclass stands before its base class."""
+"""The first class that fits an error decides, so a subclass stands before its base class."""
 
 
 def _fault(error: PrazoError) -> Response:
     status = next(it for kind, it in _STATUSES.items() if isinstance(error, kind))
-    content: dict[str, Any] = {"error": error.what, "why": error.why, "remedy": error.remedy}
+    content: dict[str, Any] = {
+        "error": error.what,
+        "why": error.why,
+        "remedy": error.remedy,
+        # A command that asks us ends as it would have ended where it opens the ledger itself.
+        "exit_code": error.exit_code,
+    }
     if isinstance(error, clearances.Awaited):
         content["request"] = error.request_id
     return JSONResponse(content, status)

@@ -45,8 +45,8 @@ answers others slowly; Parquet takes it a twenty-fifth, and the command makes te
 
 _TEXTS: Final = frozenset({"json", "ndjson", "csv"})
 """Formats that look the same whoever writes them."""
-_ERRORS: Final = {500: OperatorError}
-_VIEW_ERRORS: Final = {**_ERRORS, 400: WrongUsage, 404: UnknownView}
+_ERRORS: Final = {413: WrongUsage, 500: OperatorError}
+_VIEW_ERRORS: Final = {**_ERRORS, 404: UnknownView}
 
 
 class Holder:
@@ -119,7 +119,7 @@ class Holder:
         return self.count(asked.view, as_of=asked.as_of, filters=asked.filters) <= TEXT_ROWS
 
     def _rows(self, asked: formats.Asked, form: formats.Format) -> httpx.Response:
-        path = f"/api/views/{asked.view}"
+        path = _path_of(asked.view)
         parameters = {"format": form, **_selection(asked.as_of, asked.filters)}
         if asked.limit is not None:
             parameters["limit"] = asked.limit
@@ -132,7 +132,7 @@ class Holder:
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
-        path = f"/api/views/{view}/count"
+        path = f"{_path_of(view)}/count"
         count: int = self._get(path, _selection(as_of, filters), _VIEW_ERRORS).json()["count"]
         return count
 
@@ -217,6 +217,16 @@ def _columns(view: str) -> list[str]:
     return [*public()[view].columns]
 
 
+def _path_of(view: str) -> str:
+    """Of a view's rows. Raises `UnknownView` for what cannot be a name: a path of the API may lie
+    behind it, or another view's parameters."""
+    if not view.isidentifier():
+        from pipeline.ledger.catalogue import asked_for
+
+        asked_for(view)
+    return f"/api/views/{view}"
+
+
 def _table(answer: httpx.Response) -> "pa.Table":
     """Rows that came as Parquet, where instants say that they are UTC; here they no longer do: to
     read one that does, Arrow imports pandas, which takes a third of a second and 60 MB."""
@@ -246,6 +256,11 @@ def _answering() -> Iterator[None]:
         raise LedgerInUse(
             "The ledger's holder did not answer", str(error), "look at its log, or stop it"
         ) from None
+    except httpx.InvalidURL:
+        raise WrongUsage(
+            "The question is too long to be asked",
+            remedy="filter by fewer values, or by shorter ones",
+        ) from None
 
 
 def _checked(
@@ -254,7 +269,7 @@ def _checked(
     """The answer if its status is 200; otherwise raises the error in it.
 
     `kinds`: the class of the error by status; `CallerError` for any other, and for what no holder
-    of ours has put into words.
+    of ours has put into words. Its exit code is the one that the holder says.
     """
     if answer.status_code == 200:
         return answer
@@ -263,4 +278,6 @@ def _checked(
     except ValueError:
         raise CallerError(f"The ledger's holder answered {answer.status_code}") from None
     kind = kinds.get(answer.status_code, CallerError)
-    raise kind(fault.get("error", ""), fault.get("why", ""), fault.get("remedy", ""))
+    error = kind(fault.get("error", ""), fault.get("why", ""), fault.get("remedy", ""))
+    error.exit_code = fault.get("exit_code", kind.exit_code)
+    raise error

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pyarrow.parquet as pq
@@ -12,7 +13,8 @@ import pytest
 from starlette.applications import Starlette
 
 from pipeline import instants
-from pipeline.errors import LedgerInUse, PrazoError
+from pipeline.audit.request import Request, Scope
+from pipeline.errors import LedgerInUse, PrazoError, UnknownView, WrongUsage
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import catalogue, public
@@ -105,6 +107,46 @@ def test_a_command_ends_alike_whoever_holds_the_ledger(
         with pytest.raises(PrazoError, match="Nothing personal is shown") as told:
             asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
         assert told.value.exit_code == 1
+
+
+def test_no_for_an_answer_is_no_whoever_holds_the_ledger(
+    own: Ledger, held: Ledger, service: LedgerService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with 1 where the command opened the ledger itself, and with 2, as for wrong usage,
+    where it asked its holder."""
+    monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
+    for asked in (own, held):
+        with pytest.raises(PrazoError, match="No personal value can be shown here") as told:
+            asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
+        assert told.value.exit_code == 1
+
+
+def test_wrong_usage_is_wrong_usage_whoever_holds_the_ledger(
+    own: Ledger, held: Ledger, tmp_path: Path
+) -> None:
+    """A package for no reason ended with 1, where a holder was asked for it."""
+    unsaid = Request(Scope(process_id="p1"), " ", "ana", "user:ana")
+    for asked in (own, held):
+        with pytest.raises(PrazoError, match="a reason and a name are needed") as told:
+            asked.export(unsaid, tmp_path / "p.zip", lambda *_: None)
+        assert told.value.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["denials/count", "denials?format=csv", "../status", "denials#"])
+def test_what_only_leads_to_a_view_is_none(name: str, own: Ledger, held: Ledger) -> None:
+    """A holder was asked for whatever lay at that path, and its answer shown as the view's."""
+    for asked in (own, held):
+        for ask in (lambda it: it.shown(Asked(name)), lambda it: it.count(name)):
+            with pytest.raises(UnknownView, match="There is no view"):
+                ask(asked)
+
+
+def test_a_question_that_is_too_long_for_a_holder_is_refused(held: Ledger) -> None:
+    """It was a traceback, or no refusal of ours."""
+    with pytest.raises(WrongUsage, match="too long"):
+        held.shown(Asked("denials", filters=[f"seller_id={'r' * 70_000}"]))
+    with pytest.raises(WrongUsage, match="the body is over 65536 bytes"):
+        held.shown(Asked("denials", unmask=Unmasking("r" * 70_000, "ana", "user:ana")))
 
 
 def test_a_holder_that_does_not_answer_is_an_error_of_the_moment() -> None:
