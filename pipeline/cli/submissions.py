@@ -277,7 +277,7 @@ def _record(
 
 def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> int:
     """Sends, or with `dry_run` names, what is fully answered; the exit code."""
-    from pipeline.submit import ready
+    from pipeline.submit import ready, resume
     from pipeline.submit.attempt import Sent
 
     found = {process: process} if process is not None else _answered(settings)
@@ -286,6 +286,8 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         return DONE
     if dry_run:
         looked = ready.look(settings, found)
+        if process is not None and looked[0].is_unknown:
+            raise resume.unknown_process(process)
         for each in looked:
             if not each.is_held:
                 say(f"{found[each.process_id]}: would be sent")
@@ -297,6 +299,8 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         _print_result(found[process_id], result)
 
     held = ready.send(settings, found, via="cli", recorded_by=user(), on_attempt=on_attempt)
+    if process is not None and held and held[0].is_unknown:
+        raise resume.unknown_process(process)
     outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
     if _say_what_is_held(held, found) != DONE or outcomes & {"refused", *EXPECTED_ACTIONS}:
         return ANSWERED_NO

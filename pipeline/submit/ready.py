@@ -31,6 +31,8 @@ class Ready:
     process_id: str
     held: tuple[Objection, ...] = ()
     busy_until: int | None = None
+    is_unknown: bool = False
+    """Nothing in the log names the process, which `held` says, too."""
 
     @property
     def is_held(self) -> bool:
@@ -130,7 +132,7 @@ def _judged(case: CaseFile, process_id: str, terms: Terms) -> Ready:
         return Ready(process_id, waiting)
     match decide(order_of(case, process_id, via="api", recorded_by=""), case, terms):
         case Refused(objections=objections):
-            return Ready(process_id, objections)
+            return Ready(process_id, objections, is_unknown=case.process is None)
         case Busy(until=until):
             return Ready(process_id, busy_until=until)
         case Go() | NotDue():

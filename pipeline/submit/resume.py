@@ -116,9 +116,13 @@ def resume(
     patience_seconds: float = 30.0,
     on_attempt: OnAttempt = lambda process_id, result: None,
 ) -> Ended:
-    """Sends again what one process waits for, now: also a gateway's try, or after a 401."""
+    """Sends again what one process waits for, now: also a gateway's try, or after a 401. Raises
+    `CallerError` where nothing names the process."""
 
     async def first(submissions: Submissions, patience: Patience) -> Result:
+        _, case = await submissions.standing(process_id)
+        if case.process is None:
+            raise unknown_process(process_id)
         result: Result
         while isinstance(
             result := await submissions.retry(process_id, "asked", recorded_by=recorded_by),
@@ -232,10 +236,8 @@ async def _seller_of(submissions: Submissions, process_id: str) -> str:
 def _seller_in(case: CaseFile, process_id: str) -> str:
     """The process's seller; raises `CallerError` where nothing names one."""
     if case.process is None:
-        raise CallerError(
-            f"There is no review process {process_id}",
-            "no webhook, collection or attempt names it",
-            "check the id; if its webhook was lost, name the seller and override the gate",
+        raise unknown_process(
+            process_id, "; if its webhook was lost, name the seller and override the gate"
         )
     if case.process.seller_id is None:
         raise CallerError(
@@ -244,6 +246,15 @@ def _seller_in(case: CaseFile, process_id: str) -> str:
             "ask the platform, then name the seller",
         )
     return case.process.seller_id
+
+
+def unknown_process(process_id: str, otherwise: str = "") -> CallerError:
+    """An id that nothing in the log names. `otherwise`: what to do where it is right."""
+    return CallerError(
+        f"There is no review process {process_id}",
+        "no webhook, collection or attempt names it",
+        f"check the id{otherwise}",
+    )
 
 
 class Patience:

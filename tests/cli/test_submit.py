@@ -110,6 +110,29 @@ def test_a_dry_run_exits_by_what_would_be_decided(marketplace: Marketplace) -> N
     assert marketplace.starts(review.process_id) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("submit", "--ready", "nosuch"),
+        ("submit", "--ready", "nosuch", "--dry-run"),
+        ("resume", "--process", "nosuch"),
+    ],
+)
+def test_a_process_that_nothing_names_is_said_to_be_none(
+    marketplace: Marketplace, words: tuple[str, ...]
+) -> None:
+    """One was told what its payload lacks, the other that nothing waits: a slip in an id read like
+    news of a review."""
+    marketplace.review()
+    done = run(marketplace, *words)
+    assert done.code == 1
+    assert done.out == ""
+    assert done.err == (
+        "Error: There is no review process nosuch: no webhook, collection or attempt names it\n"
+        "  To fix it: check the id\n"
+    )
+
+
 def test_wrong_usage_and_settings_exit_2(marketplace: Marketplace, tmp_path: Path) -> None:
     review = marketplace.review()
     path = str(payload_file(marketplace, review))
