@@ -27,9 +27,9 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import OperatorError, PrazoError
 from pipeline.files import READ_SECONDS, read_small
 from pipeline.http import standard_webhooks
-from pipeline.http.certificates import trusting
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.aside import Aside, OneAtATime
+from pipeline.http.outgoing.pem import trusting
 
 LOG = logging.getLogger(__name__)
 

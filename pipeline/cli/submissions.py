@@ -124,7 +124,7 @@ def submit(
         patience_seconds=wait,
         on_attempt=_print_result,
     )
-    sys.exit(_conclude(process, ended))
+    sys.exit(_conclude(process, ended, settings))
 
 
 @main.command()
@@ -146,7 +146,7 @@ def resume(process: str | None, follow: bool, wait: float) -> None:
         ended = sending.resume(
             settings, process, recorded_by=user(), patience_seconds=wait, on_attempt=_print_result
         )
-        sys.exit(_conclude(process, ended))
+        sys.exit(_conclude(process, ended, settings))
     if follow:
         sending.resume_for_ever(settings, recorded_by="resume", on_attempt=_log_result)
         sys.exit(DONE)
@@ -424,7 +424,7 @@ def _print_objections(objections: "tuple[Objection, ...]", kind: str) -> None:
         say(f"{kind}: {objection}", err=True)
 
 
-def _conclude(process: str, ended: "Ended") -> int:
+def _conclude(process: str, ended: "Ended", settings: Settings) -> int:
     """Says what follows, and the exit code."""
     from pipeline.submit.attempt import Sent
     from pipeline.submit.decision import Busy, NotDue, Refused
@@ -441,8 +441,11 @@ def _conclude(process: str, ended: "Ended") -> int:
     match ended.standing:
         case Waiting(tried=tried, due_at=int(due_at)):
             if tried.last.outcome == TLS_REFUSED:
+                from pipeline.http.certificates import what_ended
+
                 say(
-                    f"{process}: the TLS handshake failed, so the platform has received nothing",
+                    f"{process}: the TLS handshake failed, so the platform has received nothing"
+                    f"{what_ended(settings.client_cert_file)}",
                     "  To fix it: check the certificates with `prazo doctor --platform`",
                     err=True,
                 )

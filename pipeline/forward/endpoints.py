@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from pipeline import settings_files
 from pipeline.errors import SettingsError
 from pipeline.files import RereadFile
-from pipeline.http.certificates import trusting
+from pipeline.http.outgoing.pem import trusting
 from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
 
 MAX_ENDPOINTS: Final = 32

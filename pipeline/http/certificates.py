@@ -6,8 +6,7 @@ from pathlib import Path
 from cryptography import x509
 
 from pipeline import instants
-from pipeline.errors import SettingsError
-from pipeline.http.outgoing.clients import load_pair
+from pipeline.http.outgoing.pem import load_pair, trusting
 
 
 def first_to_end(path: Path) -> x509.Certificate:
@@ -42,27 +41,26 @@ def check_begun(path: Path, now: int) -> None:
         raise ValueError(f"{path} begins {instants.readable(begins_at)}")
 
 
-def check_usable(certificate: Path, key: Path, authority: Path | None, now: int) -> None:
-    """Raises `OSError` or `ValueError` where nobody could begin to send with these files: they
-    cannot be read, do not fit together, or have not begun. It takes a fraction of a context that
-    also trusts the system's authorities."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    load_pair(context, certificate, key)
-    if authority is not None:
-        context.load_verify_locations(authority)
-    check_begun(certificate, now)
-
-
-def trusting(path: Path) -> ssl.SSLContext:
-    """What trusts the authorities of a PEM file. Raises `SettingsError`."""
+def what_ended(certificate: Path | None) -> str:
+    """`: our certificate ... ended ...` where the chain in a PEM file has, which a platform that
+    hangs up may not say; else nothing, and where `prazo doctor` has to look at the file."""
     try:
-        return ssl.create_default_context(cafile=path)
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"The file {path} cannot be used",
-            str(error),
-            "it holds certificates of authorities, in PEM",
-        ) from None
+        ends_at = None if certificate is None else end_of(first_to_end(certificate))
+    except (OSError, ValueError):
+        return ""
+    if ends_at is None or ends_at > instants.now():
+        return ""
+    return f": our certificate {certificate} ended {instants.readable(ends_at)}"
+
+
+def check_usable(certificate: Path, key: Path, authority: Path | None, now: int) -> None:
+    """Raises `SettingsError`, `OSError` or `ValueError` where nobody could begin to send with these
+    files: they cannot be read, do not fit together, or have not begun. It takes a fraction of a
+    context that also trusts the system's authorities."""
+    load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate, key)
+    if authority is not None:
+        trusting(authority)
+    check_begun(certificate, now)
 
 
 def _in(path: Path) -> list[x509.Certificate]:

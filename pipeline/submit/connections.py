@@ -13,7 +13,7 @@ import httpx
 
 from pipeline import instants
 from pipeline.errors import SettingsError
-from pipeline.http.outgoing import clients
+from pipeline.http.outgoing import clients, pem
 
 LOG = logging.getLogger(__name__)
 
@@ -80,16 +80,10 @@ class Certificates:
 
     def context(self) -> ssl.SSLContext:
         """Raises `SettingsError` where the files cannot be used."""
-        try:
-            context = ssl.create_default_context(cafile=self._authority)
-            context.minimum_version = ssl.TLSVersion.TLSv1_2
-            clients.load_pair(context, self._certificate, self._key)
-        except (OSError, ValueError) as error:
-            raise SettingsError(
-                "The TLS client certificate cannot be used",
-                f"{self._certificate} with {self._key}: {error}",
-                "check PRAZO_CLIENT_CERT_FILE, PRAZO_CLIENT_KEY_FILE and PRAZO_PLATFORM_CA_FILE",
-            ) from None
+        authority = self._authority
+        context = ssl.create_default_context() if authority is None else pem.trusting(authority)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        pem.load_pair(context, self._certificate, self._key)
         return context
 
     def changed(self) -> ssl.SSLContext | None:

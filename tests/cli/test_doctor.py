@@ -62,8 +62,12 @@ def test_a_certificate_that_has_not_begun_is_a_fault(
 
 def test_a_key_of_another_certificate_is_a_fault(marketplace: Marketplace) -> None:
     key = marketplace.platform.certificates.stranger_client.key
+    certificate = marketplace.platform.certificates.client.certificate
     [fault] = [it for it in diagnoses(marketplace, client_key_file=key) if it.verdict == "fault"]
-    assert "client certificate cannot be used" in fault.found
+    assert fault.found == (
+        "The TLS client certificate cannot be used: the private key in"
+        f" {key} is not that of the certificate in {certificate}"
+    )
 
 
 def test_credentials_without_a_password_are_a_fault_that_does_not_show_them(

@@ -97,6 +97,9 @@ def test_a_failed_handshake_is_printed_with_its_reason_and_what_helps(
     assert done.code == 3
     assert ": tls_refused\n" in done.out
     assert "the platform hung up before any request" in done.err
+    ended = re.search("nothing: our certificate (.+) ended 20[0-9]{2}-.+\n", done.err)
+    assert ended is not None
+    assert ended[1] == str(pair.certificate)
     assert "the TLS handshake failed" in done.err
     assert "prazo doctor --platform" in done.err
 

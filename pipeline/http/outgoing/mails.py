@@ -11,7 +11,7 @@ from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
 from pipeline.errors import SettingsError
 from pipeline.files import read_small
-from pipeline.http.certificates import trusting
+from pipeline.http.outgoing.pem import trusting
 
 
 class Unanswered(OSError):

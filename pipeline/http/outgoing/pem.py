@@ -1,0 +1,112 @@
+"""Loads the certificates that we show and those that we believe from PEM files; of one that cannot
+be used it says which file it is, why, and what to do, which OpenSSL's own words leave open."""
+
+import ssl
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import SettingsError
+
+_WHAT: Final = "The TLS client certificate cannot be used"
+_AS_PEM: Final = (
+    "write it as PEM: `openssl x509 -inform DER` does, or `openssl pkcs12 -nodes` of a .p12 or .pfx"
+)
+
+
+def trusting(path: Path) -> ssl.SSLContext:
+    """What trusts the authorities of a PEM file. Raises `SettingsError`."""
+    try:
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"The file {path} cannot be used",
+            str(error),
+            "it holds certificates of authorities, in PEM",
+        ) from None
+
+
+def load_pair(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Has connections show a certificate. Raises `SettingsError` where its file and that of the key
+    cannot be used together."""
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except (OSError, ValueError) as error:
+        raise _fault(certificate, key, error) from None
+
+
+def _no_password() -> str:
+    """An encrypted key would make OpenSSL ask at the terminal, where nobody sits."""
+    raise ValueError("the key is encrypted")
+
+
+def _fault(certificate: Path, key: Path, error: Exception) -> SettingsError:
+    """Why two files cannot be used together; `error` is what OpenSSL says of it."""
+    from cryptography import x509  # takes a while, and a pair that fits does without
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        shown = _part(certificate, "PRAZO_CLIENT_CERT_FILE", b"CERTIFICATE-----")
+        secret = _part(key, "PRAZO_CLIENT_KEY_FILE", b"PRIVATE KEY-----")
+    except SettingsError as found:
+        return found
+    try:
+        chain = x509.load_pem_x509_certificates(shown)
+    except ValueError:
+        return SettingsError(
+            _WHAT, f"{certificate} is damaged", "put the file as it was issued in its place"
+        )
+    try:
+        ours = load_pem_private_key(secret, password=None).public_key()
+    except TypeError:
+        return SettingsError(
+            _WHAT,
+            f"the key in {key} is encrypted, and nobody is there to type its password",
+            f"decrypt it into a file that its owner alone can read: `openssl pkey -in {key}`",
+        )
+    except ValueError:
+        return SettingsError(_WHAT, f"{key} is damaged", "put the file as it was made in its place")
+    fits = [it.public_key() == ours for it in chain]
+    if not any(fits):
+        return SettingsError(
+            _WHAT,
+            f"the private key in {key} is not that of the certificate in {certificate}",
+            "let PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE name two that were made together",
+        )
+    if not fits[0]:
+        return SettingsError(
+            _WHAT,
+            f"in {certificate} another certificate stands before the one of the key in {key}",
+            "put ours first in the file, then those that vouch for it",
+        )
+    return SettingsError(
+        _WHAT,
+        f"{certificate} with {key}: {error}",
+        "check PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE",
+    )
+
+
+def _part(path: Path, setting: str, wanted: bytes) -> bytes:
+    """What a file holds. Raises `SettingsError` where nothing in it can be what is `wanted`."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(
+            _WHAT,
+            f"{path} cannot be read: {error.strerror}",
+            f"check {setting} and the file's permissions",
+        ) from None
+    if wanted in content:
+        return content
+    if not content.strip():
+        why, remedy = "is empty", f"check {setting}"
+    elif b"-----BEGIN " not in content:
+        why, remedy = "is not in PEM", _AS_PEM
+    elif b"PRIVATE KEY-----" in content:
+        why = "holds a private key, and no certificate"
+        remedy = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
+    elif b"CERTIFICATE-----" in content and setting.endswith("KEY_FILE"):
+        why = "holds a certificate, and no private key"
+        remedy = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
+    else:
+        why, remedy = "holds neither a certificate nor a private key", f"check {setting}"
+    raise SettingsError(_WHAT, f"{path} {why}", remedy)
