@@ -1,7 +1,19 @@
-"""Reads URLs, addresses and networks as settings write them, and other lists with commas. Pure."""
+"""Reads URLs, addresses and networks as settings write them, and other lists with commas; says of
+an address that nothing can listen on why. Pure."""
 
+import errno
 import ipaddress
+import re
+import socket
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
+
+_LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
+_NUMBER: Final = re.compile(r"(?:.*\.)?[0-9]+\.?")
+"""No name of a host ends in digits alone: it would be an address (RFC 3696, section 2)."""
+ELSEWHERE: Final = "listen on an address that this machine has, such as 127.0.0.1"
+"""What to do where nothing can listen on one."""
 
 
 def words(text: str) -> list[str]:
@@ -28,6 +40,25 @@ def parts_of_url(url: str) -> SplitResult:
     if not is_whole:
         raise ValueError("is not an http:// or https:// URL")
     return parts
+
+
+def is_host(text: str) -> bool:
+    """Whether a text is an IP address or a name of a host, whoever has it."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return len(text) < 254 and bool(_NAME.fullmatch(text)) and not _NUMBER.fullmatch(text)
+    return True
+
+
+def not_here(host: str, error: OSError) -> str | None:
+    """Why no port of a host can be listened on, by the `error` of whoever tried; None where it says
+    nothing of that."""
+    if isinstance(error, socket.gaierror):
+        return f"no address is known for the name {host} ({error.strerror})"
+    if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+        return f"this machine does not have the address {host}"
+    return None
 
 
 def is_loopback(host: str) -> bool:

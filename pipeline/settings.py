@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from pipeline.errors import SettingsError
-from pipeline.hosts import is_loopback, networks, parts_of_url, words
+from pipeline.hosts import is_host, is_loopback, networks, parts_of_url, words
 from pipeline.places import (
     PREFIX,
     FilePath,
@@ -363,6 +363,16 @@ class Settings(BaseModel):
         if info.field_name == "journey_url" and parts.path.strip("/"):
             raise ValueError("holds a path: no link would lead to the page, which is at the root")
         return url.rstrip("/")
+
+    @field_validator("receiver_host", "dashboard_host", "journey_host")
+    @classmethod
+    def _address(cls, host: str) -> str:
+        if not is_host(host):
+            raise ValueError(
+                "is neither an IP address nor a name of a host: one alone is expected,"
+                " such as 127.0.0.1 or ::1, without a scheme, a port or brackets"
+            )
+        return host
 
     @field_validator("four_eyes")
     @classmethod

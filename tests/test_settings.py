@@ -239,3 +239,36 @@ def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
     assert {f"chmod 600 {file}" for file in files.values()} <= found, (
         "`secrets` of pipeline/cli/doctor/stores.py looks at it, or NO_SECRETS here names it"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "*",
+        ".",
+        "a b",
+        "not/an/addr",
+        "http://127.0.0.1",
+        "127.0.0.1:8400",
+        "[::1]",
+        "999.1.1.1",
+        f"{'a' * 64}.example",
+        "café.example",
+    ],
+)
+@pytest.mark.parametrize("name", ["receiver_host", "dashboard_host", "journey_host"])
+def test_what_is_no_address_is_named_as_that(name: str, text: str) -> None:
+    """It was said to be reachable from other machines, and to need tokens; with all of that it was
+    a name that is not known, or a traceback."""
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**{name: text})
+    assert f"PRAZO_{name.upper()}: is neither an IP address nor a name" in str(refused.value)
+    assert "reachable" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["127.0.0.1", "::1", "0.0.0.0", "::", "localhost", "db_1.example", "a.example."]
+)
+def test_an_address_or_a_name_of_a_host_is_taken(text: str) -> None:
+    assert Settings(journey_host=text, allow_remote=True).journey_host == text

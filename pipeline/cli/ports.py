@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pipeline import hosts
 from pipeline.errors import OperatorError, PortTaken
 
 _LISTENING: Final = "0A"  # in the fourth column of /proc/net/tcp
@@ -33,15 +34,16 @@ def check(*wanted: Wanted) -> None:
     if not refused:
         return
     options = []
-    for taken in refused:
+    for taken in (each for each, found in refused.items() if not found.is_elsewhere):
         port = _free_port(taken.host, taken.port, besides=ports)
         ports.append(port)
         options.append(f"{taken.option} {port}")
     is_taken = any(found.is_taken for found in refused.values())
+    another_port = f"choose another with {' '.join(options)}, or stop what is there"
     raise (PortTaken if is_taken else OperatorError)(
         "It cannot start here",
         "; ".join(f"port {it.port}, for the {it.what}, {no.why}" for it, no in refused.items()),
-        f"choose another with {' '.join(options)}, or stop what is there",
+        another_port if options else hosts.ELSEWHERE,
     )
 
 
@@ -68,6 +70,7 @@ class _Refusal(NamedTuple):
 
     why: str
     is_taken: bool = False  # another program listens there
+    is_elsewhere: bool = False  # no port can be had on that host: this machine does not have it
 
 
 def _asked_twice(asked: Wanted, wanted: Iterable[Wanted]) -> _Refusal | None:
@@ -87,6 +90,8 @@ def _refusal(wanted: Wanted) -> _Refusal | None:
     except PermissionError:
         return _Refusal("may only be used by the system's administrator")
     except OSError as error:
+        if (why := hosts.not_here(wanted.host, error)) is not None:
+            return _Refusal(f"cannot be had: {why}", is_elsewhere=True)
         if error.errno != errno.EADDRINUSE and not _is_answered(wanted):
             return _Refusal(f"cannot be used on {wanted.host} ({error.strerror})")
         holder = _holder(wanted.port) or "another program"

@@ -18,6 +18,7 @@ from typing import Any, Final
 import httptools
 import uvicorn
 
+from pipeline import hosts
 from pipeline.errors import OperatorError, PortTaken
 from pipeline.http.asgi import App, folded
 from pipeline.http.limits import Limited
@@ -257,10 +258,14 @@ def _listen(host: str, port: int) -> list[socket.socket]:
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                     raise  # localhost has an IPv6 address even where IPv6 is switched off
         if not listeners:
-            raise OSError(errno.EADDRNOTAVAIL, "this machine has no such address")
+            raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
     except OSError as error:
         for listener in listeners:
             listener.close()
+        if (why := hosts.not_here(host, error)) is not None:
+            raise OperatorError(
+                f"Nothing can listen on {host}, port {port}", why, hosts.ELSEWHERE
+            ) from None
         raise (PortTaken if error.errno == errno.EADDRINUSE else OperatorError)(
             f"Nothing can listen on {host}, port {port}",
             error.strerror or str(error),

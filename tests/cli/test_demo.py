@@ -72,6 +72,22 @@ def test_every_taken_port_is_named_and_free_ones_are_offered(taken):
     )
 
 
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("192.0.2.1", "this machine does not have the address 192.0.2.1"),
+        ("nosuch.invalid", "no address is known for the name nosuch.invalid ("),
+    ],
+)
+def test_an_address_of_another_machine_is_no_question_of_ports(host, why):
+    """The search for a free port failed on it, and told of the disk's free space."""
+    with pytest.raises(OperatorError) as refused:
+        ports.check(ports.Wanted("receiver", host, free_port(), "--port"))
+    assert why in refused.value.why
+    assert refused.value.remedy == ("listen on an address that this machine has, such as 127.0.0.1")
+    assert refused.value.exit_code == 2
+
+
 def test_one_port_cannot_serve_both():
     port = free_port()
     with pytest.raises(OperatorError, match="is already meant for the receiver"):

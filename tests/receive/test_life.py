@@ -106,6 +106,14 @@ def test_a_port_of_the_systems_is_not_called_taken(monkeypatch: pytest.MonkeyPat
     assert refused.value.exit_code == 2
 
 
+def test_it_says_so_where_its_address_is_another_machines():
+    """It was told to stop what listens there already."""
+    with pytest.raises(OperatorError) as refused:
+        server._listen("192.0.2.1", 8400)
+    assert refused.value.why == "this machine does not have the address 192.0.2.1"
+    assert refused.value.remedy == ("listen on an address that this machine has, such as 127.0.0.1")
+
+
 def test_it_listens_on_every_address_of_its_host(tmp_path: Path):
     port = free_port()
     receiver = RunningReceiver(tmp_path, {"RECEIVER_HOST": "localhost", "RECEIVER_PORT": str(port)})
