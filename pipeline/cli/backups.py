@@ -4,11 +4,11 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Folder, main, say, user
+from pipeline.cli.group import Folder, main, name_first, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -16,9 +16,6 @@ from pipeline.texts import counted
 if TYPE_CHECKING:
     from pipeline.inbox.artifacts import Lacking
     from pipeline.ledger.following.reconcile import Missed
-
-MAX_NAMED: Final = 100
-"""Of artifacts that are lacking."""
 
 
 @main.command()
@@ -191,10 +188,7 @@ def artifacts(folder: Path | None) -> None:
 
 
 def _name(lacking: Sequence["Lacking"]) -> None:
-    for artifact in lacking[:MAX_NAMED]:
-        say(f"  {artifact}", err=True)
-    if len(lacking) > MAX_NAMED:
-        say(f"  and {len(lacking) - MAX_NAMED} more", err=True)
+    name_first(lacking, lambda artifact: f"  {artifact}", others="  ")
 
 
 @main.command()

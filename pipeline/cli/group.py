@@ -7,10 +7,10 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -23,6 +23,9 @@ from pipeline.texts import LogLines, printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+T = TypeVar("T")
+
+MAX_NAMED: Final = 100
 _INTERRUPTED: Final = "Query interrupted"
 """DuckDB's word for Ctrl-C while it works on a query; elsewhere it is a `KeyboardInterrupt`."""
 
@@ -154,6 +157,14 @@ def say(*lines: str, err: bool = False) -> None:
     with printing(err=err):
         for line in lines:
             click.echo(printable(line), err=err)
+
+
+def name_first(bad: Sequence[T], line: Callable[[T], str], others: str = "") -> None:
+    """Names the first of what is not as it should be, each on a line, and says how many others
+    there are: a file of another kind has bad lines alone. `others`: what stands before that."""
+    say(*map(line, bad[:MAX_NAMED]), err=True)
+    if len(bad) > MAX_NAMED:
+        say(f"{others}and {len(bad) - MAX_NAMED} more", err=True)
 
 
 @contextmanager

@@ -7,18 +7,15 @@ from typing import Final
 
 import click
 
-from pipeline.cli.group import bars, main, say, user
+from pipeline.cli.group import bars, main, name_first, say, user
 from pipeline.cli.views import as_rows, print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
-from pipeline.texts import counted
 
 REPLAYED_AT_ONCE: Final = 100
 """Deliveries of a megabyte each, at most, whose commit no other writer waits long for. Each is read
 again once, however often a replay is cut off."""
-MAX_NAMED: Final = 100
-"""Lines of a file that are named, of each outcome: a file of another kind has only bad ones."""
 _IN_ORDER: Final = "select seq from entries where kind = $1 order by seq"
 
 
@@ -74,10 +71,11 @@ def ingest(files: Sequence[Path], events: bool) -> None:
 
 def _name(path: Path, became: str, lines: Sequence[tuple[int, str]]) -> None:
     """Names the first lines of a file that were not taken as they should be, and why."""
-    for number, reason in lines[:MAX_NAMED]:
-        say(f"{path}:{number}: {became}: {reason}", err=True)
-    if len(lines) > MAX_NAMED:
-        say(f"{path}: {became}: {counted(len(lines) - MAX_NAMED, 'line')} more", err=True)
+    name_first(
+        lines,
+        lambda line: f"{path}:{line[0]}: {became}: {line[1]}",
+        others=f"{path}: {became}: ",
+    )
 
 
 @main.command()

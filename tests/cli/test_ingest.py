@@ -36,7 +36,7 @@ def test_of_very_many_bad_lines_the_first_are_named_and_the_others_counted(tmp_p
     assert len(lines) == 101
     assert lines[0].startswith("other.csv:1: not taken: ")
     assert lines[99].startswith("other.csv:100: not taken: ")
-    assert lines[100] == "other.csv: not taken: 3 lines more"
+    assert lines[100] == "other.csv: not taken: and 3 more"
     assert "103 bad" in done.stdout
 
 
