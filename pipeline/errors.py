@@ -3,6 +3,7 @@
     PrazoError
     ├── OperatorError           whoever runs Prazo: settings, files, disks    exit code 2
     │   ├── SettingsError
+    │   │   └── FileBarred      a file of the settings is for another user
     │   ├── InboxUnavailable    the inbox cannot be read or written           exit code 1
     │   │   └── InboxMissing
     │   ├── PortTaken           another program listens there                 exit code 1
@@ -68,6 +69,10 @@ class OperatorError(PrazoError):
 
 class SettingsError(OperatorError):
     """Settings are missing, malformed or contradict each other; the message names all of them."""
+
+
+class FileBarred(SettingsError):
+    """A file that the settings name may be right, and this user may not read it."""
 
 
 class InboxUnavailable(OperatorError):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, TypeVar
 
-from pipeline.errors import PrazoError, SettingsError, WrongUsage
+from pipeline.errors import FileBarred, PrazoError, SettingsError, WrongUsage
 from pipeline.places import DATABASE_SUFFIXES, named_by
 
 LOG = logging.getLogger(__name__)
@@ -269,12 +269,14 @@ def read_small(path: Path) -> str:
         if len(data) > MAX_FILE_BYTES:
             raise _unreadable(path, f"it is over {MAX_FILE_BYTES} bytes")
         return data.decode("utf-8-sig")  # some editors write a byte order mark
+    except PermissionError as error:
+        raise _unreadable(path, str(error), FileBarred) from None
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, str(error)) from None
 
 
-def _unreadable(path: Path, why: str) -> SettingsError:
-    return SettingsError(
+def _unreadable(path: Path, why: str, kind: type[SettingsError] = SettingsError) -> SettingsError:
+    return kind(
         f"The file {path} cannot be read",
         why,
         "check the path in the settings and the file's permissions",

@@ -24,7 +24,7 @@ from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.contract.body import canonical_json
-from pipeline.errors import OperatorError, PrazoError
+from pipeline.errors import FileBarred, OperatorError, PrazoError
 from pipeline.files import READ_SECONDS, read_small
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
@@ -137,6 +137,12 @@ def send(
     return None
 
 
+class Barred(str):
+    """Why this user cannot say whether a file can be used: another may read it."""
+
+    __slots__ = ()
+
+
 class Files:
     """Looks at the files without which a channel takes nothing. One that never comes to its end, as
     of a disk that hangs, keeps nobody waiting for long, and is not asked for again until it has."""
@@ -148,7 +154,8 @@ class Files:
 
     def unusable(self, rules: AlertRules) -> dict[str, str]:
         """Each file by its place in the rules -> what is wrong with it: it is missing or empty, it
-        hangs, or nobody can use what it holds. Those behind one that hangs are not known."""
+        hangs, this user is `Barred` from it, or nobody can use what it holds. Those behind one that
+        hangs are not known."""
         try:
             self._looks.outcome(partial(self._look, rules), READ_SECONDS)
         except TimeoutError:
@@ -183,6 +190,8 @@ def _readers(rules: AlertRules) -> dict[str, Callable[[], object]]:
 def _fault_of(read: Callable[[], object]) -> str | None:
     try:
         read()
+    except FileBarred as error:
+        return Barred(error.finding)
     except PrazoError as error:
         return error.finding
     except ValueError as error:

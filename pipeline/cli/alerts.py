@@ -56,7 +56,7 @@ def sent(form: str) -> None:
 @alerts.command()
 def routes() -> None:
     """Show the ladder, the conditions and who is told, as they are set; exit 1 where a file that a
-    channel needs cannot be used.
+    channel needs cannot be used. One that only whoever sends may read is named, and not looked at.
 
     Example: prazo alerts routes
     """
@@ -74,8 +74,12 @@ def routes() -> None:
         say(f"{'to nobody':<26}  {', '.join(lost)}")
     unusable = channels.Files().unusable(rules)
     for place, fault in unusable.items():
-        say(f"nobody is told by {place}: {fault}", err=True)
-    sys.exit(1 if unusable else 0)
+        if isinstance(fault, channels.Barred):
+            why = f"{fault}. Whoever sends alerts needs it: run this command as that user"
+            say(f"not looked at, {place}: {why}", err=True)
+        else:
+            say(f"nobody is told by {place}: {fault}", err=True)
+    sys.exit(0 if all(isinstance(it, channels.Barred) for it in unusable.values()) else 1)
 
 
 @alerts.command()

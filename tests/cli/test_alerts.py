@@ -1,8 +1,13 @@
 """`prazo alerts`: what is due, and by which settings."""
 
+import errno
 import json
+from pathlib import Path
+
+from click.testing import CliRunner
 
 from pipeline import instants
+from pipeline.cli import main
 from pipeline.inbox.sqlite import SqliteInbox
 from tests.support.lines import aci
 
@@ -81,6 +86,34 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
     tried = prazo("alerts", "test", "ana")
     assert (tried.returncode, tried.stdout[:17]) == (1, "email: not sent: ")
     assert "check [mail] (127.0.0.1, port 1, security none)" in tried.stderr
+
+
+def test_a_secret_that_is_for_the_sender_alone_is_named_and_is_no_fault(
+    environment, tmp_path, monkeypatch
+) -> None:
+    """It ended with 1 and said that nobody is told, for everybody but the user who sends. Root may
+    read whatever it likes, so the system's no is stood in for."""
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    (tmp_path / "alerts.toml").write_text(ALERTS)
+    monkeypatch.chdir(tmp_path)
+    opened = Path.open
+
+    def barred(path, *arguments, **options):
+        if path.name == "secret":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", barred)
+    done = CliRunner().invoke(
+        main, ["alerts", "routes"], env={**environment, "PRAZO_ALERTS_FILE": "alerts.toml"}
+    )
+    assert done.exit_code == 0
+    assert "routes.1 " in done.stdout
+    assert done.stderr == (
+        "not looked at, recipients.bruno.webhook_secret_file: The file secret cannot be read:"
+        " [Errno 13] Permission denied: 'secret'. Whoever sends alerts needs it: run this command"
+        " as that user\n"
+    )
 
 
 def test_settings_with_a_fault_are_refused(prazo, environment, tmp_path) -> None:
