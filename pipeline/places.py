@@ -10,6 +10,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
@@ -65,16 +66,28 @@ def _path_or_postgresql(location: str) -> str:
             " postgresql:// either (the value is not repeated here, since it may hold a"
             " password)"
         )
-    path = _names_a_file(Path(location))
-    with contextlib.suppress(OSError):  # whoever opens it says what is wrong with that path
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder: name a file in it, such as {path / 'inbox.db'}")
+    _names_no_folder(_names_a_file(Path(location)), "inbox.db")
     return location
 
 
 def _names_a_file(path: Path) -> Path:
     if not path.name.strip():
         raise ValueError("names no file: leave it out where nothing is meant")
+    return path
+
+
+def _names_no_folder(path: Path, name: str) -> Path:
+    """`name`: what the file could be called."""
+    with contextlib.suppress(OSError):  # whoever opens it says what is wrong with that path
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: name a file in it, such as {path / name}")
+    return path
+
+
+def _names_a_folder(path: Path) -> Path:
+    with contextlib.suppress(OSError):  # as above
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"{path} is a file: name a folder")
     return path
 
 
@@ -101,7 +114,9 @@ def _known_zone(name: str) -> str:
 InboxPlace = Annotated[str, AfterValidator(_path_or_postgresql)]
 """The path of a file, or the address of a PostgreSQL database."""
 FilePath = Annotated[Path, AfterValidator(_names_a_file)]
-FolderPath = Annotated[Path, BeforeValidator(_not_empty)]
+LedgerPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="ledger.duckdb"))]
+HeadPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="ledger.head"))]
+FolderPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_names_a_folder)]
 HeaderName = Annotated[str, AfterValidator(_names_a_header)]
 """Of an HTTP request. One that no request can have would turn away whoever sends the right one."""
 Zone = Annotated[str, AfterValidator(_known_zone)]

@@ -27,7 +27,9 @@ from pipeline.places import (
     FilePath,
     FolderPath,
     HeaderName,
+    HeadPath,
     InboxPlace,
+    LedgerPath,
     Zone,
     named_twice,
     variables,
@@ -60,7 +62,7 @@ class Settings(BaseModel):
     inbox: InboxPlace = Field(
         "data/inbox.db", description="SQLite file of the inbox, or a postgresql:// URL."
     )
-    ledger: FilePath = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
+    ledger: LedgerPath = Field(Path("data/ledger.duckdb"), description="DuckDB file of the ledger.")
     artifacts: FolderPath = Field(
         Path("data/artifacts"), description="Folder of collected artifacts."
     )
@@ -73,7 +75,7 @@ class Settings(BaseModel):
     signing_key_file: FilePath = Field(
         Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
     )
-    head_file: FilePath | None = Field(
+    head_file: HeadPath | None = Field(
         None,
         description="File of the newest signed head, against which an inbox is proved; beside the"
         " ledger where it is not set. Best on another disk than the inbox's.",

@@ -272,3 +272,25 @@ def test_what_is_no_address_is_named_as_that(name: str, text: str) -> None:
 )
 def test_an_address_or_a_name_of_a_host_is_taken(text: str) -> None:
     assert Settings(journey_host=text, allow_remote=True).journey_host == text
+
+
+@pytest.mark.parametrize(
+    ("name", "like"), [("ledger", "ledger.duckdb"), ("head_file", "ledger.head")]
+)
+def test_a_folder_in_place_of_a_file_that_we_write_is_refused(
+    tmp_path: Path, name: str, like: str
+) -> None:
+    """A ledger was built to its end, could not be put there, and was built again at each start."""
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**{name: tmp_path})
+    assert refused.value.why == (
+        f"PRAZO_{name.upper()}: {tmp_path} is a folder: name a file in it, such as"
+        f" {tmp_path / like}"
+    )
+
+
+def test_a_file_in_place_of_the_folder_of_artifacts_is_refused(tmp_path: Path) -> None:
+    """All was well, said `prazo doctor`, until a collection came."""
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match=r"PRAZO_ARTIFACTS: .*/file is a file: name a folder"):
+        Settings.load(artifacts=tmp_path / "file")
