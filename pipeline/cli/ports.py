@@ -22,10 +22,10 @@ class Wanted(NamedTuple):
     option: str
 
 
-def check(*wanted: Wanted) -> None:
-    """Raises `OperatorError` that names every port that cannot be had, and free ones instead;
-    `PortTaken` where another program has one of them."""
-    ports = [it.port for it in wanted]
+def check(*wanted: Wanted, besides: Iterable[int] = ()) -> None:
+    """Raises `OperatorError` that names every port that cannot be had, and free ones instead, none
+    of them among `besides`; `PortTaken` where another program has one of them."""
+    ports = [*(it.port for it in wanted), *besides]
     refused = {
         each: found
         for each in wanted

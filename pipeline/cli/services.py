@@ -133,7 +133,8 @@ def serve(
         page = (settings.journey_host, settings.journey_port, "PRAZO_JOURNEY_PORT")
         listening.append(ports.Wanted("seller's page", *page))
     ports.check_apart(*listening)
-    ports.check(listening[0])  # a second `prazo serve`, say; what takes another port is waited for
+    # A second `prazo serve`, say; what takes another port is waited for.
+    ports.check(listening[0], besides=[it.port for it in listening[1:]])
     environment = {
         **os.environ,
         "PRAZO_RECEIVER_HOST": settings.receiver_host,

@@ -72,6 +72,14 @@ def test_every_taken_port_is_named_and_free_ones_are_offered(taken):
     )
 
 
+def test_no_port_is_offered_that_is_meant_for_another_part(taken):
+    """Beside a receiver whose port is taken, the dashboard's was offered for it."""
+    beside = range(taken + 1, taken + 20)
+    with pytest.raises(OperatorError) as refused:
+        ports.check(ports.Wanted("receiver", "127.0.0.1", taken, "--port"), besides=beside)
+    assert int(refused.value.remedy.split()[4].rstrip(",")) not in beside
+
+
 @pytest.mark.parametrize(
     ("host", "why"),
     [
