@@ -130,8 +130,8 @@ def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a disk, or what one may take of it, is full."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    """Whether a disk, or what one may take of it, is full: by a quota, or in one file."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes, *, may_replace: bool = True, mode: int = 0o600) -> None:

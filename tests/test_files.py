@@ -3,6 +3,8 @@
 import os
 import signal
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +37,28 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError:
         raise SettingsError("no number") from None
+
+
+def test_a_file_that_may_not_grow_so_far_has_no_room(tmp_path: Path) -> None:
+    """`[Errno 27] File too large` named neither the file nor its folder."""
+    program = (
+        "import pathlib, resource, signal, sys\n"
+        "from pipeline import files\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "try:\n"
+        "    files.write_whole(pathlib.Path(sys.argv[1]), bytes(5000))\n"
+        "except OSError as error:\n"
+        "    print(files.is_full(error), error.filename)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"True {tmp_path}\n"
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_what_settings_name_is_known_by_its_place_and_by_what_belongs_to_it(

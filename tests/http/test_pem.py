@@ -81,7 +81,7 @@ def fault(folder: Path, certificate: bytes | None, key: bytes | None) -> Setting
         ),
         (CERTIFICATE, KEY[:80] + KEY[-40:], "{key} is damaged", "as it was made"),
     ],
-    ids=lambda it: None if isinstance(it, bytes) else str(it)[:30],
+    ids=lambda given: given[:30] if isinstance(given, str) else None,
 )
 def test_the_file_is_named_with_why_and_what_to_do(
     tmp_path: Path, certificate: bytes | None, key: bytes | None, why: str, remedy: str
