@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_NAMED: Final = 100
+"""Of what is not as it should be, such as lines of a file."""
 _INTERRUPTED: Final = "Query interrupted"
 """DuckDB's word for Ctrl-C while it works on a query; elsewhere it is a `KeyboardInterrupt`."""
 
@@ -159,7 +160,7 @@ def say(*lines: str, err: bool = False) -> None:
             click.echo(printable(line), err=err)
 
 
-def name_first(bad: Sequence[T], line: Callable[[T], str], others: str = "") -> None:
+def name_first(bad: Sequence[T], line: Callable[[T], str], others: str) -> None:
     """Names the first of what is not as it should be, each on a line, and says how many others
     there are: a file of another kind has bad lines alone. `others`: what stands before that."""
     say(*map(line, bad[:MAX_NAMED]), err=True)
