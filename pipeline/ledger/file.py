@@ -218,7 +218,8 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
             raise LedgerInUse(
                 f"The ledger {path} is in use",
                 "another process holds it, and DuckDB lets one process open a file",
-                "ask that process over its API, or stop it; `prazo show` finds it by itself",
+                "stop `prazo serve`, `prazo dashboard` or `prazo follow`; commands that only read"
+                " ask that process by themselves",
             ) from None
         raise fault(path, error, "cannot be opened") from error
 
