@@ -110,7 +110,7 @@ def test_a_receiver_that_hangs_is_asked_once_and_holds_nobody_up(
 
     monkeypatch.setattr(intake, "ask", hang)
     with closing(LedgerService(settings_in(tmp_path))) as service:
-        assert intake.current(service) is None, "nobody waits for the first answer either"
+        wait_until(lambda: intake.current(service) is not None)
         for _ in range(3):
             looked = intake.watch(service).last()
             wait_until(lambda before=looked: intake.watch(service).last() != before)
@@ -120,6 +120,23 @@ def test_a_receiver_that_hangs_is_asked_once_and_holds_nobody_up(
         assert len(asked) == 1
         may_end.set()
         wait_until(lambda: (now := intake.current(service)) is not None and now.receiver == READY)
+
+
+def test_nobody_waits_for_the_first_answer_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "READY_SECONDS", 60.0)
+    answers = threading.Event()
+
+    def hang(_: object) -> Answer:
+        answers.wait(60)
+        return READY
+
+    monkeypatch.setattr(intake, "ask", hang)
+    with closing(LedgerService(settings_in(tmp_path))) as service:
+        assert intake.current(service) is None
+        answers.set()
+        wait_until(lambda: intake.current(service) is not None)
 
 
 def test_what_was_found_long_ago_is_not_said(
