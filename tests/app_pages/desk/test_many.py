@@ -16,7 +16,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.serve.roles import Permission
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import Occurrence, before, review
-from tests.app_pages.support.reading import links, page_text, press
+from tests.app_pages.support.reading import links, page_text, plain, press
 
 HISTORY = [
     *(review(f"prc_{n}", before(days=50 - n)) for n in range(4)),
@@ -92,6 +92,37 @@ def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_ref
         every.remove("prc_1")
         assert list(app.dataframe[0].value["process_id"]) == every
         assert app.text_area(key="many_note").value == ""
+
+
+def test_what_was_done_to_many_is_said_where_it_is_seen(open_log: OpenLog, visit: Visit) -> None:
+    """It was said within the form, which is shut once nothing is ticked any more: whoever had
+    reminded three sellers saw and heard nothing, and did it again."""
+    with open_log(HISTORY) as service:
+        app = visit("watchlist", as_of=None)
+        app.segmented_control(key="many_what").set_value("remind").run()
+        tick(app, 1, 2)
+        press(app, "Record it")
+        assert "A name is needed: it goes into the log." in said_in_popovers(app.main)
+        app.text_input(key="many_actor").set_value("Bia")
+        press(app, "Record it")
+        reminded = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
+        assert {row["process_id"] for row in reminded} == {"prc_1", "prc_2"}
+        assert [plain(it.value) for it in app.success] == ["Recorded for prc_1 prc_2."]
+        assert said_in_popovers(app.main) == []
+        app.run()
+        assert "Recorded for" not in page_text(app)
+
+
+def said_in_popovers(block: Any, is_within: bool = False) -> list[str]:
+    """What became of presses, where it stands in a popover: seen while that is open."""
+    is_within = is_within or block.type == "popover"
+    said = []
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            said += said_in_popovers(child, is_within)
+        elif is_within and child.type in ("success", "warning"):
+            said.append(child.value)
+    return said
 
 
 def test_ticks_stay_on_their_rows_when_others_leave_the_list_or_it_is_filtered(

@@ -76,5 +76,6 @@ def test_ticks_stay_on_their_processes_through_filters_and_ends(tab: Reader, fol
         page.get_by_label("Your name").last.fill("Ana")
         page.get_by_role("button", name="Record it", exact=True).click()
         page.get_by_role("button", name="None ticked").wait_for()
+        page.get_by_text("Recorded for prc_2.").wait_for()
         assert notes(inbox) == [("prc_2", "called")]
     assert tab.complaints == []
