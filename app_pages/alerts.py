@@ -165,6 +165,8 @@ def _acknowledge(row: views.Row, own: str) -> acting.Told:
 
 def _snooze(row: views.Row, own: str) -> acting.Told:
     actor, why = acting.actor_of(f"snooze_actor {own}"), acting.typed(f"snooze_reason {own}")
+    if (lacking := acting.missing(why, actor)) is not None:
+        return acting.Told(lacking, kept=why)
     hours = SNOOZES[acting.typed(f"snooze_hours {own}")]
 
     def act() -> None:

@@ -224,9 +224,12 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "I see to 1 alert" not in {it.label for it in there.button}
         there.session_state[acting._NAME] = "Bia"
         assert "I see to 1 alert" in {it.label for it in there.run().button}
+        # It said in English that the request cannot be met like this, on a Portuguese page, too.
+        press(app, "Record it")
+        assert "A text and a name are needed: both go into the log." in page_text(app)
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
         press(app, "Record it")
-        assert "a name" in page_text(app)
+        assert "A text and a name are needed: both go into the log." in page_text(app)
         assert app.text_input(key=f"snooze_reason {own}").value == "the seller is ill"
         taken = entries.acknowledged(own, subject, actor="Eva", recorded_by="test", reason=None)
         service.inbox.append([taken])
