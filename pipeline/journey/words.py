@@ -41,7 +41,8 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "There are {n} short questions, or {most} for a business. Each answer is saved at once.",
     ),
     "landing_empty": (
-        "Os campos vêm sempre vazios: as regras exigem que você mesmo informe os dados, agora.",
+        "Os campos vêm sempre vazios: as regras exigem que você informe os dados pessoalmente,"
+        " agora.",
         "The fields are always empty: the rules require that you give the data yourself, now.",
     ),
     "landing_kept": (
@@ -74,7 +75,7 @@ TEXTS: Final[Mapping[str, _Both]] = {
     "change": ("Alterar", "Change"),
     "left_empty": ("(deixado em branco)", "(left empty)"),
     "declaration": (
-        "Declaro que eu mesmo informei estes dados agora e que eles são verdadeiros. Autorizo"
+        "Declaro que informei estes dados pessoalmente, agora, e que eles são verdadeiros. Autorizo"
         " {name} a enviá-los à plataforma de pagamentos.",
         "I declare that I have given these data myself, now, and that they are true. I authorise"
         " {name} to send them to the payment platform.",
@@ -135,10 +136,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
     "again": ("Tentar de novo", "Try again"),
     "code_title": ("Confirme que é você", "Confirm that it is you"),
     "code_why": (
-        "Este link já foi aberto em outro aparelho ou há algum tempo. Para continuar, digite o"
-        " código que enviamos a você por outro meio.",
-        "This link was opened on another device or some time ago. To continue, type the code that"
-        " we send you by another way.",
+        "Este link já foi aberto em outro aparelho ou há algum tempo. Para continuar, é preciso um"
+        " código, que chega a você por outro meio.",
+        "This link was opened on another device or some time ago. To continue, you need a code,"
+        " which comes to you by another way.",
     ),
     "code_send": ("Enviar o código", "Send the code"),
     "code_send_again": ("Enviar outro código", "Send another code"),

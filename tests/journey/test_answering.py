@@ -148,6 +148,12 @@ def test_back_and_forth_loses_nothing_and_a_changed_answer_counts(page: Page) ->
     assert whole["fields"]["revenue"] == "2000_to_9000"
 
 
+def test_the_words_take_no_seller_for_a_man() -> None:
+    """A woman declared that "eu mesmo" had given the data."""
+    said = [portuguese for portuguese, _english in words.TEXTS.values()]
+    assert [it for it in said if re.search(r"\b(eu|você) mesm[oa]\b", it)] == []
+
+
 def test_what_is_wrong_is_said_in_words_and_what_was_typed_stays(page: Page) -> None:
     process = page.review(["address.postal_code"])
     seller = page.seller()
