@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import streamlit as st
 
-from app_pages.desk import saved, visits
+from app_pages.desk import casework, saved, visits
 from app_pages.language import changes, formats, moments, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, views
@@ -22,6 +22,7 @@ def listed() -> lists.Listed:
             "code": views.masked(changes.what(row)),
             "process_id": row["process_id"] or "",
             "review_type": row["review_type"] or "",
+            "assignee": row["assignee"] or "",
         }
 
     return lists.Listed(
@@ -33,10 +34,11 @@ def listed() -> lists.Listed:
                 {kinds[code]: change.colour for code, change in changes.CHANGES.items()},
                 110,
             ),
-            "code": lists.text(_("What exactly"), 220),
+            "code": lists.text(_("What exactly"), 170),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 110),
             "review_type": lists.text(_("Type"), 54),
+            "assignee": lists.text(_("Assigned to"), 88),
         },
         alt=_("Changes, newest first"),
     )
@@ -56,6 +58,9 @@ def card(row: views.Row) -> None:
             chip = words.state_chip(process["state"])
             left = process["seconds_to_deadline"]
             st.markdown(chip if left is None else f"{chip} **{formats.time_left(left)}**")
+        if row["assignee"]:
+            st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
+            casework.say_if_away(row["assignee"])
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
 

@@ -8,7 +8,7 @@ import pytest
 from app_pages.desk import visits
 from app_pages.language import moments
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text
 from tests.app_pages.support.reading import page_text, plain
 
 # AS_OF is Monday, 1 June 2026, 09:00 in São Paulo.
@@ -57,6 +57,25 @@ def test_a_denial_stands_with_its_reasons(open_log: OpenLog, visit: Visit) -> No
     assert said.startswith("Document: photo quality too low, Registration data: CPF ***25~")
     assert "529.982.247-25" not in said
     assert [*plainly.dataframe[0].value["code"]] == [""]
+
+
+def test_who_sees_to_a_process_stands_beside_what_changed(open_log: OpenLog, visit: Visit) -> None:
+    """Whoever looked on Monday at what had expired had to look each process up in another list."""
+    held = {
+        "kind": "assignment",
+        "occurred_at": text(before(hours=2)),
+        "process_id": "prc_expired",
+        "assignee": "Eva",
+        "reason": "",
+        "actor": "Bia",
+    }
+    with open_log([*HISTORY, held]):
+        hers = visit("since", change="expired")
+        nobodys = visit("since", change="opened")
+    assert [*hers.dataframe[0].value["assignee"]] == ["Eva"]
+    assert "Assigned to Eva" in page_text(hers)
+    assert [*nobodys.dataframe[0].value["assignee"]] == [""]
+    assert "Assigned to" not in page_text(nobodys)
 
 
 def test_friday_goes_further_back_and_a_kind_is_a_click_away(

@@ -1,7 +1,7 @@
 -- One row per change that an officer wants to hear of, newest first: a process that came, became
 -- overdue, expired or was finished, a denial, a finding, an alert. Filtered by `changed_at`, it says
 -- what changed since an instant, as it is known at as_of.
--- reads: process_facts, seller_events, findings, alert_steps
+-- reads: process_facts, seller_events, findings, alert_steps, assignments
 -- key: change, subject
 -- order: changed_at desc
 -- order: change
@@ -15,6 +15,7 @@
 -- column: code | the broken rule of a finding, or what an alert is about; null for others
 -- column: reasons | of a denial, the sorted distinct list of {reason, detail}; null for others
 -- column: severity | of a finding or an alert; null for others
+-- column: assignee | who sees to the process; null where nobody is assigned, or no process
 
 with processes as (
     select
@@ -38,56 +39,64 @@ with processes as (
             struct_pack(change := 'finished', changed_at := finished_known_at)
         ], recursive := true)
     from process_facts
+),
+
+changed as (
+    select
+        change,
+        changed_at,
+        process_id as subject,
+        process_id,
+        seller_id,
+        review_type,
+        cast(null as varchar) as code,
+        reason_pairs(null) as reasons,
+        cast(null as varchar) as severity
+    from processes
+    where changed_at is not null
+    union all
+    select
+        'denied' as change,
+        occurred_at as changed_at,
+        event_id as subject,
+        cast(null as varchar) as process_id,
+        seller_id,
+        cast(null as varchar) as review_type,
+        cast(null as varchar) as code,
+        reason_pairs(reasons) as reasons,
+        cast(null as varchar) as severity
+    from seller_events
+    where event_type = 'seller.denied'
+    union all
+    select
+        'finding' as change,
+        found_at as changed_at,
+        concat_ws(' ', rule, seq, process_id, detail) as subject,
+        process_id,
+        seller_id,
+        cast(null as varchar) as review_type,
+        rule as code,
+        reason_pairs(null) as reasons,
+        severity
+    from findings
+    union all
+    select
+        'alert' as change,
+        step_at as changed_at,
+        alert_id as subject,
+        process_id,
+        seller_id,
+        cast(null as varchar) as review_type,
+        kind as code,
+        reason_pairs(null) as reasons,
+        severity
+    from alert_steps
+    where step = 'raised'
+    qualify row_number() over (partition by alert_id order by seq) = 1
 )
 
 select
-    change,
-    changed_at,
-    process_id as subject,
-    process_id,
-    seller_id,
-    review_type,
-    cast(null as varchar) as code,
-    reason_pairs(null) as reasons,
-    cast(null as varchar) as severity
-from processes
-where changed_at is not null
-union all
-select
-    'denied' as change,
-    occurred_at as changed_at,
-    event_id as subject,
-    cast(null as varchar) as process_id,
-    seller_id,
-    cast(null as varchar) as review_type,
-    cast(null as varchar) as code,
-    reason_pairs(reasons) as reasons,
-    cast(null as varchar) as severity
-from seller_events
-where event_type = 'seller.denied'
-union all
-select
-    'finding' as change,
-    found_at as changed_at,
-    concat_ws(' ', rule, seq, process_id, detail) as subject,
-    process_id,
-    seller_id,
-    cast(null as varchar) as review_type,
-    rule as code,
-    reason_pairs(null) as reasons,
-    severity
-from findings
-union all
-select
-    'alert' as change,
-    step_at as changed_at,
-    alert_id as subject,
-    process_id,
-    seller_id,
-    cast(null as varchar) as review_type,
-    kind as code,
-    reason_pairs(null) as reasons,
-    severity
-from alert_steps
-where step = 'raised'
-qualify row_number() over (partition by alert_id order by seq) = 1
+    changed.*,
+    assignments.assignee
+from changed
+left join assignments on assignments.process_id = changed.process_id

@@ -106,3 +106,21 @@ def test_findings_and_alerts_say_what_they_are_about() -> None:
         ("finding", at("2026-03-31T12:00:00"), "p2", "expired_unfinished", "breach"),
         ("alert", at("2026-03-30T12:00:01"), "p2", "before_1d", "risk"),
     ]
+
+
+def test_a_change_of_a_process_stands_with_who_sees_to_it() -> None:
+    """Whoever looked on Monday at what had expired had to look each process up in another list."""
+    held = [
+        action("assignment", "2026-03-02T00:00:00Z", process_id="p1", assignee="Eva"),
+        action("assignment", "2026-03-03T00:00:00Z", process_id="p1", assignee="Bia"),
+        action("assignment", "2026-06-01T00:00:00Z", process_id="p2", assignee="Bia"),
+    ]
+    rows = asked([*HISTORY, *held], "changes", at("2026-05-01T00:00:00"))
+    assert {(row["process_id"], row["assignee"]) for row in rows} == {
+        ("p1", "Bia"),
+        ("p2", None),
+        ("p3", None),
+        (None, None),
+    }
+    kinds = {row["change"] for row in rows if row["assignee"] is not None}
+    assert kinds == {"opened", "overdue", "expired", "finding"}
