@@ -23,7 +23,7 @@ from pipeline.places import DATABASE_SUFFIXES, named_by
 LOG = logging.getLogger(__name__)
 
 READ_SECONDS: Final = 10.0
-"""For so long whoever must not wait for a file gives its disk time."""
+"""How long a caller that must not hang waits for a file's disk."""
 RECHECK_SECONDS: Final = 1.0
 LEFT_SECONDS: Final = 60.0
 """A draft that is younger is left alone: whoever makes it may be about to lock it."""
@@ -62,7 +62,7 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
     """A file to write, which only its owner can read unless `mode` says otherwise. When the block
     ends, it is at `path` and on disk; if the block fails, `path` is unchanged.
 
-    A full disk raises an `OSError` that names the folder; `is_full` tells it.
+    A full disk raises an `OSError` that names the folder; `is_full` recognises it.
 
     A link at `path` is replaced and never followed. What is neither a file nor a link there, such
     as a device, raises `FileExistsError`. `may_replace`: if false, a file raises it too.
@@ -89,9 +89,10 @@ def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) ->
 def check_place(
     path: Path, settings: Iterable[tuple[str, Any]], *, may_replace: bool = True
 ) -> None:
-    """Raises the `OSError` with which `written_whole` would fail before its first byte: for what
-    is recorded, or done but once, before its file is written. Raises `WrongUsage` where that file
-    would take the place of one that `settings` name, or of any unless it `may_replace` one."""
+    """Raises the `OSError` with which `written_whole` would fail before its first byte. A caller
+    that records something, or does it only once, asks first, so that it does not fail after that.
+    Raises `WrongUsage` where the file would replace one that `settings` name, or any file unless it
+    `may_replace` one."""
     if named := named_by(settings, path):
         raise WrongUsage(
             "Nothing was written",
@@ -109,13 +110,13 @@ def check_place(
 
 
 class _Looked(Exception):
-    """Enough was seen."""
+    """Leaves `written_whole` before it puts anything at its path."""
 
 
 @contextmanager
 def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
-    """A new file, which is on disk when the block ends. Where that fails, its closing, which would
-    write what is left, says nothing more."""
+    """A new file, which is on disk when the block ends. Where the block or the disk fails, that
+    error is raised, and none of closing the file, which tries to write what is left."""
     file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
     try:
         _lock(file.fileno())
@@ -154,8 +155,8 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(lock: Path, busy: PrazoError) -> Iterator[None]:
-    """Keeps every other process of this machine out of such a block by a file, which is there for
-    as long as the block. The lock is the process's, so it ends with it.
+    """Keeps every other process of this machine out of such a block, by a lock on a file that
+    exists for as long as the block. The lock is the process's, so it ends with it.
 
     Raises `busy` where another process is in one, and `OSError` where the file cannot be made.
     """
@@ -171,7 +172,8 @@ def locked(lock: Path, busy: PrazoError) -> Iterator[None]:
 
 
 def _descriptor(lock: Path) -> int:
-    """Of the file `lock`, which this process has locked."""
+    """An open descriptor of the file `lock`, made and locked. Raises `BlockingIOError` where
+    another process has locked it."""
     while True:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -195,10 +197,11 @@ def make_folder(folder: Path) -> None:
 
 
 class OwnFolder:
-    """A folder with what passes through one process. `remove` it; where the process is killed
-    before, the next one that makes a folder of that name there, or `remove_left`, does.
+    """A temporary folder of one process, which has to `remove` it. If the process is killed first,
+    `remove_left` removes it, and so does the next `OwnFolder` of the same name and parent.
 
-    The process holds a lock on it, which ends with it, whatever becomes of its number.
+    The process holds a lock on the folder, which ends with the process: so a folder is known to be
+    left even where another process has got the same number.
     """
 
     def __init__(self, name: str, parent: Path | None = None) -> None:
@@ -254,8 +257,8 @@ def _remove_if_left(path: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Says that its file is in use. Where the file system knows no locks, nobody gets one, and
-    nothing is removed."""
+    """Marks a file or folder as in use. On a file system without locks nobody gets one, so that
+    `remove_left` removes nothing there."""
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
@@ -291,8 +294,8 @@ def is_barred(path: Path) -> bool:
 
 
 def content_of(path: Path) -> str | None:
-    """What a file is, by how it begins; `TEXT` where nothing else is in its first and last bytes.
-    None where they say nothing, as of a damaged database, and where there is no such file."""
+    """What a file is, by its first bytes; `TEXT` where its first and last bytes are only text.
+    None where they do not tell, as with a damaged database, and where there is no such file."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -331,15 +334,16 @@ def set_aside(database: Path) -> Path | None:
 
 
 def swap_in(draft: Path, database: Path, *, is_dropped: bool = False) -> Path | None:
-    """Puts a closed database in the place of another, which is set aside, or gone in the same step
-    where it `is_dropped`. Raises an `OSError`, and changes nothing, where a part of it stands in a
-    WAL still: it could not be written to its end when it was closed. `is_full` tells it where that
-    part had no room.
+    """Puts a closed database in the place of another, which is set aside, or removed where it
+    `is_dropped`. Raises an `OSError`, and changes nothing, where the draft still has a WAL: it was
+    not written to its end when it was closed. `is_full` recognises that error where the disk had no
+    room for the WAL.
 
-    At no moment is there none: the old one gets a second name, then the new one takes its place in
-    one step. Its WAL goes first, since it must never be read into the new one, also where the old
-    one itself is gone; what was in it alone follows again from the inbox. Returns the old one's new
-    path, at which only its WAL may be; or None if there is neither.
+    There is a database at every moment: the old one gets a second name, then the new one takes its
+    place in one step. The old one's WAL is moved first, even where the old database itself is gone,
+    since it must never be read into the new one; entries that were only in that WAL are followed
+    again from the inbox. Returns the path to which the old one was moved, where only its WAL may
+    be; None if there was neither.
     """
     wals = [draft.with_name(draft.name + suffix) for suffix in _WALS]
     if left := [wal.stat().st_size for wal in wals if wal.exists()]:
@@ -371,9 +375,9 @@ def remove_database(database: Path) -> None:
 
 
 def remove_spilled(database: Path) -> None:
-    """Deletes the rows that a killed process left beside a DuckDB database, as they had not fitted
-    into memory: DuckDB does so itself only once the next ones do not. For whoever has the database
-    open, which one process can."""
+    """Deletes the files beside a DuckDB database to which a killed process moved rows that did not
+    fit into memory. DuckDB itself deletes them only when it next needs such files. The caller must
+    have the database open, as only one process can."""
     folder = database.with_name(f"{database.name}.tmp")
     with contextlib.suppress(OSError):
         for left in folder.glob("duckdb_temp_*"):
@@ -389,8 +393,8 @@ class RereadFile(Generic[T]):
     """
 
     def __init__(self, path: Path, parse: Callable[[str], T], otherwise: T | None = None) -> None:
-        """Reads the file. `otherwise`: what is in force until it can be read; without that, raises
-        `SettingsError` if it cannot."""
+        """Reads the file. `otherwise`: what is in force until the file can be read; without it, a
+        file that cannot be read raises `SettingsError`."""
         self._path = path
         self._parse = parse
         self._looked_at = time.monotonic()
@@ -423,7 +427,7 @@ class RereadFile(Generic[T]):
         return self._value
 
     def fault(self) -> SettingsError | None:
-        """Why the file as it stands now is not in force; None where it is."""
+        """Why the file's present content is not in force; None where it is."""
         self.get()
         return self._fault
 

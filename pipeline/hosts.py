@@ -1,5 +1,5 @@
-"""Reads URLs, addresses and networks as settings write them, and other lists with commas; says of
-an address that nothing can listen on why. Pure."""
+"""Reads URLs, addresses and networks as settings write them, and lists with commas; says why
+nothing can listen on an address. Pure."""
 
 import errno
 import ipaddress
@@ -17,7 +17,7 @@ ELSEWHERE: Final = "listen on an address that this machine has, such as 127.0.0.
 
 
 def words(text: str) -> list[str]:
-    """What stands between the commas of a text."""
+    """The parts of a text between its commas, stripped; empty ones are left out."""
     return [it.strip() for it in text.split(",") if it.strip()]
 
 

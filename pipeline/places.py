@@ -1,7 +1,8 @@
-"""Reads the environment and a `.env` file, as nobody else does, and where settings say that things
-are kept, in which header they come, and whose clock counts; knows which of them is meant by a path.
+"""Reads the variables of settings, from the environment and a `.env` file, and nobody else does;
+checks values that name places: paths, addresses of inboxes, headers, time zones; says which setting
+a path belongs to.
 
-An empty value, such as a variable leaves that is not set, is refused: as a path it would be the
+An empty value, which a variable that is not set leaves, is refused: as a path it would mean the
 folder that Prazo runs in.
 """
 
@@ -25,7 +26,7 @@ _LIKE_A_CONNECTION: Final = re.compile(
     r"|\b(?:password|host|hostaddr|dbname|sslmode)\s*=",
     re.IGNORECASE,
 )
-"""What no path of a file looks like, and a mistyped address of a database does."""
+"""What a mistyped address of a database looks like, and no path of a file."""
 _POSTGRESQL: Final = re.compile(
     r"postgres(?:ql)?://"
     r"(?:[^/?@]*@)?"  # the user and the password, in which these three are written as %2F %3F %40
@@ -49,8 +50,8 @@ _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _path_or_postgresql(location: str) -> str:
-    """A URL with a slip in it would be made a folder, and its password the folder's name; or
-    a part of the password would be the host, which messages show."""
+    """Refuses a mistyped URL. Taken for a path, it would become a folder with the password in its
+    name; taken for a URL, a part of the password could become the host, which messages show."""
     if location.startswith(("postgresql://", "postgres://")):
         if not _POSTGRESQL.fullmatch(location):
             raise ValueError(
@@ -118,7 +119,8 @@ LedgerPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="
 HeadPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="ledger.head"))]
 FolderPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_names_a_folder)]
 HeaderName = Annotated[str, AfterValidator(_names_a_header)]
-"""Of an HTTP request. One that no request can have would turn away whoever sends the right one."""
+"""A header of an HTTP request. With a name that no request can carry, every request would be
+turned away."""
 Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""
 
@@ -170,8 +172,8 @@ def head_beside(ledger: Path) -> Path:
 
 
 def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
-    """The setting, such as `PRAZO_INBOX`, whose file or folder `path` is, or that a file there
-    belongs to, as its WAL to a database; None where nothing of ours is meant to be there."""
+    """The setting, such as `PRAZO_INBOX`, that names `path`, or names the file to which a file at
+    `path` belongs, as a WAL to its database. None where no setting does."""
     place = _place(path)
     for name, named in _paths(settings):
         if place in _places(named):
@@ -180,8 +182,8 @@ def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:
 
 
 def named_twice(settings: Iterable[tuple[str, Any]]) -> list[str]:
-    """What is wrong where a file that Prazo writes is what another setting names, too: the one
-    would take the other's place, or could not be read as what it should be."""
+    """A message for each file that Prazo writes and another setting names, too: the one would
+    replace the other, or could not be read as what it should be."""
     paths = dict(_paths(settings))
     paths.setdefault("head_file", head_beside(paths["ledger"]))
     stands = {name: _places(path, ("",)) for name, path in paths.items()}
@@ -209,7 +211,7 @@ def _shown(name: str) -> str:
 
 
 def _places(named: Path, beside: tuple[str, ...] = _BESIDE) -> set[str]:
-    """Where what a setting names would be put, and what belongs to it."""
+    """The places of what a setting names, and of the files that belong to it."""
     stands = {_place(named), str(named.resolve())}  # a link is a place of its own
     return {f"{place}{suffix}" for place in stands for suffix in beside}
 

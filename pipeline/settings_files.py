@@ -1,4 +1,4 @@
-"""Reads a TOML file of settings into a model; what is wrong with it is said all at once."""
+"""Reads a TOML file of settings into a model. One error names all of its faults."""
 
 import difflib
 import tomllib
@@ -12,13 +12,13 @@ from pipeline.hosts import parts_of_url
 
 Model = TypeVar("Model", bound=BaseModel)
 _EXTRA: Final = "Extra inputs are not permitted"
-"""Pydantic's own words, and all that is left of its error where a model says more besides."""
+"""Pydantic's message for an unknown name."""
 
 
 def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
-    """The model that a file says. Raises `SettingsError`, which names every fault.
+    """The model that a file describes. Raises `SettingsError`, which names every fault.
 
-    `what`: the file's content in the message. `page`: that says what may stand in it.
+    `what`: how the message calls the file's content. `page`: the page that the message refers to.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
 
 
 def parsed(text: str, path: Path, model: type[Model], *, what: str, page: str) -> Model:
-    """The model that a file's text says; like `read` otherwise."""
+    """The model that a file's text describes; otherwise like `read`."""
     try:
         return model.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -49,7 +49,7 @@ def _refusal(path: Path, what: str, page: str, faults: list[str]) -> SettingsErr
 
 
 def _url(url: str) -> str:
-    """Messages show it, so it may hold no credentials; they would show a password otherwise."""
+    """Refuses a URL with credentials: messages show it, and would show a password."""
     parts = parts_of_url(url)
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("is not an http:// or https:// URL")
@@ -65,8 +65,8 @@ PlainUrl = Annotated[str, AfterValidator(_url)]
 
 
 def _unknown(place: tuple[int | str, ...], model: type[BaseModel]) -> str:
-    """Of a name that the file may not hold there. In TOML whatever follows `[part]` belongs to it,
-    so that a setting of the whole file is easily one of its last part."""
+    """What to say of a name that is not known at its place. In TOML whatever follows `[part]`
+    belongs to that part, so that a setting of the whole file easily ends up in its last part."""
     of_the_file = [field.alias or name for name, field in model.model_fields.items()]
     name = str(place[-1])
     if len(place) > 1 and name in of_the_file:

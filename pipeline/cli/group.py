@@ -32,8 +32,8 @@ _INTERRUPTED: Final = "Query interrupted"
 
 
 class _Command(click.Command):
-    """Refuses words that are empty, as a variable leaves that is not set, or not in UTF-8, before
-    anything is done. Paths may be any bytes."""
+    """Refuses an argument that is empty (a shell variable that is not set leaves one) or not in
+    UTF-8, before anything is done. A path may be any bytes."""
 
     def invoke(self, ctx: click.Context) -> Any:
         for param in self.params:
@@ -90,8 +90,8 @@ class _Group(_Kind):
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
-            told = of_the_machine(error)
-            what, remedy = told.finding, told.remedy
+            known = of_the_machine(error)
+            what, remedy = known.finding, known.remedy
             if is_full(error):
                 where = Path(error.filename).absolute() if error.filename else "what it writes to"
                 why = f"no room is left in {where} ({error.strerror})"
@@ -103,8 +103,8 @@ class _Group(_Kind):
 
 @contextmanager
 def _wrong_usage_shown() -> Iterator[None]:
-    """Says what is wrong with words that were given, and ends with 2, also where standard error has
-    no place for it, on which click would fail, and end with 1."""
+    """Says what is wrong with the arguments, and exits with 2 even where standard error cannot be
+    written: there click itself would fail, and exit with 1."""
     try:
         yield
     except click.ClickException as refused:
@@ -114,7 +114,8 @@ def _wrong_usage_shown() -> Iterator[None]:
 
 
 class Number(click.FloatRange):
-    """A number between two others; `nan` is between none, though no comparison says so."""
+    """A number within a range. It refuses `nan`, which click would take: `nan` is neither below
+    the range nor above it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number that was given; fails for any other text."""
@@ -139,8 +140,8 @@ class OutFile(click.Path):
 
 
 class Folder(click.Path):
-    """A folder, which need not be there yet. An empty name, such as a variable leaves that is not
-    set, would be the one that the command runs in."""
+    """A folder, which need not exist yet. An empty name, which a shell variable that is not set
+    leaves, would mean the folder that the command runs in."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
@@ -153,8 +154,8 @@ class Folder(click.Path):
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Prints lines. Whatever came from outside in one of them stays in it and is shown as it is:
-    no terminal obeys it."""
+    """Prints lines. What came from outside cannot begin another line, and no terminal obeys it:
+    its control characters are escaped."""
     with printing(err=err):
         for line in lines:
             click.echo(printable(line), err=err)
@@ -170,11 +171,11 @@ def name_first(bad: Sequence[T], line: Callable[[T], str], others: str) -> None:
 
 @contextmanager
 def printing(*, err: bool = False) -> Iterator[None]:
-    """Prints in a block what nobody may take. Whether a reader has seen enough (`| head`) or errors
-    have no place changes nothing about a command: it goes on to its end, and to its exit code.
+    """For a block that prints. Where the reader has closed the pipe (`| head`), or standard error
+    cannot be written, the command still goes on to its end and keeps its exit code.
 
-    Raises `NoRoom` where output has no place: its rows or its proof are then nowhere, but what the
-    command did stands, and to do it twice could be wrong.
+    Raises `NoRoom` where standard output cannot be written: rows or a proof are lost then, but what
+    the command did stands, and doing it twice could be wrong.
     """
     try:
         yield
@@ -195,8 +196,8 @@ def printing(*, err: bool = False) -> Iterator[None]:
 
 
 def bars() -> "Progress":
-    """Bars on standard error, and none where that leads to a file or a pipe: it has no use for
-    them, and where it is full or closed it would end the command."""
+    """Progress bars on standard error, and none where that is a file or a pipe: bars are of no use
+    there, and a full disk or a closed pipe would end the command."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -230,12 +231,12 @@ def main(debug: bool) -> None:
 
 
 def run() -> None:
-    """Runs `prazo` as a program, which leaves at once when its command has ended and all is done
-    that is to be done at an end: threads, what `atexit` calls, what is still to be written.
+    """Runs `prazo` as a program. It leaves at once when its command has ended, its threads have,
+    what `atexit` calls is done and all output is written.
 
-    To take its modules and objects apart, one by one, is a seventh of a short command's time
-    (docs/decisions/programs.md#a-command-leaves-at-once). What ends by an error that is not ours
-    ends as Python has it.
+    Python would first take modules and objects apart one by one, which is a seventh of a short
+    command's time (docs/decisions/programs.md#a-command-leaves-at-once). It still does so after an
+    error that is not ours.
     """
     ending = _Ending()
     atexit.register(ending.leave)  # what is registered first is called last
@@ -257,7 +258,7 @@ class _Ending:
             return
         try:
             logging.shutdown()
-            for stream in filter(None, (sys.stdout, sys.stderr)):  # none is there that was closed
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it was closed
                 stream.flush()
         except (OSError, ValueError):
             return  # Python tries once more, says what failed, and ends with 120

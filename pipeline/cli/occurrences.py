@@ -14,8 +14,8 @@ from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
 
 REPLAYED_AT_ONCE: Final = 100
-"""Deliveries of a megabyte each, at most, whose commit no other writer waits long for. Each is read
-again once, however often a replay is cut off."""
+"""Deliveries in one commit. At a megabyte each, no other writer waits long for it. A replay that is
+cut off goes on with the next run: no delivery is recorded twice."""
 _IN_ORDER: Final = "select seq from entries where kind = $1 order by seq"
 
 
@@ -24,7 +24,7 @@ _IN_ORDER: Final = "select seq from entries where kind = $1 order by seq"
     "files",
     nargs=-1,
     required=True,
-    # One that is not there begins no inbox.
+    # A file that does not exist is refused before an inbox is made.
     type=click.Path(path_type=Path, allow_dash=True, exists=True, dir_okay=False),
 )
 @click.option(
@@ -184,7 +184,7 @@ def _replay() -> None:
     inbox = open_guarded(Settings.load(), create=False)
     readable = still = 0
     try:
-        # What a person has completed stays unreadable as it came, and is read all the same.
+        # A delivery that a person completed still cannot be read as it came: it is not counted.
         supplies = [it.received for it in inbox.find(kind=SUPPLY)]
         completed = {parse_json(it)["of"] for it in supplies if it is not None}
         seqs = [seq for (seq,) in inbox.query(_IN_ORDER, QUARANTINE)]

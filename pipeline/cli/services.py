@@ -37,8 +37,8 @@ def receive(host: str | None, port: int | None) -> None:
 
 
 def _say_what_is_misspelt() -> None:
-    """A setting whose name has a slip leaves its default in force: deliveries that anybody may
-    post, say, or an act that waits for nobody."""
+    """A misspelt setting leaves a default in force: anybody may post deliveries then, say, or an
+    act does not wait for a second person."""
     for name, remedy in unknown().items():
         LOG.warning("there is no setting %s, so it has no effect: %s", name, remedy)
 
@@ -148,7 +148,7 @@ def serve(
             part[0],
             [sys.executable, "-m", "pipeline.cli", *part],
             environment,
-            # After a restart with a file missing, say of the alerts, webhooks come all the same.
+            # Where another part cannot start, say because a file is missing, webhooks still come.
             is_vital=part[0] == "receive",
         )
     say(

@@ -28,7 +28,7 @@ as_rows = click.option(
     default="table",
     show_default=True,
 )
-"""Of a command that lists the rows of one view."""
+"""The option of a command that lists the rows of one view."""
 
 
 @main.command()
@@ -93,7 +93,8 @@ def print_view(
     out: Path | None,
     unmasking: Any,
 ) -> None:
-    """Prints the rows of a view, or writes them to `out`; exit 1 where they lack newest entries."""
+    """Prints the rows of a view, or writes them to `out`. Exits with 1 where the ledger, and so the
+    rows, lack the newest entries."""
     from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger import formats
