@@ -18,7 +18,7 @@ CITATION = re.compile(r"\bdocs/[\w/-]+\.(?:md|svg|png)(?:#[\w-]+)?")
 BARE = re.compile(r"(?<![\w/-])[\w-]+\.md\b|\bDECISIONS\b")
 NUMBERED = re.compile(r"(?<!RFC \d{4} )(?<!RFC \d{4}, )\bsections? [0-9]")
 LETTERS = ("docs/", ".md", "DECI", "section")
-"""Of which each that is found by one of these patterns has some."""
+"""Whatever one of these patterns finds has some of these letters."""
 AT_THE_ROOT = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
 
 
@@ -48,7 +48,7 @@ def faults(text: str) -> list[str]:
 
 def test_each_citation_in_the_code_leads_to_a_document_and_a_section_that_exist():
     found = {name: wrong for name, text in TEXTS.items() if (wrong := faults(text))}
-    assert found == {}
+    assert found == {}, "name a page as docs/<page>.md, and a heading of it behind a #"
 
 
 def test_citations_are_found():

@@ -90,9 +90,10 @@ def undocumented(tree: ast.AST, within: str = "") -> Iterator[str]:
 
 def test_all_that_is_public_in_the_pipeline_has_a_docstring():
     pipeline = {path: tree for path, tree in trees().items() if path.startswith("pipeline/")}
-    assert [path for path, tree in pipeline.items() if ast.get_docstring(tree) is None] == []
+    modules = [path for path, tree in pipeline.items() if ast.get_docstring(tree) is None]
+    assert modules == [], "begin each with a docstring that says what it alone does"
     found = {path: names for path, tree in pipeline.items() if (names := [*undocumented(tree)])}
-    assert found == {}
+    assert found == {}, "say in a docstring what each does, or begin its name with a _"
 
 
 def test_what_has_no_docstring_is_named():
@@ -122,8 +123,8 @@ AVOIDED = (
     ("end", r"\b[mM]end(s|ed|ing)?\b|\bmend_", "correct"),
     ("_A", r"\b_?[A-Z_]+_AN?_(BATCH|COMMIT|READ|MINUTE|SECOND|GROUP|PART|ROUND)\b", "_PER_"),
 )
-"""Words and turns that a reader stumbles over: letters in all of them, which are found sooner than
-a pattern, the pattern, and what to write in their place."""
+"""Words and turns that a reader stumbles over, each as three texts: letters that all of its forms
+have (a line without them needs no slow search), the pattern, and what to write in its place."""
 
 
 def avoided(text: str) -> list[str]:

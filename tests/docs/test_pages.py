@@ -36,8 +36,10 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=by_path)
 def test_every_setting_is_listed_with_its_default_and_meaning():
     page = pages.text(ROOT / "docs/operations.md")
     missing = [row for row in settings_table().splitlines() if row not in page.splitlines()]
-    assert missing == [], "each setting of pipeline/settings.py is one of these rows there"
-    assert settings_table() in page, "the rows are not those of pipeline/settings.py, in its order"
+    assert missing == [], "put these rows into the table of docs/operations.md#settings"
+    assert settings_table() in page, (
+        "put its rows in the order of pipeline/settings.py, and take out all others"
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,13 +52,14 @@ def test_every_setting_of_a_file_stands_on_its_page(page, parts):
     names = {name for part in parts for name in part.model_fields}
     assert names & {"seller_links", "give_up_hours"}
     shown = r"(?:\b{0} *=|`{0}`|\[{0}[].])"
-    assert [it for it in sorted(names) if not re.search(shown.format(it), written)] == []
+    unsaid = [it for it in sorted(names) if not re.search(shown.format(it), written)]
+    assert unsaid == [], f"say on {page} what each of them means"
 
 
 @each_page
 def test_every_command_that_is_named_exists(page):
     named = set(re.findall(r"prazo ([a-z]+(?:-[a-z]+)*)", pages.text(page))) - {"is", "records"}
-    assert named <= set(main.commands), named - set(main.commands)
+    assert named <= set(main.commands), f"no such commands: {named - set(main.commands)}"
 
 
 @each_page
@@ -70,13 +73,13 @@ def test_every_command_that_is_shown_has_its_options(page):
             command = command.commands[words[1]]
         options = {it for param in command.params for it in param.opts}
         shown = {it.partition("=")[0] for it in words if it.startswith("--")}
-        assert shown <= options, line
+        assert shown <= options, f"{line}: the command has no option {shown - options}"
 
 
 def test_every_command_has_an_example_in_its_help():
     for name, command in main.commands.items():
         for each in command.commands.values() if isinstance(command, click.Group) else [command]:
-            assert "Example" in (each.help or ""), f"{name} {each.name}"
+            assert "Example" in (each.help or ""), f"end the docstring of {name} {each.name} by one"
 
 
 @each_page
@@ -86,24 +89,25 @@ def test_every_link_leads_to_a_page_and_a_section_that_exist(page):
             continue
         target, _, section = link.partition("#")
         file = (page.parent / target).resolve() if target else page
-        assert file.is_relative_to(ROOT), link
-        assert file.is_file(), link
+        assert file.is_relative_to(ROOT), f"{link} leads out of the checkout"
+        assert file.is_file(), f"{link} leads to no file"
         if section:
-            assert section in pages.anchors(file), link
+            assert section in pages.anchors(file), f"{link} leads to no heading of that page"
 
 
 @each_page
 def test_every_file_that_is_named_exists(page):
     for name in re.findall(r"`([\w./-]+/[\w./-]*)`", pages.text(page)):
         if name.startswith(FOLDERS):
-            assert (ROOT / name).exists(), name
+            assert (ROOT / name).exists(), f"there is no file {name}"
 
 
 @each_page
 def test_a_pages_headings_are_distinct(page):
     """An anchor names one section."""
     counted = Counter(map(pages.anchor, pages.headings(page)))
-    assert [it for it, count in counted.items() if count > 1] == []
+    repeated = [it for it, count in counted.items() if count > 1]
+    assert repeated == [], "give each heading other words"
 
 
 def test_every_page_can_be_reached_from_the_readme():
@@ -116,7 +120,8 @@ def test_every_page_can_be_reached_from_the_readme():
             target = (current.parent / link.partition("#")[0]).resolve()
             if target.suffix == ".md" and target.is_file() and target not in reached:
                 waiting.append(target)
-    assert {*PAGES} - reached == set()
+    unreached = {by_path(page) for page in {*PAGES} - reached}
+    assert unreached == set(), "link to each from a page that the README leads to"
 
 
 def test_every_page_of_the_dashboard_is_said_to_answer_something():
@@ -127,5 +132,6 @@ def test_every_page_of_the_dashboard_is_said_to_answer_something():
     assert unsaid == [], "say what they answer in docs/officers.md, or in docs/analysts.md"
 
 
-def test_the_readme_is_a_front_door():
-    assert len(pages.text(ROOT / "README.md").splitlines()) <= 150
+def test_the_readme_has_no_more_than_150_lines():
+    lines = pages.text(ROOT / "README.md").splitlines()
+    assert len(lines) <= 150, "it leads to the pages of docs/: put what is longer there"

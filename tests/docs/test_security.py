@@ -26,10 +26,11 @@ def test_every_threat_names_a_test_that_exists() -> None:
     }
     assert len(rows()) > 20
     for cells in rows():
-        assert len(cells) == 4, cells
+        assert len(cells) == 4, f"give this row four cells: {cells}"
         named = re.findall(r"`(\w+)`", cells[3])
-        assert named, cells
-        assert [it for it in named if it not in known] == []
+        assert named, f"name in the last cell the test that tries it: {cells}"
+        unknown = [it for it in named if it not in known]
+        assert unknown == [], "there are no such tests: name those that try it"
 
 
 @pytest.mark.parametrize("lock", LOCKS)

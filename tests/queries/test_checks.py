@@ -40,12 +40,14 @@ BREAKING = {
     "settled_disagree": "update materialized.watermark set materialized_entries = 99",
     "counted_deliveries": "update facts.webhooks set is_again = false",
 }
-"""One statement for each check that breaks what it is about; sums can only be broken by a view."""
+"""For each check a statement that breaks its invariant. That of `sums_disagree` only a wrong view
+breaks."""
 
 
 @pytest.fixture
 def ledger(monkeypatch):
-    """A ledger that `broken_by` breaks for as long as a check looks at it, and no longer."""
+    """A ledger whose `broken_by` takes a statement that breaks it. The statement takes effect while
+    a check looks, and is rolled back."""
     rich = standing(RICH)._ledger
     snapshot = rich.snapshot
     statements = ["drop trigger log_no_update on log", "drop trigger log_no_delete on log"]
@@ -63,7 +65,9 @@ def ledger(monkeypatch):
 
 
 def test_every_check_is_broken_below():
-    assert {*BREAKING, "sums_disagree"} == set(checks.names())
+    assert {*BREAKING, "sums_disagree"} == set(checks.names()), (
+        "give BREAKING a statement for each check, and for nothing else"
+    )
 
 
 @pytest.mark.parametrize("check", BREAKING)

@@ -33,8 +33,8 @@ EMPTY_WHEN_SOUND = "checks"
 
 @pytest.fixture(scope="module")
 def without_views():
-    """A reader over a file in which no view is made: one that is wrong would be the only one that
-    is named."""
+    """A reader over a ledger without views. Making them stops at the first wrong one; these tests
+    name all that are wrong."""
     with ledger_of(RICH) as reader:
         yield reader
 
@@ -81,7 +81,7 @@ def nodes_of(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def every_view(wrong: Callable[[View], Iterator[str]]) -> str:
-    """What is wrong with views, a line each: whoever wrote several reads of all at once."""
+    """What is wrong with the views, one line for each fault: one run names all."""
     return "\n".join(f"{view.name}: {it}" for view in catalogue().values() for it in wrong(view))
 
 
@@ -101,20 +101,21 @@ def test_a_view_reads_what_its_header_says_and_that_exists():
         if odd := set(view.reads) ^ read_by(view):
             yield f"say in reads: what its SQL reads, which differs in {odd}"
         if unknown := set(view.reads) - {*catalogue(), *TABLES}:
-            yield f"there is no {unknown} to be read"
+            yield f"there is no table or view {unknown}"
 
     assert not every_view(wrong)
 
 
 def test_the_header_states_the_order_of_a_views_rows():
-    """What is public has one of its own; the SQL has none, so that no view above it sorts."""
+    """A public view has an order in its header. The SQL has none, so that a view that reads it does
+    not sort for nothing."""
 
     def wrong(view):
         if not view.order and view.is_public:
-            yield "it has no line order:"
+            yield "add lines order: to its header"
         for statement in tree_of(view.sql).get("statements", ()):
             if any("ORDER" in it["type"] for it in statement["node"]["modifiers"]):
-                yield "order by goes into its header"
+                yield "put order by into its header, as lines order:"
 
     assert not every_view(wrong)
 
@@ -128,7 +129,7 @@ def test_no_two_rows_of_a_view_are_equal_in_its_order():
     }
     # Places of the key, the key by another name, one row, and parts that never begin at once.
     assert by_others == {"evidence_coverage", "coming_days", "intake", "process_phases"}, (
-        "let the lines order: name the columns of key:, or the view here, with why"
+        "name the columns of key: in lines order:, or name the view here and say why above"
     )
 
 
@@ -158,7 +159,8 @@ def test_a_view_that_finds_rows_has_the_same_ones_in_the_same_order(view, moment
 def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_that(
     reader, monkeypatch
 ):
-    """An end does: whoever opens the file then finds them. One view stands for all."""
+    """The end of a program does wait, so that whoever opens the file next finds them. One view
+    stands for all."""
     one = {"watchlist": catalogue()["watchlist"]}
     monkeypatch.setattr("pipeline.ledger.reader.catalogue", lambda: one)
     install(reader._ledger)
@@ -193,7 +195,7 @@ def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypat
 
 
 def test_views_of_a_ledger_that_is_not_open_wait_for_the_next_start(reader, monkeypatch, caplog):
-    """A thread died of it, with a traceback in the program's log."""
+    """The thread that makes views died of it, and left a traceback in the program's log."""
 
     def shut():
         raise LedgerDamaged("The ledger cannot be opened")
@@ -216,19 +218,19 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
             return
         found = [name for name, *_ in cursor.description or ()]
         if found != list(view.columns):
-            yield f"say by a line column: for each, in this order, what it has: {found}"
+            yield f"write a line column: for each of {found}, in this order"
         if not view.key or not {*view.key} <= {*found}:
-            yield "say by a line key: which of its columns no two rows share"
+            yield "write a line key: with columns of its own in which no two rows are equal"
             return
         places = [found.index(name) for name in view.key]
         keys = [tuple(row[place] for place in places) for row in cursor.fetchall()]
         if len(keys) != len(set(keys)):
-            yield "it has several rows of one key:"
+            yield "several rows have the same key:"
         if not keys and view.group != EMPTY_WHEN_SOUND:
             yield "it is empty: add what it shows to tests/support/rich.py"
         for name, values in zip(view.key, zip(*keys, strict=True), strict=False):
             if None in values and "null" not in view.columns.get(name, ""):
-                yield f"{name} of its key is null, and its line column: does not say so"
+                yield f"{name}, a part of its key, is null: say when in its line column:"
         if not all(any(value is not None for value in each) for each in keys):
             yield "a row's whole key is null"
 
@@ -238,13 +240,13 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
 def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
     def wrong(view):
         if not view.summary:
-            yield "its header has to begin with what one row is"
+            yield "begin its header with what one row is"
         if not all(view.columns.values()):
             yield "say what each column means"
         if re.search(r"\b(now|current_timestamp|current_date|today)\b *\(", view.sql):
-            yield "as_of() says what time it is"
+            yield "ask as_of() for the time"
         if "as_of" in re.findall(r"getvariable\('(\w+)'\)", view.sql):
-            yield "as_of() says what time it is, not the variable"
+            yield "ask as_of() for the time, not the variable"
 
     assert not every_view(wrong)
 
@@ -280,11 +282,11 @@ def test_what_is_about_a_person_is_masked_where_it_is_kept_and_where_it_is_shown
         if not view.is_public:
             return
         if unsaid := (of_sellers & {*view.columns}) - shown:
-            yield f"it does not say personal of {unsaid}"
+            yield f"write the word personal into the lines column: of {unsaid}"
         if shown and (clear := shown - masked(view)):
-            yield f"it shows {clear} without personal()"
+            yield f"show {clear} by personal()"
         if unnamed := shown - acts._PERSONAL:
-            yield f"requests of a second person would show {unnamed}"
+            yield f"name {unnamed} in _PERSONAL of pipeline/clearance/acts.py"
 
     assert not every_view(wrong)
 

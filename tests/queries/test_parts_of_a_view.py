@@ -57,7 +57,7 @@ def whole(reader):
 def test_the_views_with_rows_that_lead():
     assert {it.name: it.leading for it in catalogue().values() if it.leading} == {
         "watchlist": ("state", "EXPIRED")
-    }
+    }, "name the view here, and try its pages below"
 
 
 @pytest.mark.parametrize(("view", "known"), [("watchlist", 6), ("open_processes", 7)])
@@ -85,7 +85,7 @@ def test_the_views_whose_rows_another_finds():
     assert {it.name: it.found_by for it in catalogue().values() if it.found_by} == {
         "open_processes": "unfinished_states",
         "waiting_submissions": "tried_processes",
-    }
+    }, "name the view here, and try its pages below"
 
 
 def test_a_page_of_waiting_submissions_is_the_part_of_the_whole(reader):
@@ -132,7 +132,8 @@ def test_a_page_that_another_view_found_is_the_part_of_the_whole(reader, asked):
 def test_a_page_at_an_earlier_or_a_later_instant_is_the_part_of_the_whole(
     reader, then, unfinished, waiting
 ):
-    """Materialized rows are of the end of time; what had not happened yet must not find a row."""
+    """Materialized rows hold what is so at the end of the log; what had not happened at an earlier
+    instant must not find a row then."""
     as_of = instants.from_datetime(at(then).replace(tzinfo=UTC))
     for view, known in [("open_processes", unfinished), ("waiting_submissions", waiting)]:
         rows = reader.read(view, as_of=as_of).to_pylist()

@@ -102,7 +102,8 @@ def test_a_translation_fills_in_the_same_names() -> None:
 
 def test_no_fuzzy_guess_passes_for_a_translation() -> None:
     with i18n.CATALOGUE.open("rb") as file:
-        assert [entry.id for entry in read_po(file) if entry.id and entry.fuzzy] == []
+        fuzzy = [entry.id for entry in read_po(file) if entry.id and entry.fuzzy]
+    assert fuzzy == [], "correct each guess, and take away its mark `fuzzy`"
 
 
 @pytest.mark.parametrize(
@@ -239,19 +240,19 @@ def test_no_text_on_a_page_escapes_translation(
             shown = [*texts(app), *drawn_texts(app)]
             assert any("⟦" in text for text in shown), page
             found += [(page, query, text) for text in shown if untranslated(text)]
-    assert found == []
+    assert found == [], "write each text by _(); name in OF_NO_LANGUAGE what no language changes"
 
 
 def test_no_text_of_a_page_is_a_command() -> None:
-    """What only whoever runs Prazo can do names the section of the guide that says how. The
-    checklist of an empty log may: it is for them."""
+    """The reader of a page may have no terminal: a text names the section of the guide that says
+    how instead. The checklist of an empty log may name commands: whoever runs Prazo reads it."""
     commands = re.compile(r"\bprazo [a-z]+|\bPRAZO_[A-Z_]+")
     found = [
         f"{where}: {message}"
         for message, where in messages()
         if not where.startswith("first_steps") and commands.search(str(message))
     ]
-    assert not found
+    assert not found, "name the section of the guide that says how"
 
 
 def test_a_section_of_the_guide_that_a_text_names_is_there() -> None:

@@ -64,7 +64,7 @@ def test_one_is_one_and_a_date_is_written_one_way(
             for text in texts(visit(page, lang=lang, **query)):
                 for found in (*ONE_OF_MANY.finditer(text), *OTHER_DATES[lang].finditer(text)):
                     wrong.append((page, found[0], text))
-    assert wrong == []
+    assert wrong == [], "use ngettext for what is counted, and formats.day or formats.minute"
 
 
 FIXED = {
@@ -94,7 +94,7 @@ def test_what_is_counted_has_a_singular_of_its_own() -> None:
             counted = {name for text in translations for name in SEVERAL.findall(text)}
             if len(counted) > 1:
                 unsure.append(message[1])
-    assert unsure == []
+    assert unsure == [], "use ngettext, one number in each; or name a number of ours in FIXED"
 
 
 @pytest.mark.parametrize(
