@@ -17,10 +17,10 @@ from pipeline.log.entries import LIVE
 LOG = logging.getLogger(__name__)
 
 MARGIN: Final = instants.DAY
-"""For so much longer than its alerts are due an alert is remembered: clocks differ."""
+"""An alert is remembered for so much longer than it can be due, since clocks differ."""
 READ_AT_ONCE: Final = 10_000
 
-# What a file says of alerts is history: it begins and ends nothing here.
+# Alerts that came by a file are history: they begin and end nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, process_id, body, leaf from entries
     where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
@@ -28,14 +28,15 @@ _ENTRIES = f"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
 LASTING: Final = frozenset(BESIDE_THE_LOG) - {"certificate_ends"}
-"""Kinds of what begins and ends, and that only a `cleared` entry ends: `lasts` in
-`queries/macros.sql` has them, too."""
+"""Kinds of alerts that only a `cleared` entry ends. `lasts` in `queries/macros.sql` has them,
+too."""
 
 
 class Delivery(NamedTuple):
-    """How far telling one recipient of one alert in one way has come.
+    """How far telling one recipient of one alert by one channel has come.
 
-    `tries_before`: those of `tries` before somebody put the alert off; it is sent again after that.
+    `tries_before`: how many of `tries` were made before somebody put the alert off. They count no
+    longer: the alert is sent again after that.
     """
 
     tries: int = 0
@@ -82,8 +83,9 @@ class Alarm:
         return self.snoozed_at <= at + instants.ALLOWED_AHEAD and at < self.snoozed_until
 
     def as_of(self, now: int) -> "Alarm":
-        """Without what was dated after now: that counts for nothing, as in the views. A clock that
-        was ahead has told of deadlines that were to come, or failed to tell of others."""
+        """The alarm without deliveries that are dated after `now`, which the views do not count
+        either. A machine whose clock was ahead may have told of deadlines too early, or given up
+        others."""
         ahead = {
             address: _begun_again(known.tries)
             for address, known in self.deliveries.items()
@@ -96,8 +98,8 @@ class Alarms(dict[str, Alarm]):
     """Alert -> what became of it."""
 
     def take(self, body: bytes | None, at: int, process_id: str | None = None) -> None:
-        """Takes the next entry of the kind `alert`, of a process's stream or of none; one whose
-        body was erased, or cannot be read, says nothing."""
+        """Takes the next entry of the kind `alert`; `process_id`: the process that the entry names.
+        An entry whose body was erased, or cannot be read, changes nothing."""
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = json.loads(body or b"null")
             if said["step"] == "raised":
@@ -130,21 +132,21 @@ class Alarms(dict[str, Alarm]):
             at_the_time = alarm.as_of(at) if step == "tried" else alarm
             known = at_the_time.deliveries.get(address, Delivery())
             if step == "tried" and alarm.is_snoozed(at):
-                # Decided on before somebody put it off, and recorded after that.
+                # The try was decided on before somebody put the alert off, and recorded after.
                 alarm.deliveries[address] = _begun_again(max(known.tries, said["try"]))
             else:
                 alarm.deliveries[address] = _after(known, step, said, at)
 
     def forget_before(self, at: int) -> None:
-        """Forgets what was raised before an instant: it is not alarming any longer. What lasts
-        until an entry ends it is kept until then."""
+        """Forgets alerts that were raised before an instant, since they are not due any longer.
+        Kinds that last are kept until an entry ends them."""
         old = [name for name, it in self.items() if it.raised_at < at and it.may_be_forgotten]
         for alert in old:
             del self[alert]
 
 
 class Recorded:
-    """Every alert as the log has it, read on from time to time."""
+    """The alerts of the log, which `read_on` brings up to date."""
 
     def __init__(self, inbox: Inbox) -> None:
         self.alarms = Alarms()
@@ -159,12 +161,12 @@ class Recorded:
         return self._after is not None
 
     def read_on(self, due_from: int, lasting: Callable[[], list[int]]) -> bool:
-        """Takes what was recorded; whether there was anything. `due_from`: what was raised before
-        that instant is due no longer, but for what `lasting` says: the seq of each entry by which
-        something was raised that lasts. Raises `InboxUnavailable`."""
+        """Takes the entries that were recorded since; whether there were any. `due_from`: alerts
+        that were raised before that instant are due no longer, except those that last. `lasting`
+        gives the seq of each entry that raised one of these. Raises `InboxUnavailable`."""
         was_forgotten, self._forgot_before = self._forgot_before, due_from - MARGIN
         is_another = self._leaf and self._inbox.leaf(self._after or 0) != self._leaf
-        # More may be due than was remembered: a clock was ahead, or other rules are in force.
+        # Forgotten alerts may be due after all: a clock was ahead, or other rules are in force.
         if is_another or self._forgot_before < was_forgotten - MARGIN:
             LOG.warning("the inbox, its clock or the rules are others now: alerts are read again")
             self.alarms.clear()
@@ -186,7 +188,8 @@ class Recorded:
 
 
 def _begun_again(tries: int) -> Delivery:
-    """What a snooze leaves, or a clock that was ahead: the tries so far count for nothing."""
+    """A delivery whose tries so far count for nothing: after a snooze, or a clock that was
+    ahead."""
     return Delivery(tries=tries, tries_before=tries)
 
 

@@ -1,6 +1,6 @@
-"""Decides who is to be told of what now. Pure: the same alerts, log and instant give the same.
+"""Decides who is to be told of what now. Pure: the same alerts, log and instant give the same plan.
 
-What is due is worked out by the views; here it is only routed, repeated, given up and escalated
+The views work out what is due; here it is only routed, repeated, given up and escalated
 (docs/alerts.md#who-is-told).
 """
 
@@ -23,31 +23,31 @@ from pipeline.log.entries import Draft
 BACKOFF: Final = tuple(
     seconds * instants.SECOND for seconds in (60, 300, 900, 3600, 10_800, 21_600, 43_200)
 )
-"""Between a try that failed and the next; after as many repetitions it is given up."""
+"""Between a try that failed and the next. After the last of these repetitions it is given up."""
 HELD: Final = BACKOFF[0]
-"""For so long after a message failed, nothing less urgent goes to the same recipient in the same
-way: a channel that is limited takes the gravest first once it takes something again."""
+"""For so long after a message failed, nothing less urgent goes to the same recipient by the same
+channel: once a channel that limits messages takes one again, it gets the gravest."""
 LATER: Final = 6 * instants.HOUR
-"""Between tries of what was given up, while nobody was told of the alert at all: what refuses
-messages on Friday may take them on Monday."""
+"""Between further tries of what was given up, for as long as nobody has been told of the alert: a
+server that refuses messages on Friday may take them on Monday."""
 NEAR: Final = RISK_HOURS * instants.HOUR
-"""Who was told so shortly before a deadline needs no message at night when it passes."""
+"""Whoever was told within this time before a deadline gets no message at night when it passes."""
 UNANSWERED: Final = 5 * instants.MINUTE
-"""After that, a try of which no end is known counts as failed: whoever made it is gone. It may
-have arrived, so what follows may be a second message."""
+"""After this time a try without a recorded end counts as failed: the process that made it is gone.
+Its message may have arrived, so the next may be a second one."""
 FIRST_APART: Final = 4
-"""From this try on, alerts that failed together are tried in parts. Which of them a channel cannot
-take, nobody knows, and it must hold no other back."""
+"""From this try on, alerts that failed in one message are tried in parts. One of them may be what
+the channel does not take; nobody knows which, and it must not hold the others back."""
 PARTS: Final = 7
-"""So many at most, unless each would hold more than `MAX_ITEMS`: fifty alerts are told of by seven
-messages, and not by fifty, once a channel works again."""
+"""The most parts, unless a part would hold more than `MAX_ITEMS`. So once a channel works again,
+fifty alerts come in seven messages, not in fifty."""
 MAX_ITEMS: Final = 50
-"""In one message; what is left comes in another."""
+"""Alerts in one message; the others come in further messages."""
 _SEVERITIES: Final = ("breach", "risk", "notice")
 
 
 class Message(NamedTuple):
-    """Alerts of which one recipient is told at once, in one way."""
+    """Alerts of which one recipient is told at once, by one channel."""
 
     to: str
     via: Via
@@ -55,13 +55,13 @@ class Message(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The same for the same alerts, however often it is tried."""
-        told = sorted(
+        """Its name, which is the same for the same alerts, however often they are tried."""
+        parts = sorted(
             f"{item.due.alert}/{item.level}"
             + (f"/{item.tries_before}" if item.tries_before else "")
             for item in self.items
         )
-        return hashlib.sha256("\n".join([self.to, self.via, *told]).encode()).hexdigest()[:32]
+        return hashlib.sha256("\n".join([self.to, self.via, *parts]).encode()).hexdigest()[:32]
 
 
 class GivenUp(NamedTuple):
@@ -74,12 +74,12 @@ class GivenUp(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The same for the text log."""
+        """This, as a line of the text log."""
         whom = f"{self.address.to} is not told" if self.address.to else "nobody is told"
         return f"{whom} of alert {self.due.alert}: {self.why}"
 
     def draft(self, subject: Subject, now: int) -> Draft:
-        """The draft that says it, at an instant."""
+        """The draft of the entry that records it, at an instant."""
         return entries.undelivered(
             self.due.alert, self.address, self.why, subject, now, tries_before=self.tries_before
         )
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def told(self) -> set[str]:
-        """The alerts of which somebody is told, or is not told any longer."""
+        """The alerts that messages of this plan tell of, or that it gives up."""
         sent = {item.due.alert for message in self.messages for item in message.items}
         return sent | {it.due.alert for it in self.given_up}
 
@@ -117,7 +117,8 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
         if alarm is None:
             plan.raises.append(due)
         elif alarm.is_open(now):
-            # Who is not named any more may have left: whoever is tells nobody by them.
+            # Whoever is no longer among the recipients may have left: reaching them counts for
+            # nothing.
             reached = {
                 (to, via)
                 for (to, via, _), known in alarm.deliveries.items()
@@ -167,8 +168,9 @@ def _urgency(item: Item) -> tuple[int, float, str]:
 
 
 def _is_time(due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> bool:
-    """Whether a recipient is told now of what can wait: while they work, and also if the deadline
-    passes before they work again, unless they know of it."""
+    """Whether a recipient is told now of an alert that can wait for their working hours: during
+    these, and outside of them if the deadline passes before they work again, unless they were told
+    shortly before it."""
     recipient = rules.recipients[name]
     if hours.is_open(rules.hours, recipient, now):
         return True
@@ -196,8 +198,8 @@ def _may_try(delivery: Delivery, now: int) -> bool:
 
 
 def _has_just_failed(delivery: Delivery, now: int) -> bool:
-    """Whether one of its first tries failed less than `HELD` ago: later it may be the alert that
-    the channel does not take."""
+    """Whether one of its first tries failed less than `HELD` ago. Later tries hold nothing back:
+    this alert may be what the channel does not take."""
     is_one = 0 < _tries(delivery) < FIRST_APART and delivery.ended_at is not None
     return is_one and now < (delivery.ended_at or 0) + HELD
 
@@ -209,7 +211,7 @@ def _is_tried_out(delivery: Delivery, now: int) -> bool:
 
 
 def _tries(delivery: Delivery) -> int:
-    """Since somebody put the alert off, if they did."""
+    """The tries so far; since somebody put the alert off, if they did."""
     return delivery.tries - delivery.tries_before
 
 
@@ -220,8 +222,8 @@ def _is_over(delivery: Delivery, now: int, patience: int) -> bool:
 def _addresses(
     due: Due, alarm: Alarm, rules: AlertRules, now: int
 ) -> Iterator[tuple[Address, bool]]:
-    """Every way in which somebody is to be told by now, and whether that can wait until they work.
-    Who was reached at a lower level hears no more of it."""
+    """Every address that is to be told by now, each at its lowest level, and whether telling it can
+    wait until that recipient works."""
     if due.kind in (DIGEST, REPORT) and due.assignee is not None:
         for via in rules.recipients[due.assignee].read_by_people:
             yield Address(due.assignee, via, 0), False
@@ -247,12 +249,12 @@ def _addresses(
 def _levels(
     route: Route, due: Due, alarm: Alarm, rules: AlertRules, now: int
 ) -> Iterator[tuple[int, list[str]]]:
-    """The recipients of a route, level by level, as far as it has been escalated."""
+    """The recipients of a route, level by level, as far as the alert has been escalated by now."""
     named = _named(route.to, due, rules)
     names = _present(named, rules, now)
     yield 0, names
     for level, escalation in enumerate(route.escalate, 1):
-        # Who was told before they went away counts too: their stand-in is told besides.
+        # Recipients who are away count, too: they may have been told before that.
         first_at = _first_heard(alarm, [*named, *names])
         is_over = first_at is not None and now >= first_at + escalation.after * instants.HOUR
         if not is_over and not _all_given_up(alarm, names, rules):
@@ -263,9 +265,10 @@ def _levels(
 
 
 def _first_heard(alarm: Alarm, names: list[str]) -> int | None:
-    """When the first of them was told, at whatever level: whoever it was escalated to, and who was
-    assigned after that, is told once. Where none was, when the first was to be: a dead mailbox
-    keeps the next from hearing for no longer than one that nobody reads."""
+    """When the first of these recipients was told, at whatever level. Where none was, when the
+    first try to one of them began: a mailbox that is dead delays the next level no longer than one
+    that nobody reads. Any level counts, so that whoever was told at another level before they were
+    assigned is not told again."""
     known = [it for address, it in alarm.deliveries.items() if address.to in names]
     ended = [it.ended_at for it in known if it.is_sent and it.ended_at is not None]
     return min(ended or [it.begun_at for it in known if it.begun_at], default=None)
@@ -302,13 +305,12 @@ def _named(names: Iterable[str], due: Due, rules: AlertRules) -> list[str]:
 
 
 def _present(names: Iterable[str], rules: AlertRules, now: int) -> list[str]:
-    """Who is told in their place, each once; whoever is away is replaced by their stand-in, and
-    theirs."""
+    """Who is told for these names, each once: see `present`."""
     return list(dict.fromkeys(present(name, rules, now) for name in names))
 
 
 def of_role(role: str, rules: AlertRules) -> list[str]:
-    """Everybody of a role; where nobody has it, all, rather than nobody."""
+    """Everybody of a role; everybody at all where nobody has it, so that somebody is told."""
     found = [name for name, it in rules.recipients.items() if it.role == role]
     return found or list(rules.recipients)
 

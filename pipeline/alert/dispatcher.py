@@ -1,7 +1,7 @@
-"""Tells people: raises what is due, sends it, repeats what failed, and writes all of it down.
+"""Tells people: raises what is due, sends it, repeats what failed, and records all of it.
 
-What was done is worked out from the log alone, so a restart or a second process goes on where the
-last one ended. A try belongs to whoever gets its entry recorded, and is sent by nobody else.
+What was done so far is read from the log alone, so a restart or a second process goes on where the
+last one ended. A try is sent by the process whose entry of it is recorded, and by no other.
 """
 
 import contextlib
@@ -42,15 +42,15 @@ TURN_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 15.0
 """Between two looks at what is due, while nothing new is in the log."""
 WHOLE_LOOK_SECONDS: Final = 300.0
-"""Between two looks at all that is due: the others are for what nobody has raised, which is found
-in a fraction of the time. Before a message about what was raised, all is looked at."""
+"""Between two looks at all that is due. The others ask only for what nobody has raised yet, which
+takes a fraction of the time. Before a message about what was raised before, all is looked at."""
 SUBSCRIPTIONS_SECONDS: Final = 30.0
 """Between two looks at the reports that people subscribed to."""
 BEAT_SECONDS: Final = 15.0
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
-"""Between tries to record what came of a message; the last over and over, until we are to end."""
+"""Between tries to record what came of a message. The last one repeats until we are stopped."""
 
 Deliver = Callable[[list[Message], AlertRules, Lists, int], object]
 
@@ -77,7 +77,7 @@ class Dispatcher:
         fresh: Fresh | None = None,
         unrecorded: Unrecorded | None = None,
     ) -> None:
-        """`load`: the rules in force, which every turn asks for. `fresh`: makes a link by which the
+        """`load` gives the rules in force; every turn calls it. `fresh` makes a link by which the
         seller of a process answers, where sellers have a page. `unrecorded`: what was done before
         the inbox could be opened."""
         self._fresh = fresh
@@ -92,17 +92,17 @@ class Dispatcher:
         self._now = now or inbox.now_or_believed
         self._unrecorded = unrecorded or Unrecorded()
         self.given_up = 0
-        """How often somebody could not be told, and is not tried any longer."""
+        """How many times telling somebody was given up."""
         self._recorded = Recorded(inbox)
         self._alarms = self._recorded.alarms
         self._summaries = Summaries(source)
-        # Of each way to a recipient, links for sellers of which nothing has left, by process.
+        # For each recipient and channel, by process: links for sellers that no message has sent.
         self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
         self._under_way: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._runs_on = False  # until it is stopped
-        self._looks_again = False  # messages that were decided on are to be decided on again
+        self._runs_on = False  # False: `run_once` was called, not `run`
+        self._looks_again = False  # a message was not sent: what is due is to be decided again
         self._said = LastSaid(source)
         self._is_behind = False  # the ledger was catching up when it was asked last
         self._look_at = 0.0  # on the monotonic clock
@@ -147,8 +147,8 @@ class Dispatcher:
             self.turn(self._deliver)
 
     def turn(self, deliver: Deliver) -> None:
-        """Reads on, decides, and has done what is to be done: `deliver` is given the messages that
-        go to one recipient in one way, the most urgent first."""
+        """Reads on, decides, and acts on that. `deliver` is called with the messages to one
+        recipient by one channel, the most urgent first."""
         self._unrecorded.record(self._inbox, self._subject)
         self._beat()
         loaded = self._load()
@@ -157,7 +157,7 @@ class Dispatcher:
             self._loaded, self._subscribed, self._whole_look_at = loaded, subscribed, 0.0
             self._rules = reports.with_subscriptions(loaded, subscribed)
         if not self._rules.recipients:
-            return  # nothing is raised of which nobody could be told
+            return  # where nobody could be told, nothing is raised
         is_new = self._read_on()
         if not is_new and time.monotonic() < self._look_at:
             return
@@ -167,7 +167,7 @@ class Dispatcher:
             self._raise(plan.raises)
             self._read_on()
             for due in plan.raises:
-                # Raised so long ago that its entries are not read any more: its day is over.
+                # Its entries were not read, so it was raised long ago: it is over.
                 self._alarms.setdefault(
                     due.alert, Alarm(self._now(), due.kind, due.since, is_over=True)
                 )
@@ -182,21 +182,21 @@ class Dispatcher:
             deliver(messages, self._rules, self._summaries.of(messages), decided)
 
     def _is_whole_due(self) -> bool:
-        """Whether all that is due is to be looked at: now and then, once other rules are in force,
+        """Whether this look is at all that is due: every few minutes, after a change of the rules,
         and for a digest or a report."""
         is_missing = self._summaries.is_missing(self._rules, self._alarms, self._now())
         return is_missing or time.monotonic() >= self._whole_look_at
 
     def _looked(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
-        """What is due by the ledger and by what we see ourselves, and what is to be done about it.
-        What is not looked at is as it was known to be; where something is to be done about that,
-        all is looked at."""
+        """What is due, by the ledger and by what we see ourselves, and the plan for it. A look that
+        is not whole takes the alerts that were raised before as they were last known; where the
+        plan has something for one of them, all is looked at."""
         status = None if self._watch is None else self._source.status()
         if self._watch is None or status is not None:
             found = self._asked(is_whole=is_whole)
         else:
             found, self._is_behind = None, False
-        # One that is catching up answers.
+        # A ledger that is catching up gives its status, though not what is due.
         seen = self._seen(status if found is not None or self._is_behind else None)
         if found is None:
             return self._without_the_ledger(seen)
@@ -214,14 +214,14 @@ class Dispatcher:
     ) -> tuple[list[Due], Plan]:
         said = self._said
         known = {} if is_whole else {it: due for it, due in said.dues.items() if it in self._alarms}
-        # What we see comes last: a row of the ledger's about the same does not name files.
+        # What we see comes last: the ledger's row about the same alert does not name files.
         said.dues = known | {due.alert: due for due in [*found, *seen]}
         return self._decided(said.dues.values())
 
     def _without_the_ledger(self, seen: list[Due]) -> tuple[list[Due], Plan]:
-        """What we see; and once that nobody holds the ledger is told, what it said and was raised,
-        as the log says who has heard of that, and the rungs that are reached meanwhile. What is
-        finished by the inbox is left out."""
+        """What is due while the ledger does not answer: what we see ourselves, and, once that has
+        `ledger_down`, also the alerts of its last answer that were raised, and the rungs that are
+        reached meanwhile. What an entry of the inbox has ended since is left out."""
         self._whole_look_at = 0.0
         if all(it.kind != "ledger_down" for it in seen):
             return self._decided(seen)
@@ -255,7 +255,7 @@ class Dispatcher:
         return digests + self._summaries.reports(self._rules, alarms, now)
 
     def _asked(self, *, is_whole: bool) -> list[Due] | None:
-        """What is due by the ledger: all, or what nobody has raised; None where it cannot say."""
+        """What is due by the ledger: all, or what nobody has raised; None where it is silent."""
         self._is_behind, at = False, self._now()
         try:
             found = self._source.due() if is_whole else self._source.new()
@@ -270,8 +270,8 @@ class Dispatcher:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
             if self._watch is not None:
                 self._said.look_ahead()
-        # What is held was raised; a file may say so of what was not (docs/alerts.md#what-is-due).
-        # Of what nobody raised, the view has what presses however long ago it became due.
+        # The view also has older alerts: those that are held, which were raised, though perhaps
+        # only in a file (docs/alerts.md#what-is-due), and pressing ones that nobody has raised.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY
         return [
             due
@@ -280,7 +280,7 @@ class Dispatcher:
         ]
 
     def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
-        """What is alarming by what we see ourselves; what is over is written down."""
+        """What is alarming beside the log. What is over is recorded."""
         if self._watch is None:
             return []
         now = self._now()
@@ -291,7 +291,7 @@ class Dispatcher:
         return found.dues
 
     def _subscriptions(self) -> list[dict[str, Any]]:
-        """What people subscribed to, asked for now and then; what was known, if nobody can say."""
+        """The reports that people subscribed to, as the ledger said them not long ago."""
         if time.monotonic() < self._subscriptions_at:
             return self._subscribed
         try:
@@ -372,9 +372,9 @@ class Dispatcher:
     def _deliver(
         self, messages: list[Message], rules: AlertRules, lists: Lists, decided: int
     ) -> None:
-        """One after the other, until one is not taken, or others may be more urgent by now.
-        `rules`: those by which it was `decided`, on the machine's own clock; others may be in
-        force by now."""
+        """Tries the messages one after the other, until one fails, or so late that others may be
+        more urgent. `decided`: when they were decided on, on the clock `since_boot`, and `rules`:
+        by which; other rules may be in force by now."""
         first = messages[0]
         try:
             for message in messages:
@@ -390,7 +390,7 @@ class Dispatcher:
             self._look_at = 0.0
 
     def _try_safely(self, message: Message, *how: Any) -> bool:
-        """Whether the next one may be tried now. An error of ours is this message's alone."""
+        """Whether the next one may be tried now. An error of our own code ends this one alone."""
         try:
             return self._try(message, *how)
         except OperatorError:
@@ -402,7 +402,7 @@ class Dispatcher:
 
     def _try(self, message: Message, rules: AlertRules, lists: Lists) -> bool:
         began = instants.since_boot()
-        # It may have waited for others, on slow channels, and somebody may see to it by now.
+        # The message may have waited for others: somebody may have seen to its alerts by now.
         open_ones = tuple(it for it in message.items if self._is_open(it))
         if not open_ones:
             return True
@@ -453,7 +453,7 @@ class Dispatcher:
     def _answer(
         self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
     ) -> None:
-        """Writes down what came of a message, alert by alert."""
+        """Records what came of a message, alert by alert."""
         to, via, name = message.to, message.via, message.name
         self._record(
             lambda now: [
@@ -468,8 +468,8 @@ class Dispatcher:
         self._on_sent(Sent(message, next(iter(faults.values()))))
 
     def _record(self, made: Callable[[int], list[Draft]]) -> None:
-        """Records what came of a try just now. Without it the message would be sent again, so it
-        waits for an inbox that is away; who sends but once waits for a moment."""
+        """Records what came of a try just now. Unrecorded, the message would be sent again, so this
+        waits for an inbox that is away; a process that takes only one turn waits a short while."""
         ended = instants.since_boot()
 
         def drafts() -> list[Draft]:

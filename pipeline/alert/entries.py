@@ -36,8 +36,8 @@ Step = Literal[
 
 
 class Due(NamedTuple):
-    """An alert that is due; a row of the view `alerts`, or something of our own, which is about no
-    process."""
+    """An alert that is due: a row of the view `alerts`, or what we see beside the log, which is
+    about no process."""
 
     alert: str
     kind: str
@@ -52,7 +52,7 @@ class Due(NamedTuple):
     deadline_at: int | None = None
     next_action: str | None = None
     seq: int | None = None
-    raised_at: int | None = None  # by whatever entry, from a file too
+    raised_at: int | None = None  # by any entry, also one that came by a file
     ledger_at: int | None = None  # of the newest entry of a ledger that stands still
     files: tuple[str, ...] = ()  # that cannot be used, by their places in the alerts' settings
 
@@ -70,8 +70,9 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, due: Due, entry: Entry, is_mask: Callable[[str, str], bool]) -> Self:
-        """By an entry about the same: it has the ids that may be shown masked. An id is left out
-        where what is shown is not its mask: the inbox may be another since that was shown."""
+        """The subject of `due`, whose ids may be masked. `entry` is about the same and has the true
+        ids. An id is left out where the masked one is not its mask: then the inbox is no longer the
+        one that `due` came from."""
 
         def true(shown: str | None, recorded: str | None) -> str | None:
             if shown is None or "***" not in shown:
@@ -93,8 +94,8 @@ NOBODY: Final = Address("", "", 0)
 
 
 class Item(NamedTuple):
-    """An alert in a message, and the how-manieth try to deliver it there this is; `tries_before`
-    of them were before somebody put the alert off."""
+    """An alert in a message. `number`: of the try to deliver it to this address, from 1 on.
+    `tries_before`: how many tries were made before somebody put the alert off."""
 
     due: Due
     level: int
@@ -123,7 +124,7 @@ def key_of_raised(alert: str) -> bytes:
 
 
 def key_of_cleared(alert: str) -> bytes:
-    """The ingest key of the entry that says: what an alert was about is over."""
+    """The ingest key of the entry that clears an alert."""
     return _key(["alert", alert, "cleared"])
 
 
@@ -144,8 +145,8 @@ def answered(
     fault: str | None,
     may_have_it: bool = False,
 ) -> Draft:
-    """The draft that says what came of a try; `fault`: why the channel did not take it, so far as
-    we know; `may_have_it`: it may have all the same."""
+    """The draft that says what came of a try. `fault`: why the channel did not take it, as far as
+    we know; None where it did. `may_have_it`: the channel may have taken it all the same."""
     step: Step = "sent" if fault is None else "failed"
     more: dict[str, JsonValue] = {} if fault is None else {"answer": str(fault)}
     if may_have_it:
@@ -154,8 +155,9 @@ def answered(
 
 
 def beside(draft: Draft) -> Draft:
-    """A step of a try that another process made at the same time, while neither knew of the other:
-    an entry of its own, since there were two messages. Its repetition adds nothing."""
+    """The draft of a step that another process recorded first, of the same try, while neither knew
+    of the other. Two messages left, so it becomes an entry of its own. Recording it twice adds
+    nothing."""
     assert draft.ingest_key is not None
     return draft._replace(
         ingest_key=_key(["beside", draft.ingest_key.hex(), str(draft.occurred_at)])
@@ -163,7 +165,7 @@ def beside(draft: Draft) -> Draft:
 
 
 def may_have_arrived(draft: Draft) -> bool:
-    """Whether an end of a try says that the channel took the message, or may have."""
+    """Whether a draft that ends a try says that the channel took the message, or may have."""
     said = json.loads(draft.body or b"null")
     return said["step"] == "sent" or "may_have_it" in said
 
@@ -171,8 +173,8 @@ def may_have_arrived(draft: Draft) -> bool:
 def undelivered(
     alert: str, address: Address, why: str, subject: Subject, now: int, *, tries_before: int = 0
 ) -> Draft:
-    """The draft that says: nobody is told any longer in this way, and why; `tries_before`: tries
-    before somebody put the alert off, after which this can happen once more."""
+    """The draft that says: this address is told no longer, and why. `tries_before`: tries before
+    somebody put the alert off; after each such time, an address can be given up once more."""
     said: dict[str, JsonValue] = {**address._asdict(), "answer": why}
     again = [str(tries_before)] if tries_before else []
     once = ("undelivered", address.to, address.via, str(address.level), *again)
@@ -216,7 +218,8 @@ def snoozed(
 
 
 def once(draft: Draft, alert: str, *of: str) -> Draft:
-    """A draft of a person's step, of which these words make one: its repetition adds nothing."""
+    """The draft of a person's step with an ingest key made of the words `of`: recording it twice
+    adds nothing."""
     return draft._replace(ingest_key=_key(["alert", alert, "by link", *of]))
 
 

@@ -80,7 +80,7 @@ NO_TAIL = Tail(0, 0)
 
 
 class Written(NamedTuple):
-    """What is remembered of an entry by whoever wrote it."""
+    """What this process remembers of the newest entry that it wrote."""
 
     seq: int
     recorded_at: int
@@ -159,15 +159,16 @@ class Inbox(ABC):
     rows: Rows
     """How entries stand in its table."""
     version: int
-    """Of its tables. An inbox of an older one is read and copied, and nothing is appended to it."""
+    """The version of its tables. An inbox of an older version can be read and copied, and not
+    appended to."""
     clock: Callable[[], int]
-    """By which entries are recorded and deliveries received, in microseconds."""
+    """The clock by which entries are recorded and deliveries received, in microseconds."""
     random: Callable[[int], bytes] = staticmethod(os.urandom)
 
     _guard: "Callable[[Inbox], None] | None" = None
     _is_proved = False
     written: Written | None = None
-    """The newest entry written from here: an inbox that lost it was put back."""
+    """The newest entry that this process wrote. An inbox without it is an older copy."""
 
     def __init__(self) -> None:
         self.machine = Clock()
@@ -192,9 +193,9 @@ class Inbox(ABC):
     def change(
         self, claim: Statement, besides: Sequence[Statement] = (), drafts: Sequence[Draft] = ()
     ) -> bool:
-        """Runs a statement on the tables beside the log and, if it changes a row, what belongs to
-        it: other statements, and drafts to record. All of it is one durable commit; false where the
-        claim changed no row, and then nothing was done. It raises as `append` does."""
+        """Runs `claim` on the tables beside the log and, if it changes a row, the statements
+        `besides`, and records the drafts, all in one durable commit. False where the claim changed
+        no row: then nothing was done. Raises as `append` does."""
         return self._commit(drafts, claim, besides) is not None
 
     def _commit(
@@ -214,9 +215,9 @@ class Inbox(ABC):
         return receipts
 
     def guard(self, guard: "Callable[[Inbox], None]") -> None:
-        """Lets `guard` prove the inbox before the next write, and before the first one over each
-        connection: behind it may be another server or file. It raises `InboxForked` where nothing
-        may be written."""
+        """Has `guard` prove the inbox before the next write, and before the first write over each
+        new connection, which may lead to another server or file. It raises `InboxForked` where
+        nothing may be written."""
         self._guard, self._is_proved = guard, False
 
     def doubt(self) -> None:
@@ -224,8 +225,8 @@ class Inbox(ABC):
         self._is_proved = False
 
     def prove(self) -> None:
-        """Raises `InboxForked` where the guard holds the inbox back, or where an entry that was
-        written here is no longer in it."""
+        """Raises `InboxForked` where the guard refuses the inbox, or where the newest entry that
+        this process wrote is no longer in it."""
         self._is_proved = False
         if self._guard is not None:
             self._guard(self)
@@ -237,7 +238,8 @@ class Inbox(ABC):
         self._is_proved = True
 
     def _shrunk(self, written: Written) -> InboxForked:
-        """What is missing is reckoned by time: others came after it."""
+        """The error for an inbox that lacks an entry from here. Which others it lacks follows from
+        times, since other entries have taken their numbers."""
         self._is_proved = False
         before = self.query(_LAST_BEFORE, written.seq, written.recorded_at)
         missing = f"{before[0][0] + 1 if before else 1}-{written.seq}"
@@ -252,8 +254,8 @@ class Inbox(ABC):
         )
 
     def _was_reconciled(self, lost: Written) -> bool:
-        """Whether the log says, in an entry that came after the lost one, that its past has ended.
-        Entries that not even that one knew of are named here for the last time."""
+        """Whether a later entry of the log says that the past of the lost one was given up. Lost
+        entries that not even that entry knew of are named in the text log, and nowhere else."""
         later = self.query(_RECONCILIATIONS, lost.seq, lost.recorded_at)
         ended = [
             (seq, said) for seq, body in later if (said := json.loads(body))["fork"] < lost.seq
@@ -284,18 +286,17 @@ class Inbox(ABC):
                 seq=0 if written is None else written.seq,
             )
         )
-        version, seq, last_recorded_at, processes, sellers, events, attempts, keys, leaf, told = (
-            known
-        )
-        schema.check(f"of {self.log}", version)  # it may have been migrated since it was opened
-        if written is not None and leaf != written.leaf:
+        # It may have been migrated since it was opened.
+        schema.check(f"of {self.log}", known.version)
+        if written is not None and known.leaf != written.leaf:
             raise self._shrunk(written)
-        if told is not None:
-            self.machine.hear_database(asked_at, told)
+        if known.now is not None:
+            self.machine.hear_database(asked_at, known.now)
         marks = self.machine.marks
-        seen = {(WEBHOOK, it) for it in events} | attempts
+        seq, processes, sellers, keys = known.seq, known.processes, known.sellers, known.ingest_keys
+        seen = {(WEBHOOK, it) for it in known.events} | known.attempts
         now = self.clock()
-        recorded_at = max(now, last_recorded_at)  # a clock may go back; the log never does
+        recorded_at = max(now, known.recorded_at)  # a clock may go back; the log never does
         salts = Salts(self.random, len(drafts))
 
         for draft in drafts:
@@ -378,11 +379,11 @@ class Inbox(ABC):
     # --- clocks ---
 
     def take_over_clock(self) -> None:
-        """Goes on with the time that the log knows, where this machine's clock contradicts it."""
+        """Goes on from the time that the log knows, where this machine's clock contradicts it."""
         _, recorded_at = self.last()
         record, at = next(iter(self.query(_NEWEST_OF_CLOCKS)), ("{}", None))
         last = json.loads(record)
-        if at == recorded_at:  # it stands still since then: a clock that was ahead had moved it
+        if at == recorded_at:  # the log's time has not moved since a clock that was ahead moved it
             recorded_at = last["believed_us"]
         self.machine.hear_log(recorded_at, last)
 

@@ -1,18 +1,21 @@
-"""Says in SQL how materialized rows are made, stored and read, all of it from the headers of the
-views. No I/O.
+"""Writes the SQL by which materialized rows are made, stored and read, all of it from the headers
+of the views. No I/O.
 
-A rule is written once, in `queries/`. A materialized row is what a view gives at the end of time,
-when nothing but the clock moves any more (`refresh.py` brings it up to date). On reading, a query
-over the table stands in for the view's own SQL: its *stand-in*. Which ones hold depends on the
-instant that is asked for, and on how far the rows are:
+A rule is written once, in `queries/`. A materialized row is what a view gives once everything in
+the log has occurred, so that only the clock can still change it (`refresh.py` brings it up to
+date). For reading, a query over the table stands in for the view's own SQL: its *stand-in*. Which
+stand-ins may be used depends on the instant that is asked for, and on whether rows wait to be made:
 
-    when_settled      usually: nothing occurs after the instant, and no rows wait
-    before_settled    something occurs after it: its process is worked out from the log
-    while_behind      rows of processes and sellers wait: only those that no clock moves stand in;
-                      also for few ids before the end, which their entries answer sooner
+    when_settled      usually: nothing in the log occurs after the instant, and no rows wait
+    before_settled    something occurs after it: processes with such an entry are worked out from
+                      the log
+    while_behind      rows of processes and sellers wait: only views that no clock changes have
+                      stand-ins. Also for a question about few ids at an earlier instant, which
+                      their entries answer sooner
     none              rows of any kind wait, and cannot be made
 
-To make rows there are `earlier`, `of_the_end` and `without_attempts`; `within_few` adds to any.
+Rows are made by means of `earlier`, `of_the_end` and `without_attempts`. `within_few` adds to any
+of these.
 """
 
 import itertools
@@ -43,7 +46,7 @@ _FINDINGS_OF_ATTEMPTS: Final = (
     "evidence_findings",
     "late_evidence_findings",
 )
-"""Findings of which every row follows from an attempt."""
+"""Views of findings whose every row follows from an attempt."""
 
 
 @cache
@@ -60,7 +63,7 @@ def storage_of(view: View) -> Storage:
 
 
 def tables() -> tuple[str, ...]:
-    """The tables that hold the rows, and how far they are."""
+    """The tables that hold the rows, and the table that says how many entries they cover."""
     return (*map(table_of, views()), "materialized.watermark")
 
 
@@ -71,7 +74,8 @@ def table_of(view: View) -> str:
 
 @cache
 def definitions() -> str:
-    """The DDL of the tables, for a new ledger; what `schema.sql` has made stays as it is."""
+    """The DDL of the tables, for a new ledger; a table that `schema.sql` has made stays as it
+    is."""
     statements = []
     for view in views():
         rows = stored(view, whole_sql(written_by(view), earlier(view.name)))
@@ -83,8 +87,8 @@ def definitions() -> str:
 
 @cache
 def rules() -> str:
-    """All SQL that says what the tables hold: where two releases differ in it, the tables of one
-    are not those of the other. Comments on lines of their own and spaces are left out."""
+    """All SQL that decides what the tables hold, without spaces and comments on lines of their own.
+    Where it differs from what a ledger was made by, the ledger is made again."""
     behind = {
         name: None
         for view in views()
@@ -101,13 +105,14 @@ def rules() -> str:
 
 
 def written_by(view: View) -> View:
-    """What gives the rows of a view's table: the view itself, or a query that says more."""
+    """What gives the rows of a view's table: the view itself, or the query that its `written:`
+    names, which has more columns."""
     storage = storage_of(view)
     return read(QUERIES / "refresh" / storage.written) if storage.written else view
 
 
 def stored(view: View, rows: str) -> str:
-    """Rows as `written_by` has them, with their columns as they are stored."""
+    """The SQL of rows, which have the columns of `written_by`, with each column as it is stored."""
     storage = storage_of(view)
     derived = f" exclude ({', '.join(storage.derived)})" if storage.derived else ""
     written = [f"{how} as {name}" for name, (how, _) in storage.stored.items() if how != name]
@@ -116,7 +121,7 @@ def stored(view: View, rows: str) -> str:
 
 
 def stand_in(view: View, condition: str = "") -> str:
-    """The rows of a view, read from its table; `condition`: only some of them."""
+    """The SQL that reads a view's rows from its table; `condition`: only some of them."""
     storage = storage_of(view)
     columns = [
         f"{storage.stored[name][1]} as {name}" if name in storage.stored else name
@@ -150,8 +155,8 @@ def _stand_ins(view: View) -> StandIns:
 
 @cache
 def earlier(name: str) -> StandIns:
-    """Stand-ins of the views whose tables are up to date when this one's turn comes: those that
-    never wait, and those of which its own rows are made."""
+    """Stand-ins of the views whose tables are up to date when this view's rows are made: those that
+    never wait, and those that come before it in `views`."""
     found = {other: sql for other, sql in while_behind().items() if other != name}
     for view in itertools.takewhile(lambda view: view.name != name, views()):
         if storage_of(view).settled:
@@ -166,15 +171,15 @@ def none() -> StandIns:
 
 @cache
 def while_behind() -> StandIns:
-    """Stand-ins of views that read materialized rows whatever the instant, and however far those of
-    processes and sellers are: the clock changes nothing of them."""
+    """Stand-ins of the views whose rows no clock changes: they hold at any instant, and while rows
+    of processes and sellers wait."""
     return {view.name: stand_in(view) for view in views() if not storage_of(view).settled}
 
 
 @cache
 def without_attempts() -> StandIns:
-    """Further stand-ins, for processes without an attempt: what follows from attempts alone has no
-    rows then, and planning it takes the most time."""
+    """Further stand-ins, for processes without an attempt: views of attempts have no rows then, and
+    planning their SQL would take the most time."""
     attempts = catalogue()["attempt_facts"]
     all_rows = {
         "attempts": _stand_ins(attempts)["attempts"],
@@ -196,8 +201,8 @@ def of_the_end() -> StandIns:
 
 
 class _AlsoNarrowed(Mapping[str, str]):
-    """Stand-ins, and narrowed ones, each made when it is first asked for: to narrow one takes
-    DuckDB as long as a look-up, and most questions need none of them."""
+    """Stand-ins, some of which are narrowed, and made only when they are first asked for: narrowing
+    one takes DuckDB as long as a look-up, and most questions need none of them."""
 
     def __init__(self, made: StandIns, narrowed_ones: Mapping[str, Callable[[], str]]) -> None:
         self._made = made
@@ -218,7 +223,7 @@ class _AlsoNarrowed(Mapping[str, str]):
 
 @cache
 def when_settled() -> StandIns:
-    """Stand-ins for an instant not before any occurrence, with materialized rows up to date."""
+    """Stand-ins for an instant after which nothing occurs, with materialized rows up to date."""
     sellers = stand_in(catalogue()["seller_records"])
     deleted = f"""
         select seller_id, deleted_at, deletion_seq from ({sellers}) where deleted_at is not null"""
@@ -234,7 +239,7 @@ def when_settled() -> StandIns:
 
 @cache
 def before_settled() -> StandIns:
-    """Stand-ins for an earlier instant: processes of which something occurred after it are worked
+    """Stand-ins for an earlier instant: a process with an entry that occurred after it is worked
     out from the log."""
     view, later = catalogue()["process_facts"], script("narrowed/unsettled_processes")
     from_log = of_processes(whole_sql(view, while_behind()), later)
@@ -249,9 +254,9 @@ def before_settled() -> StandIns:
 
 @cache
 def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
-    """These and further stand-ins: of the views that have another view's rows of a few processes
-    alone, which are then worked out over what these processes can depend on."""
-    # Rows before the end are narrowed to processes already, and nothing is narrowed twice.
+    """These stand-ins, and those of views with a line `within:`, which have another view's rows of
+    a few processes: that view is worked out over only what these processes can depend on."""
+    # Those of `before_settled` are narrowed to processes already, and nothing is narrowed twice.
     inner = while_behind() if stand_ins is before_settled else stand_ins()
 
     def of_few(view: View) -> str:
@@ -263,13 +268,14 @@ def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
 
 
 def of_processes(sql: str, asked: str) -> str:
-    """The SQL over what some processes can depend on: right for a view's rows of these, and for no
-    others. `asked` is a query that gives their ids, as `process_id`."""
+    """The SQL of a view, led to what some processes can depend on: it gives right rows of these
+    processes, and wrong or no rows of others. `asked` is a query that gives their ids, as
+    `process_id`."""
     return narrowed(sql, {"asked": asked, **rows_of("by_process")})
 
 
 def of_sellers(sql: str, asked: str) -> str:
-    """The SQL over what some sellers can depend on, whose ids `asked` gives, as `seller_id`."""
+    """As `of_processes`, for sellers: `asked` gives their ids, as `seller_id`."""
     of_sellers, of_processes = rows_of("by_seller"), rows_of("by_process")
     new = {name: query for name, query in of_sellers.items() if name not in of_processes}
     return narrowed(sql, {"asked_seller_ids": asked, **new, **of_processes, **of_sellers})

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 INSTALLED_AFTER: Final = 30.0
-"""Seconds from a start to the views in the file, which takes a second of a core."""
+"""Seconds from a start until the views are made in the file, which takes a second of a core."""
 
 _REMEMBERED_STATEMENTS: Final = 1000
 """Whole SQL of views, by state, subject and order: some 15 kB each."""
 
 _FEW_ENTRIES: Final = 20_000
-"""To copy what these give costs less than to plan a question twice."""
+"""In a ledger of so many entries, copying all rows costs less than planning a question twice."""
 
 _UNFIT: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 """What DuckDB says of a view whose SQL is wrong, or of a file that lacks what it reads."""
@@ -48,12 +48,13 @@ Answer = TypeVar("Answer")
 Rows = TypeVar("Rows", bound=Sized)
 
 Answered: TypeAlias = duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation
-"""What gives the rows of a question to whoever takes them."""
+"""What DuckDB gives for a question: its rows can be fetched from it once."""
 
 
 def install(ledger: Ledger) -> None:
-    """Makes every view in the file, for whoever opens it with DuckDB alone; nothing of ours reads
-    them. Binding them all takes a second: an unchanged file is left. Raises as `append` does."""
+    """Makes every view in the file, for people who open it with DuckDB alone; our own code does not
+    read them. That takes a second, so it is done only where a view has changed. Raises
+    `LedgerDamaged` where a view does not fit, else as `Ledger.append` does."""
     statements = {
         name: f"create or replace view {name} as {whole_sql(view, order=view.order_by)}"
         for name, view in catalogue().items()
@@ -79,8 +80,8 @@ def install(ledger: Ledger) -> None:
 
 @contextlib.contextmanager
 def installed_later(ledger: Ledger, seconds: float = INSTALLED_AFTER) -> Iterator[None]:
-    """Makes the views once the block has lasted for so many seconds: at its start people wait for
-    pages. What fails is in the program's log, and is tried at the next start."""
+    """Makes the views once the block has lasted for so many seconds, since at its start people wait
+    for pages. A failure is logged, and tried again at the next start."""
 
     def try_to() -> None:
         try:
@@ -100,14 +101,14 @@ def installed_later(ledger: Ledger, seconds: float = INSTALLED_AFTER) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Rows as Python has them: instants are naive UTC."""
+    """Rows of a view as Python values; instants are naive UTC."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
     @classmethod
     def of(cls, answered: Answered) -> "Records":
-        """Those that DuckDB has found."""
+        """The rows that DuckDB has found."""
         rows = answered.fetchall()
         return cls([name for name, *_ in answered.description or ()], rows)
 
@@ -148,8 +149,9 @@ class Reader:
         now: Callable[[], int] = instants.now,
     ) -> None:
         """`await_seller_hours`: how long a seller is given after an invitation or a reminder.
-        `alert_rules`: says what is alarming, as `AlertRules.for_views` does. None leaves it to the
-        views. `now`: the instant that is asked for where none is named, in microseconds."""
+        `alert_rules` gives what is alarming, as `AlertRules.for_views` does. Where either is None,
+        the defaults of `queries/macros.sql` hold. `now` gives the instant, in microseconds, for
+        questions without `as_of`."""
         self._now = now
         self._ledger = ledger
         self._await_seller_hours = await_seller_hours
@@ -189,7 +191,7 @@ class Reader:
         limit: int | None = None,
         unmask: bool = False,
     ) -> Records:
-        """The same of a few rows, without Arrow, which takes a program 0.1 s to load."""
+        """As `read`, for a few rows: without Arrow, which takes a program 0.1 s to load."""
         return self._answer(view, _Asked(where, limit=limit), as_of, unmask, Records.of)
 
     def _answer(
@@ -220,8 +222,8 @@ class Reader:
 
         with _errors_of_asking(view, asked.where, asked.contains, asked.between):
             if asked.limit is not None and (leading := _leading(found, asked)):
-                # The first rows alone, which DuckDB finds without sorting the others, are the page
-                # where they fill it.
+                # DuckDB finds the leading rows without sorting the others. Where they fill the
+                # page, they are the page.
                 leaders = asked._replace(where={**(asked.where or {}), **leading})
                 first = self._answer(view, leaders, as_of, unmask, taken)
                 if len(first) == asked.limit:
@@ -238,9 +240,9 @@ class Reader:
         of: Mapping[str, Sequence[str]],
         unmask: bool = False,
     ) -> "pa.Table":
-        """What a query of ours over one view gives, with its variables in DuckDB.
+        """The rows of a query of our own over one view. `variables` are set in DuckDB for it.
 
-        `as_of` in microseconds. `of`: column -> ids, where the query asks for rows of these alone.
+        `as_of` in microseconds. `of`: column -> the only ids that the query asks for.
         """
 
         def rows(snapshot: _Snapshot) -> "pa.Table":
@@ -304,8 +306,8 @@ class Reader:
     def _of_one_state(
         self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
     ) -> Answer:
-        """Asks one state of the ledger. Asks once more if the file was opened again meanwhile, as
-        it is after a writer's error."""
+        """Asks one state of the ledger; once more if the file was closed and opened meanwhile,
+        which happens after a writer's error."""
         times_reopened = self._ledger.times_reopened
         try:
             return self._asked_of_one_state(as_of, unmask, ask)
@@ -318,12 +320,12 @@ class Reader:
     def _asked_of_one_state(
         self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
     ) -> Answer:
-        """What is asked of one state of the ledger at one instant: without `as_of`, at now, read
-        once the state is fixed, so that nothing in it is later.
+        """Asks one state of the ledger at one instant. Without `as_of` that is now, read after the
+        state is fixed, so that no entry of the state is later.
 
-        Nearly always no batch is committed meanwhile, so one question alone sees the state that it
-        was made for. Else, and where rows cannot be worked out, it is asked in a transaction, which
-        costs as much as a look-up.
+        Nearly always no batch is committed meanwhile, and the question needs no transaction: what
+        it saw is the state that it was made for. Else, and where materialized rows cannot be worked
+        out, it is asked in a transaction, which costs as much as a look-up.
         """
         with contextlib.suppress(OperatorError):  # the follower shows it, and tries again
             self._ledger.settle()

@@ -1,8 +1,8 @@
 """Brings materialized rows up to date with a batch, in its own transaction or in a later one.
 
-Each materialized row is what a view gives at the end of time, made by that view's own SQL over the
-entries that can have changed it (`queries/narrowed/`). So no rule is written twice, and
-`prazo rebuild` gives the same rows. What else a batch asks stands in `queries/refresh/`.
+Each materialized row is what a view gives once everything in the log has occurred. That view's own
+SQL makes it, over the entries that can have changed it (`queries/narrowed/`). So no rule is written
+twice, and `prazo rebuild` gives the same rows. What else a batch asks stands in `queries/refresh/`.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -25,11 +25,11 @@ _NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 _NEW: Final = "seq > getvariable('after')"
 
 ANY_TABLE: Final = frozenset({"log", *facts.TABLES.values()})
-"""Where new rows may be, for `refresh`, when nobody knows where they are."""
+"""For `new` of `refresh`, where it is not known which tables have new rows."""
 
 
 class Watermark(NamedTuple):
-    """How far a state of the ledger is; whoever reads views has to know."""
+    """How many entries of a ledger's state have materialized rows; every reader has to know."""
 
     entries: int  # those whose processes and sellers have their materialized rows
     is_behind: bool  # those of later entries wait for a later batch
@@ -61,11 +61,12 @@ def refresh(
     new: Set[str] = ANY_TABLE,
     more_follow: bool = False,
 ) -> None:
-    """Covers the entries after the first `after`, up to `size`. Rows of processes and sellers may
-    wait for a later batch (`more_follow`): made for all of them at once, they cost a fraction.
+    """Makes the materialized rows for the entries after the first `after`, up to `size`. With
+    `more_follow`, rows of processes and sellers wait for a later batch: made for several batches at
+    once, they cost a fraction.
 
-    `new`: the tables that have rows of these entries. What follows from others alone is not even
-    planned, which takes longer than running it."""
+    `new`: the tables that have rows of these entries. Statements that read only other tables are
+    left out: planning them takes longer than running them."""
 
     def run(sql: str) -> duckdb.DuckDBPyConnection:
         return connection.execute(parsed(sql).statement(connection))

@@ -53,7 +53,7 @@ class SignedCheckpoint(NamedTuple):
 
 
 class LedgerService:
-    """Reader, follower and inbox of this process's ledger, and looks at the artifacts."""
+    """The reader, follower and inbox of this process's ledger, and looks for lacking artifacts."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class LedgerService:
     ) -> None:
         """`is_keeper`: may leave heads in the inbox and sign them, if it has the log's key.
         `without_bodies`: a ledger of commitments and masked facts only.
-        `may_create`: makes an inbox where there is none; not for those who only read.
-        `serves_a_fork`: a ledger whose inbox was put back from an older copy is opened all the
-        same, as far as it goes, and says so; it neither follows nor signs until the inbox has again
-        what it lacks.
+        `may_create`: makes an inbox where there is none; false for those who only read.
+        `serves_a_fork`: opens the ledger even where its inbox is an older copy that was put back.
+        The ledger says so, and neither follows nor signs until the inbox has again what it lacks.
+        Without it, that raises `InboxForked`.
 
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
@@ -142,20 +142,21 @@ class LedgerService:
 
     @functools.cached_property
     def alert_rules(self) -> "AlertsFile":
-        """The file that says what is alarming, or what holds without one."""
+        """What is alarming: what the file of alerts says, or the defaults without one."""
         from pipeline.alert_rules import AlertsFile  # models that most commands do not need
 
         return AlertsFile(self.settings.alerts_file)
 
     def _guard(self, inbox: Inbox) -> None:
-        """Lets nothing be written to an inbox that the follower does not follow."""
+        """Raises `InboxForked` where the follower does not follow the inbox, or the inbox cannot
+        prove itself: nothing may be written to it then."""
         if self._follower.fork is not None:
             raise InboxForked(*self._follower.fork.args)
         self._prove(inbox)
 
     @property
     def signer(self) -> Signer | None:
-        """Of the log's key, where this process is its keeper."""
+        """What signs with the log's key; None where this process is not its keeper."""
         return self.signing.signer
 
     @property
@@ -164,8 +165,8 @@ class LedgerService:
         return self._follower.ledger
 
     def now(self) -> int:
-        """The instant of whatever is asked about now: the time that is believed, by which entries
-        are recorded. In microseconds; it costs no question to the inbox."""
+        """The instant that counts as now: the believed time, by which entries are recorded, in
+        microseconds. It asks the inbox nothing."""
         return self.inbox.clock()
 
     def status(self) -> Status:
@@ -173,17 +174,19 @@ class LedgerService:
         return self._follower.status()
 
     def catch_up(self, on_progress: OnProgress | None = None, *, seconds: float = math.inf) -> int:
-        """Appends what the inbox holds, for so long at most; how many entries that were."""
+        """Appends what the inbox holds, for so many `seconds` at most. How many entries it
+        appended."""
         return self._follower.catch_up(on_progress, seconds=seconds)
 
     @property
     def holds_erased(self) -> bool:
-        """Whether the ledger was begun before the newest erasure, and is not made again yet."""
+        """Whether the ledger was made before the newest erasure, so that it still holds what was
+        erased."""
         return newest_erasure(self.inbox) > self.ledger.erased_to
 
     def require_unerased(self) -> None:
-        """Raises `LedgerBehind` while the ledger holds what was erased: until it is made again,
-        personal values and bodies are shown to nobody."""
+        """Raises `LedgerBehind` while the ledger holds what was erased. Until it is made again,
+        nobody is shown personal values or bodies."""
         if self.holds_erased:
             raise LedgerBehind(
                 "Nothing personal is shown or exported now",
@@ -201,7 +204,7 @@ class LedgerService:
         self._follower.reach(seq)
 
     def checkpoint(self) -> SignedHead | None:
-        """The newest signed checkpoint, of this moment where this process holds the key."""
+        """The newest signed checkpoint. Where this process holds the key, it signs one now."""
         return self._follower.checkpoint()
 
     def signed_checkpoint(self) -> SignedCheckpoint:
@@ -260,8 +263,8 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
 
 
 def as_made(settings: Settings, **options: bool) -> LedgerService:
-    """The ledger, with bodies or without, whichever it was made with; `options` are those of
-    `LedgerService`. One without is nobody's to keep."""
+    """Opens the ledger with bodies or without, as it was made. `options` are those of
+    `LedgerService`. A ledger without bodies is never a keeper's."""
     try:
         return LedgerService(settings, **options)
     except LedgerWithoutBodies:

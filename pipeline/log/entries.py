@@ -22,7 +22,7 @@ from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
 
 LEAF_VERSION: Final = 2
-"""Of the rules under which new entries are recorded; see `LEAF_RULES`."""
+"""The version of the rules under which new entries are recorded; see `LEAF_RULES`."""
 
 SALT_BYTES: Final = 32
 
@@ -62,20 +62,20 @@ LIVE: Final = "live"
 INGESTED: Final = "ingested"
 
 SALT: Final = "salt"
-"""In a record: 32 random bytes in hex, which protect what else it says."""
+"""Key of a record: 32 random bytes in hex, without which its digest would let values be guessed."""
 INGEST_KEY: Final = "ingest_key"
-"""In a record: the HMAC, under the log's key, of the key by which its entry counts once."""
+"""Key of a record: the HMAC, under the log's key, of the key by which its entry counts once."""
 
 ARE_REMAINS: Final = "are_remains"
-"""Among the particulars of an entry that was recorded again after its bytes were erased."""
+"""A particular of an entry that was recorded again after its bytes were erased."""
 _ARE_REMAINS: Final = f'"{ARE_REMAINS}":true'.encode()
-"""In a record: a text within it has no quotation mark that is not escaped."""
+"""The same as bytes of a record. No value can hold them: its quotation marks are escaped."""
 
 MOST_BYTES: Final = 2**63 - 1
-"""That an entry may state of an artifact: no table holds a larger number."""
+"""The largest size that an entry may state of an artifact: no table holds a larger number."""
 
 Channel = Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
-"""By which a seller is reached (docs/rules.md#collection-evidence)."""
+"""The way in which a seller is reached (docs/rules.md#collection-evidence)."""
 CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
 
 
@@ -94,12 +94,12 @@ def new_identity() -> Identity:
 class Draft(NamedTuple):
     """An occurrence that is to be recorded.
 
-    `occurred_at` is in microseconds since 1970, UTC; None where it happens as it is recorded, by
-    the clock by which it is. `body` is kept byte for byte. `particulars`
-    are what we know beside it (how it arrived, why it was refused): flat JSON without personal
-    values, since exports show them unmasked. `ingest_key` makes a line of a file count once. With
-    `expected_process_n`, the draft is recorded only if the process has exactly that many entries,
-    so that a decision made from those entries still holds.
+    `occurred_at` is in microseconds since 1970, UTC; None for what happens as it is recorded, which
+    gets the inbox's time. `body` is kept byte for byte. `particulars` are what we know beside it
+    (how it arrived, why it was refused): flat JSON without personal values, since exports show them
+    unmasked. `ingest_key`: drafts with the same one are recorded once. With `expected_process_n`,
+    the draft is recorded only if the process has exactly that many entries, so that a decision made
+    from those entries still holds.
     """
 
     kind: str
@@ -118,7 +118,7 @@ class Draft(NamedTuple):
 
     @property
     def dated(self) -> int:
-        """`occurred_at` of a draft that says it, as each does that has its place."""
+        """`occurred_at`, which is known of every draft that has got its place."""
         assert self.occurred_at is not None
         return self.occurred_at
 
@@ -162,16 +162,16 @@ class Entry(NamedTuple):
 
     @property
     def is_erased(self) -> bool:
-        """Whether the bytes that came are gone, and `body` is what stays of them
-        (`pipeline.ledger.facts.remains`). Those of a past that was given up have a salt of their
-        own, by which they were recorded again."""
+        """Whether the received bytes were erased, so that `body` is what remains of them
+        (`pipeline.ledger.facts.remains`). Such remains have no salt, unless they were recorded
+        again after an inbox was put back: then the record marks them."""
         return self.body is not None and (
             self.salt is None or (self.record is not None and _ARE_REMAINS in self.record)
         )
 
     @property
     def received(self) -> bytes | None:
-        """The bytes that came; None where there are none, or none any more."""
+        """The received bytes; None where there were none, or they were erased."""
         return None if self.is_erased else self.body
 
     @property
@@ -196,7 +196,8 @@ _OPAQUE = re.compile(
 
 
 def public(**identifiers: str | None) -> dict[str, JsonValue]:
-    """Those of these particulars that could not be personal: exports show them unmasked."""
+    """Of these identifiers those that cannot be personal, as particulars: exports show particulars
+    unmasked."""
     return {name: it for name, it in identifiers.items() if it is None or _OPAQUE.fullmatch(it)}
 
 
@@ -217,7 +218,7 @@ def commitment(salt: bytes, data: bytes) -> str:
 
 
 class Committed(NamedTuple):
-    """What an entry's leaf and its salts are, under the rules of one version."""
+    """An entry's record, salt and leaf, under the rules of one version."""
 
     record: bytes | None
     salt: bytes | None
@@ -229,11 +230,11 @@ Random = Callable[[int], bytes]
 
 
 class Salts:
-    """Gives random bytes, as a `Random` does, but draws those of a whole group of entries at once:
-    each call to the system gives the interpreter away, and waits to have it back."""
+    """Gives random bytes, as a `Random` does, but draws them for a whole group of entries at once:
+    each call to the system releases Python's lock, and waits to get it back."""
 
     def __init__(self, random: Random, entries: int) -> None:
-        """`entries`: with the first salt, one for each of so many is drawn."""
+        """`entries`: how many salts are drawn together with the first one."""
         self._random = random
         self._entries = entries
         self._drawn = b""
@@ -276,18 +277,19 @@ class _Leaf1(Struct, kw_only=True, omit_defaults=True, gc=False):
 
 
 _LEAF_ENCODER = msgspec.json.Encoder()
-"""Of texts and whole numbers it makes the same bytes as `canonical_json`, in an eighth of the
+"""For texts and whole numbers it makes the same bytes as `canonical_json`, in an eighth of the
 time."""
 
 
 def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
-    """Nothing binds the key by which it counts once."""
+    """Version 1: the leaf does not bind the entry's ingest key."""
     return _committed(draft, place, identity, random, None, 1)
 
 
 def _rules_2(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
-    """The record commits to the key by which it counts once. Under another, its repetition would be
-    recorded, and under that of another occurrence the true one would be taken for a repetition."""
+    """Version 2: the record, and so the leaf, commits to the entry's ingest key. Whoever could
+    change that key unseen could have a repetition recorded twice, or give the entry the key of
+    another occurrence, which would then be taken for a repetition and be lost."""
     return _committed(draft, place, identity, random, draft.ingest_key, 2)
 
 

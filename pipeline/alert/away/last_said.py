@@ -1,7 +1,7 @@
 """Remembers what the ledger said last: what is due, and which rungs come next.
 
-Whoever sends asks it for both while it answers. Once nobody holds it, what it said stands, held
-against the inbox: what is finished by now is left out.
+The sender asks it for both while it answers. While nobody holds the ledger, its last answer is
+used, without the alerts that an entry of the inbox has ended since.
 """
 
 import contextlib
@@ -19,20 +19,20 @@ class LastSaid:
     def __init__(self, source: Source) -> None:
         self._source: Final = source
         self.dues: dict[str, Due] = {}
-        """Alert -> as it was due when it was looked at last."""
+        """Alert -> the alert as it was last known to be due."""
         self.answered_at = 0
-        """The instant of which it said last what is due, in microseconds: what had come by then is
-        due by that, or not."""
+        """The instant of the ledger's last answer, in microseconds. A rung that was reached by then
+        is due only if that answer has it."""
         self._coming: dict[str, Due] = {}
 
     def look_ahead(self) -> None:
-        """Asks which rungs come next; where that cannot be said, what was said before stands."""
+        """Asks which rungs come next. Where the ledger does not answer, its last answer stays."""
         with contextlib.suppress(OperatorError):
             self._coming = {due.alert: due for due in self._source.coming()}
 
     def standing(self, now: int) -> dict[str, Due]:
-        """What was due, and the rungs that were to come and are reached by now, by their alerts. A
-        process that has reached one of these stands on those before it no more."""
+        """Alert -> what was due, and the rungs that were to come and are reached by now. Where a
+        process has reached such a rung, its earlier rungs are left out."""
         coming = self._coming.items()
         reached = {it: due for it, due in coming if self.answered_at < due.since <= now}
         since = dict[str | None, int]()
@@ -45,7 +45,7 @@ class LastSaid:
         }
 
     def is_foreseen(self, alert: str) -> bool:
-        """Whether it was to come when the ledger was asked last."""
+        """Whether the ledger's last answer had this rung as one to come."""
         return alert in self._coming
 
     def hold_against_the_inbox(self, alerts: Iterable[str]) -> None:

@@ -1,9 +1,9 @@
 """Tells people while nothing can be recorded: that it is so, and of what is due meanwhile.
 
-An alert is an entry before anybody is told of it, and an inbox that is away takes none. Once that
-has lasted, no deadline may pass unheard for it. What is done is remembered here, and recorded once
-the inbox is back. If the process dies before that, its steps are lost, and the next one repeats
-them.
+Usually an alert is recorded before anybody is told of it. An inbox that is away takes no entry:
+once that has lasted a while, people are told all the same, so that no deadline passes unheard. What
+is done is remembered here, and recorded once the inbox is back. If the process dies before that,
+its steps are lost, and the next process repeats them.
 """
 
 import copy
@@ -34,16 +34,17 @@ LOG = logging.getLogger(__name__)
 KIND: Final = "inbox_down"
 OPEN_AGAIN_SECONDS: Final = 5.0
 UNTRIED_SECONDS: Final = 60.0
-"""What an inbox did not take is tried again sooner, as long as there is a cause for it."""
+"""An entry that the inbox refused is tried again within this time, as long as it has a cause."""
 AT_ONCE: Final = 32
-"""Recipients by a channel each, to whom messages are on their way."""
+"""Messages on their way at once, each to another recipient or by another channel."""
 AT_A_TIME: Final = 500
 """Drafts in one commit."""
 _OCCURRED: Final = "select occurred_at from entries where ingest_key = $1"
 
 
 class _Step(NamedTuple):
-    """What was done about an alert. `tried`: of an end of a try, how that had begun."""
+    """What was done about an alert. `tried`: the draft that began the try, where this step ends
+    one."""
 
     draft: Draft
     due: Due
@@ -57,7 +58,7 @@ class Unrecorded:
         self._lock = threading.Lock()
         self._away_since: float | None = None  # on the monotonic clock
         self._began = 0  # the same by the believed time, in microseconds
-        # When it took no entries last, and took none since; on the monotonic clock.
+        # When it refused entries last, if it has taken none since; on the monotonic clock.
         self._unwritten_at: float | None = None
         self._steps: list[_Step] = []
         # Ingest keys of steps that others had recorded first.
@@ -71,13 +72,14 @@ class Unrecorded:
 
     @property
     def has_lasted(self) -> bool:
-        """Whether it is away for so long that people have to be told."""
+        """Whether the inbox has been away for so long that people have to be told."""
         since = self._away_since
         return since is not None and time.monotonic() - since >= GRACE_SECONDS
 
     def note(self, now: int, *, is_unwritten: bool = False) -> None:
-        """Notes that the inbox failed; `now`: in microseconds. `is_unwritten`: it took no entries,
-        so that only entries that it takes end this: a heartbeat may find room where none does."""
+        """Notes that the inbox failed; `now` in microseconds. `is_unwritten`: it refused entries.
+        Then only an entry that it takes ends this, since a disk may have room for a heartbeat and
+        for no entry."""
         with self._lock:
             if is_unwritten:
                 self._unwritten_at = time.monotonic()
@@ -85,7 +87,7 @@ class Unrecorded:
                 self._away_since, self._began = time.monotonic(), now
 
     def went_well(self) -> None:
-        """Notes that all that was asked of the inbox in a turn was done."""
+        """Notes that the inbox did all that a turn asked of it."""
         with self._lock:
             at = self._unwritten_at
             if at is not None and time.monotonic() - at > UNTRIED_SECONDS:
@@ -102,13 +104,14 @@ class Unrecorded:
     # --- what is known ---
 
     def remember(self, drafts: Iterable[Draft]) -> None:
-        """Remembers what this process did, until it has read what stands in the log."""
+        """Remembers what this process did, until it has read it in the log."""
         with self._lock:
             self._own |= {it.ingest_key: it for it in drafts}
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """The log is read on in the block: what was recorded before is then known from it."""
+        """For a block that reads the log on: what was remembered before it is forgotten after it,
+        since the log has it."""
         with self._lock:
             before = set(self._own)
         yield
@@ -116,7 +119,7 @@ class Unrecorded:
             self._own = {key: it for key, it in self._own.items() if key not in before}
 
     def _known(self, alarms: Alarms) -> Alarms:
-        """Every alert as it is: as it was read, with what this process did since."""
+        """Every alert as it was read from the log, with what this process did since."""
         known = copy.deepcopy(alarms)
         with self._lock:
             done = [(it, it.process_id) for it in self._own.values()]
@@ -136,10 +139,10 @@ class Unrecorded:
         now: Callable[[], int],
         stop: threading.Event,
     ) -> None:
-        """Tells of the inbox, and of what else is due: whom, how often and when, as ever. Nobody
-        waits here for a message on its way.
+        """Tells people that the inbox is away, and of `dues`. `decide` says whom, how often and
+        when, as usual. This does not wait for messages on their way.
 
-        `alarms`: as they were read last. `now`: the believed time, which must not ask the inbox.
+        `alarms`: as they were read last. `now` gives the believed time; it must not ask the inbox.
         """
         name = name_of(KIND, str(self._began))
         dues = [due_beside(name, KIND, self._began), *dues]
@@ -168,7 +171,8 @@ class Unrecorded:
         stop: threading.Event,
         decided: int,
     ) -> None:
-        """Sends one after the other, until one is not taken, or others may be due by now."""
+        """Sends one after the other, until a channel refuses one, or so late that others may be due
+        instead."""
         first = messages[0]
         try:
             for message in messages:
@@ -190,7 +194,7 @@ class Unrecorded:
         now: Callable[[], int],
         stop: threading.Event,
     ) -> bool:
-        """Whether the channel took it; one that took none is left alone for now."""
+        """Sends one message. Whether the channel took it: if not, it gets no other one now."""
         to, via = message.to, message.via
         tried = {}
         for item in message.items:
@@ -228,8 +232,8 @@ class Unrecorded:
     # --- recording ---
 
     def record(self, inbox: Inbox, subject_of: Callable[[Due], Subject]) -> None:
-        """Records what was done, if the inbox takes entries again. `subject_of`: by true ids.
-        Raises `InboxUnavailable` where it does not; what is recorded by then stays so."""
+        """Records what was done, if the inbox takes entries again. `subject_of` gives the true ids.
+        Raises `InboxUnavailable` where the inbox takes none; what was recorded by then stays."""
         subjects: dict[str, Subject] = {}
         count = 0
         while steps := self._together():
@@ -255,8 +259,8 @@ class Unrecorded:
             LOG.warning("the inbox is back: %s about alerts recorded", counted(count, "step"))
 
     def _together(self) -> list[_Step]:
-        """Those that are recorded next, in one commit: no end of a try beside its beginning, which
-        others may have recorded."""
+        """The steps that are recorded in the next commit. The end of a try is not in one commit
+        with its beginning: others may have recorded that, which changes how the end is recorded."""
         steps = self._steps[:AT_A_TIME]
         keys: set[bytes | None] = set()
         for number, step in enumerate(steps):
@@ -266,8 +270,8 @@ class Unrecorded:
         return steps
 
     def _to_record(self, step: _Step) -> list[Draft]:
-        """A step; the end of a try that others had recorded first, as that of a second try, if its
-        message may have arrived."""
+        """The drafts of a step. Where others had recorded the try first, its end is recorded as the
+        end of a second try if its message may have arrived, and not at all otherwise."""
         if step.tried is None or step.tried.ingest_key not in self._others:
             return [step.draft]
         if not entries.may_have_arrived(step.draft):
@@ -275,7 +279,7 @@ class Unrecorded:
         return [entries.beside(step.tried), entries.beside(step.draft)]
 
     def end(self, inbox: Inbox, subject_of: Callable[[Due], Subject]) -> None:
-        """The same for the last time, once messages on their way have come to their end."""
+        """Waits for messages on their way, and records for the last time."""
         if self._pool is not None:
             self._pool.shutdown()
         try:
@@ -284,7 +288,7 @@ class Unrecorded:
             self.say_what_is_lost(error)
 
     def say_what_is_lost(self, error: OperatorError) -> None:
-        """Says in the text log what this process, which ends, leaves unrecorded."""
+        """Says in the text log what stays unrecorded as this process ends."""
         if self._steps:
             LOG.error(
                 "%s about alerts could not be recorded, so whoever was told is told once more: %s",
@@ -294,7 +298,7 @@ class Unrecorded:
 
 
 def _is_there(inbox: Inbox, draft: Draft) -> bool:
-    """Whether it was recorded from here, by a commit of which nobody knew the outcome."""
+    """Whether the entry is this very draft: a commit whose outcome was unknown recorded it."""
     found = inbox.query(_OCCURRED, draft.ingest_key)
     return found == [(draft.occurred_at,)]
 
@@ -306,8 +310,9 @@ def opened(
     now: Callable[[], int],
     stop: threading.Event,
 ) -> Inbox | None:
-    """The inbox, however long it cannot be opened; None once `stop` is set. People are told of that
-    meanwhile, and of nothing else: what they know already stands in the log."""
+    """Opens the inbox, for however long that takes; None once `stop` is set. Meanwhile people are
+    told that it is away, and of nothing else: what they were told before stands in the log, which
+    cannot be read."""
     failed: InboxUnavailable | None = None
     while not stop.is_set():
         try:

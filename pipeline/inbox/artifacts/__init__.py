@@ -133,7 +133,7 @@ def look(inbox: Inbox, store: ArtifactStore) -> Held:
 
 
 def looks(settings: Settings, open_inbox: Callable[[], Inbox]) -> Looks[Held]:
-    """Looks at the artifacts, over a connection of its own: each takes long where the log is.
+    """Looks at the artifacts, over a connection of its own: in a long log each look takes long.
 
     `open_inbox`: opens the inbox of the settings once more.
     """
