@@ -1,7 +1,7 @@
 """What people do about processes, one or many at a time: assign, note, remind, tickets, alerts.
 
-Each is an entry of the log under a name. Nothing of it is written into the past: the forms are gone
-while a page looks at another instant.
+Each act is an entry of the log under a name. Nobody acts in the past: while a page looks at another
+instant, it has no forms.
 """
 
 from collections.abc import Mapping
@@ -134,7 +134,8 @@ def remind(process: views.Row) -> None:
 
 
 def open_or_close_ticket(process: views.Row) -> None:
-    """The form that records a support ticket as opened; as closed, while one is open."""
+    """The form that records a support ticket as opened; while one is open, the form that records it
+    as closed."""
     own = records.key_of(process)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
     if latest is not None and latest["step"] == "opened":
@@ -143,7 +144,7 @@ def open_or_close_ticket(process: views.Row) -> None:
             st.form(f"ticket_closed {own}", border=False),
         ):
             acting.name_of_reader(f"ticket_actor {own}")
-            # With its number: it stands where the ticket was recorded as opened a moment before.
+            # The number shows what is closed: a moment ago this button recorded a ticket as opened.
             label = _("Record {number} as closed", number=records.number_of(latest))
             close, of = partial(_close, process, latest), latest["seq"]
             records.submit(f"ticket_closed {own}", label, close, about=of)
@@ -183,8 +184,8 @@ def _open(process: views.Row) -> acting.Told:
 
 
 def notes(process: views.Row) -> None:
-    """Who sees to a process and what was noted on it, with the forms to add to that, and with the
-    button that takes its alerts, since a message leads here."""
+    """Who sees to a process and what was noted on it, with the forms for both. Messages of alerts
+    lead here, so the button that takes these alerts is here, too."""
     st.header(_("Notes"), anchor=False)
     this = {"process_id": process["process_id"]}
     assigned = views.read_one("assignments", where=this)
@@ -267,7 +268,7 @@ def contacts(process: views.Row) -> None:
 
 
 def _acknowledge(process: views.Row) -> None:
-    """Takes the alerts that nobody has taken yet, where there are any."""
+    """The button that acknowledges the process's alerts, where nobody has acknowledged them."""
     alerts = records.open_alerts([process])
     me = acting.reader_name()
     if not alerts or me is None:
@@ -275,8 +276,6 @@ def _acknowledge(process: views.Row) -> None:
     label = ngettext(
         "I see to {n} alert", "I see to {n} alerts", len(alerts), n=formats.number(len(alerts))
     )
-    key, take = (
-        f"acknowledge {records.key_of(process)}",
-        partial(records.take_alerts, alerts, me, records.recorded([process])),
-    )
+    key = f"acknowledge {records.key_of(process)}"
+    take = partial(records.take_alerts, alerts, me, records.recorded([process]))
     acting.button(key, label, take, icon=":material/check:", may=Permission.ANNOTATE)

@@ -1,7 +1,7 @@
-"""Records what a reader does under their name, and shows personal data once that is recorded.
+"""Records what a reader does, under their name; personal data is shown only once that is recorded.
 
-Each is an entry of the log, most also with a reason; nothing is shown or done before it stands
-there. The name is asked for once: the reader's browser remembers it, in a cookie.
+Each act is an entry of the log, most with a reason. Nothing is shown or done before its entry is in
+the log. The name is asked for once: the reader's browser remembers it, in a cookie.
 """
 
 import contextlib
@@ -28,10 +28,12 @@ from pipeline.texts import is_blank
 
 RECORDED_BY: Final = "dashboard"
 WATCH_SECONDS: Final = 11
-"""Between two looks at whether that time is over; no multiple of other fragments' pauses."""
+"""Between two looks at whether personal data is to be masked again. Not a multiple of the pauses of
+other fragments, so that they do not run at the same moment."""
 MAX_NAME_CHARACTERS: Final = 200
 DOUBLE_CLICK_SECONDS: Final = 1.0
-"""After an act, for which a press of the same button is the second click of a double click."""
+"""For so long after an act, a press of the same button counts as the second click of a double
+click."""
 
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
@@ -44,12 +46,12 @@ NAME_SCRIPT: Final = f"""(() => {{
     const kept = '; path=/; samesite=strict; max-age=' + (name ? 31536000 : 0)
     document.cookie = '{_COOKIE}=' + (name ?? '') + kept
 }})()"""
-"""The same for everybody, so that the content security policy can name it by its digest."""
+"""The same script for everybody, so that the content security policy can name it by its digest."""
 
 
 def reader_name() -> str | None:
-    """Whoever is logged in; on a dashboard without login, the name that they gave, now or at an
-    earlier visit, which their browser remembers; None until they have given one."""
+    """The name of whoever is logged in. On a dashboard without login, the name that they gave at
+    this visit or an earlier one; None until they have given one."""
     known = access.person()
     if known is not None and known.name is not None:
         return known.name
@@ -66,8 +68,8 @@ def kept_name() -> str:
 
 
 def name_of_reader(key: str) -> str:
-    """Who acts; where nobody knows it yet, what is typed here. Once something is recorded under
-    it, or it was said in the header, it is not asked for again."""
+    """The name of whoever acts. Where it is not known yet, an input asks for it; once something was
+    recorded under a name, or it was given in the header, it is not asked for again."""
     known = reader_name()
     if known is not None:
         return known
@@ -75,8 +77,9 @@ def name_of_reader(key: str) -> str:
 
 
 def remember_name(name: str) -> None:
-    """Takes what the reader says their name is; nothing to be asked for it again. What somebody
-    else gave a reason to see is masked again, and what they made for themselves is forgotten."""
+    """Takes the name that the reader gives; an empty one, so that it is asked for again. If it is
+    another person's, what the former reader gave a reason to see is masked again, and what they
+    made for themselves is forgotten."""
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
         own().clear()
@@ -129,14 +132,15 @@ def name_yourself() -> None:
 
 
 def is_name_asked() -> bool:
-    """Whether people say themselves who they are, as nobody logs in."""
+    """Whether nobody logs in here, so that people are asked who they are."""
     known = access.person()
     return known is not None and known.name is None
 
 
 def missing(reason: str, actor: str) -> str | None:
-    """What a reason of bearable length, and a name, lack; None where they lack nothing. An input
-    with a limit of its own would hand over nothing of a text that is too long."""
+    """What to say of a reason that is missing or too long, or of a missing name; None where both
+    are right. The length is checked here, since an input with a limit of its own would hand over
+    nothing of a text that is too long."""
     if is_blank(reason) or is_blank(actor):
         return _("A text and a name are needed: both go into the log.")
     if len(reason) > MAX_REASON_CHARACTERS:
@@ -153,8 +157,8 @@ Act = Callable[[], object]
 
 
 def tried(act: Act, actor: str | None = None) -> PrazoError | None:
-    """Does what appends entries, and waits until the pages see them; what it failed with. The actor
-    is remembered."""
+    """Does an act, and waits until the pages see its entries. Returns the error with which it
+    failed; None where it did not, and then the actor's name is remembered."""
     try:
         act()
     except PrazoError as error:
@@ -168,7 +172,7 @@ def tried(act: Act, actor: str | None = None) -> PrazoError | None:
 def catch_up() -> None:
     """Waits until the pages see all that stands in the log now."""
     held = service.current()
-    with contextlib.suppress(PrazoError):  # it stands in the log; every page says how far it lags
+    with contextlib.suppress(PrazoError):  # the entries are safe; every page says how far it lags
         held.reach(held.inbox.last()[0])
     views.forget_answers()
 
@@ -181,15 +185,15 @@ class Told(NamedTuple):
 
     text: str
     is_done: bool = False
-    """Then it is said to the eye only where the button is gone: else the page shows it, and says it
-    to those who have it read aloud."""
+    """True: what was asked for is done. While its button is there, the page shows that by itself,
+    so that the text is only read aloud; it is shown where the button is gone."""
     error: PrazoError | None = None
     kept: str = ""
-    """What was typed, shown again where the form is gone; or what was made."""
+    """What was typed, or what was made; shown where the form is gone."""
     is_shown: bool = True
-    """Whether the page shows what was done; if not, it is said at the button, too."""
+    """Whether the page itself shows what was done; if not, the text is shown at the button, too."""
     empties: tuple[str, ...] = ()
-    """Inputs to be emptied once what stood in them is recorded: what was refused stays, to be
+    """Keys of inputs to empty once their content is recorded. What was refused stays in them, to be
     corrected."""
 
 
@@ -202,8 +206,8 @@ class _Pressed(NamedTuple):
 
 
 class _Presses:
-    """The presses of a session, one after the other: a click that comes while another one's act
-    goes on is answered by Streamlit on a thread of its own, at the same time."""
+    """The presses of a session. `turn` lets one act at a time: Streamlit answers a click that comes
+    during another one's act on a thread of its own."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
@@ -220,8 +224,8 @@ class _Presses:
 def record(
     drafts: Callable[[], Sequence[Draft]], actor: str, done: Told, *, kept: str = ""
 ) -> Told:
-    """Appends the entries in the actor's name: `done`, or what is wrong where they are refused.
-    `kept`: what was typed."""
+    """Appends the entries in the actor's name. Returns `done`, or what is wrong where they were
+    refused, with `kept`, which was typed."""
     if is_blank(actor):
         return Told(_("A name is needed: it goes into the log."), kept=kept)
     error = tried(lambda: service.current().inbox.append(drafts()), actor)
@@ -241,9 +245,9 @@ def button(
     may: Permission,
     in_past: bool = False,
 ) -> None:
-    """A button that acts before the page is drawn again, so that nothing that changed meanwhile
-    takes the place of what it was pressed for. `may`: what that needs. `in_past`: whether also
-    while the page looks at an instant that is over."""
+    """A button that acts before the page is drawn again, so that it acts on what the reader saw.
+    `may`: the permission that it needs. `in_past`: whether it also acts while the page looks at an
+    instant that is over."""
     st.button(label, icon=icon, key=key, on_click=_press, args=_asked(key, press, may, in_past))
     _tell(key)
 
@@ -258,8 +262,8 @@ def submit(
     may: Permission,
     in_past: bool = False,
 ) -> None:
-    """The same for the form that is drawn. `about`: where a form of this key can be about others
-    than before, what tells them apart: its former button must not act for these."""
+    """As `button`, for the form that is being drawn. `about`: what the form is about, where that
+    can change under the same key: the button of the form before must not act on something else."""
     more: dict[str, Any] = {"key": f"{key} {about}"} if about else {}
     asked = _asked(key, press, may, in_past)
     st.form_submit_button(label, icon=icon, on_click=_press, args=asked, **more)
@@ -267,17 +271,17 @@ def submit(
 
 
 def typed(key: str) -> str:
-    """What stands in an input, also where it is not drawn any more."""
+    """What was typed into an input, even one that is no longer drawn."""
     return (st.session_state.get(key) or "").strip()
 
 
 def actor_of(key: str) -> str:
-    """Who pressed: whoever is known, or what `name_of_reader` was given."""
+    """The name of whoever pressed: the known one, or what was typed into `name_of_reader`."""
     return reader_name() or typed(key)
 
 
 def say_rest() -> None:
-    """What became of presses whose buttons the page does not have any more."""
+    """Says what became of presses whose buttons are no longer on the page."""
     for told in st.session_state.pop(_TOLD, {}).values():
         _say(told)
         if told.kept:
@@ -292,9 +296,9 @@ def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any,
 def _press(
     key: str, press: Press, may: Permission, in_past: bool, presses: _Presses, acts: int
 ) -> None:
-    """Acts, unless it is the second click of a double click: that comes from a page that was drawn
-    before the act, or right after it. What became of the first is then said by the second, which
-    broke off the page that would have said so."""
+    """Acts, unless this is the second click of a double click, which comes from a page that was
+    drawn before the act, or right after it. The second click broke off the page that would have
+    said what became of the first, so it says that itself."""
     with _unbroken(), presses.turn:
         before, told = presses.of(key), _refused(may, in_past)
         is_second = acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS
@@ -313,7 +317,7 @@ def _press(
 
 
 def _refused(may: Permission, in_past: bool) -> Told | None:
-    """Why whoever pressed may not do it any more, since the page was drawn; None where they may."""
+    """Why the reader may no longer do what the drawn page offered; None where they may."""
     if not access.may(may):
         return Told(_("Nothing was recorded: your role does not allow it any more."))
     if views.as_of() is not None and not in_past:
@@ -323,9 +327,9 @@ def _refused(may: Permission, in_past: bool) -> Told | None:
 
 @contextlib.contextmanager
 def _unbroken() -> Iterator[None]:
-    """Where another click comes, Streamlit breaks a run off at its next look into the session, and
-    a callback as well: between an entry and the note that it was made, for one. Here it does not,
-    by what it does itself where it must not break off."""
+    """For a block that another click must not break off. Streamlit ends a run, and a callback, at
+    its next use of the session once another click has come: that could be between an entry and the
+    note that it was made. The flag is the one that Streamlit sets itself for such blocks."""
     context = get_script_run_ctx()
     asks = None if context is None else context.session_state._yield_callback
     runner: Any = getattr(asks, "__self__", None)

@@ -1,5 +1,5 @@
-"""Keeps what the ledger answered, for everybody who asks the same question: it is worked out once.
-An answer that takes long is renewed in the background, while those who ask get the last one."""
+"""Keeps the ledger's answers, so that a question that many people ask is worked out once. An answer
+that takes long is renewed in the background, while those who ask get the last one."""
 
 import logging
 import time
@@ -14,17 +14,17 @@ LOG = logging.getLogger(__name__)
 
 MAX_ANSWERS: Final = 512
 AGE_TO_COST: Final = 80
-"""For this many times as long as it took, an answer is given although entries came in since. So
-each of some thirty questions is worked on for an eightieth of the time at most, however many people
-ask under full traffic."""
+"""An answer is given for this many times as long as it took to work out, even though entries came
+in since. So each of some thirty questions takes an eightieth of the time at most, however many
+people ask under full traffic."""
 MAX_AGE_SECONDS: Final = 30.0
-"""Counted from when work on an answer began: no answer is given for longer, whatever it took."""
+"""The greatest age of an answer that is given, from when work on it began."""
 RENEWED_AFTER_SECONDS: Final = 20.0
-"""From this age on an answer is renewed, so that nobody has to wait who comes a little later."""
+"""From this age on, the next question renews an answer, so that a later one need not wait."""
 AGE_TO_RENEW: Final = 3
-"""An answer may be so many times as old while the next is made aside, for those who come then."""
+"""While the next answer is made in the background, the last one may be so many times as old."""
 PATIENCE_SECONDS: Final = 0.02
-"""Nobody waits for an answer that takes longer, as long as the last one is not too old."""
+"""An answer that took longer is renewed in the background, unless the last one is too old."""
 
 Answer = TypeVar("Answer")
 Basis = TypeVar("Basis", bound=Hashable)
@@ -32,8 +32,8 @@ Basis = TypeVar("Basis", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Made(Generic[Basis, Answer]):
-    """An answer, what it rests on, and how long it may be given. Never changed, so it can be read
-    at any time."""
+    """An answer, what it rests on, and how long it may be given. It never changes, so that any
+    thread may read it."""
 
     answer: Answer
     basis: Basis
@@ -45,11 +45,11 @@ class Made(Generic[Basis, Answer]):
         return time.monotonic() - self.began_at
 
     def is_good(self, basis: Basis) -> bool:
-        """Whether nobody has to look again."""
+        """Whether it may be given without working it out again."""
         return self.basis == basis or self.age() < min(self._may_stand(), RENEWED_AFTER_SECONDS)
 
     def is_fair(self) -> bool:
-        """Good enough for those who come while a better one is being made."""
+        """Whether it may be given while a newer one is being worked out."""
         return self.age() < min(AGE_TO_RENEW * self._may_stand(), MAX_AGE_SECONDS)
 
     def _may_stand(self) -> float:
@@ -71,7 +71,7 @@ class _Question(Generic[Basis, Answer]):
 
 
 class Answers(Generic[Basis, Answer]):
-    """Answers by question, those asked last. Safe to use from any thread."""
+    """The answers to the questions that were asked last. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -82,9 +82,8 @@ class Answers(Generic[Basis, Answer]):
     def answer(
         self, question: Hashable, basis: Basis, work_out: Callable[[], Answer]
     ) -> Made[Basis, Answer]:
-        """What was answered on this basis, or a moment ago on another; else what `work_out` gives.
-
-        What `work_out` raises goes to its caller, and nothing is kept.
+        """The answer that was worked out on this basis, or a moment ago on another one; else what
+        `work_out` gives. What `work_out` raises goes to the caller, and nothing is kept.
         """
         asked = self._of(question)
         made = asked.made
@@ -126,6 +125,6 @@ class Answers(Generic[Basis, Answer]):
             asked.lock.release()
 
     def forget(self) -> None:
-        """Everything: whoever has just recorded something sees it at once."""
+        """Forgets all answers, so that whoever has just recorded something sees it at once."""
         with self._lock:
             self._questions.clear()

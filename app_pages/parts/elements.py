@@ -35,7 +35,8 @@ def empty(what: str, how: str) -> None:
 
 
 def empty_of_processes(what: str, how: str) -> None:
-    """An empty list of what can only be said once a review has come; until then, that none has."""
+    """An empty list of something about reviews: what is missing, and what to do. Until the first
+    review has come, that none has."""
     if views.count("process_state"):
         empty(what, how)
     else:
@@ -50,17 +51,18 @@ def details(
     alt: str | None = None,
     width: Literal["stretch", "content"] = "stretch",
 ) -> None:
-    """A table of names and what they stand for, both Markdown. As a frame whose index is shown it
-    takes a third of the time in which Streamlit finds out what a `dict` is."""
+    """A table of names and values, both Markdown. It is passed as a data frame, which takes a third
+    of the time that Streamlit takes for a `dict`."""
     frame = pd.DataFrame({"value": list(values.values())}, index=list(values), dtype=object)
     st.table(frame, hide_index=False, hide_header=True, border="horizontal", width=width, alt=alt)
 
 
 def edition(name: str, ids: Sequence[str]) -> int:
-    """A number that changes with the ids that something is about: in its key, a press or a tick
-    that was meant for others cannot reach it. It follows from the ids and does not count: a page
-    that stays open while the dashboard starts again tells its new session what was ticked in the
-    one before, where other ids may have had the same count. Keyed, so that nobody guesses ids."""
+    """A number for the key of an element that is about these ids: with other ids it is another
+    number, so that a press or a tick that was meant for those cannot reach it. It follows from the
+    ids, and is not a counter: a page that stays open while the dashboard starts again sends its
+    ticks to the new session, where a counter could have the same value for other ids. The digest is
+    keyed, so that nobody can guess ids from it."""
     key = service.current().inbox.log_key
     digest = blake2b(
         "\0".join([name, *ids]).encode("utf-8", "surrogatepass"), key=key[:64], digest_size=6
@@ -98,9 +100,9 @@ def fact(
     *,
     lead: Callable[[], None] | None = None,
 ) -> None:
-    """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the way to
-    the rows that it counts, or of which it is a share; None where there are none: that way ends at
-    an empty list."""
+    """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the link to
+    the rows that it counts, or of which it is a share; None where there are no such rows, since the
+    link would lead to an empty list."""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(label, value, note, delta_arrow="off", delta_color=colour)
         if lead is not None:
@@ -143,7 +145,7 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
 
 
 def paths(fields: Sequence[str]) -> str:
-    """Fields side by side, as names; of very many the first."""
+    """The names of fields, side by side; of very many the first, and how many more there are."""
     shown = " ".join(formats.code(views.masked(it)) for it in fields[:MAX_PATHS]) or "–"
     rest = len(fields) - MAX_PATHS
     return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"

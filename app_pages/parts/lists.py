@@ -1,6 +1,6 @@
 """Shows long views fifty rows at a time, and writes a grid's columns the reader's way.
 
-The database pages: what a browser does not show is never sent to it.
+The database cuts the pages, so that a browser gets only the rows that it shows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -26,13 +26,13 @@ ROWS = 50
 ROW_HEIGHT = 36
 VISIBLE_ROWS = 14
 SUBJECT_ID_WIDTH = 154
-"""Of the platform's usual ids, a prefix and 16 hexadecimal digits."""
+"""Pixels for one of the platform's usual ids, a prefix and 16 hexadecimal digits."""
 MARK = "chosen"
 """The column that shows which row is chosen."""
 SELLER = "seller_name"
-"""The column that names the seller of a row, masked; by the id where no name is known."""
+"""The column with the masked name of a row's seller; where no name is known, with the id."""
 SELLER_ID_CHARACTERS = 11
-"""Of an id in that column, what has room on every list; the card has the whole one."""
+"""The characters of an id that have room in that column; the card has the whole id."""
 _UNTICKED = "lists unticked"
 
 T = TypeVar("T")
@@ -57,10 +57,11 @@ def paged(
     total: int | None = None,
     beside_count: Callable[[], None] | None = None,
 ) -> Page[T]:
-    """Draws one page of a view, and below it how much there is.
+    """Draws one page of a view, and below it how many rows there are.
 
-    `draw` takes the rows and a key of their own; `counted` puts their number into words; `total` is
-    that number, where it is known already; `beside_count` draws what is done with rows.
+    `draw` takes the page's rows and a key for the element that shows them. `counted` puts the
+    number of rows into words; `total` is that number, where it is known already. `beside_count`
+    draws what can be done with rows.
     """
     chosen: dict[str, Any] = {"where": where, "contains": contains, "between": between}
 
@@ -85,7 +86,7 @@ def paged(
         view, views.as_of(), where or {}, contains or {}, between or {}, order_by
     )
     downloads.say_on_paper(question, page=number, pages=pages)
-    # From the top down: what is drawn later above something pushes it away under whoever reads.
+    # From the top down: an element that appears above others moves them while somebody reads.
     drawn = draw(rows, f"{view} {number}")
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -109,14 +110,14 @@ class Listed(NamedTuple):
     """What a list shows of its rows, and what may be done with them."""
 
     cells: Callable[[views.Row], Mapping[str, Any]]
-    """What stands in a row's cells, where that is not the view's own value."""
+    """Column -> what a row's cell shows, where that is not the view's own value."""
     columns: Mapping[str, Any]
     alt: str
     sorts: Mapping[str, str] = {}
-    """Columns of the grid -> the view's column by which their rows are sorted, where that is
-    another one; "" where they cannot be sorted."""
+    """Column of the grid -> the view's column by which a click on its head sorts, where that is
+    another one; "" where nothing is sorted by it."""
     act: Callable[[Sequence[views.Row]], None] | None = None
-    """Draws what can be done with the rows that were ticked; None where that is nothing."""
+    """Draws what can be done with the ticked rows; None: rows cannot be ticked."""
 
 
 def with_card(
@@ -135,13 +136,14 @@ def with_card(
     total: int | None = None,
     when_empty: Callable[[], None] | None = None,
 ) -> None:
-    """A filtered view page by page, with what there is to say of the chosen row beside it.
+    """A filtered view page by page, with a card about the chosen row beside it.
 
-    A click anywhere on a row chooses it, one on the head of a column sorts all rows by it; both
-    stand in the URL. A filter without a value filters nothing, but for what the list is about:
-    `within` holds for each column until the reader chooses otherwise, `order_by` likewise. So does
-    `period`, which is no filter either. `total` is how many rows there are, where that is known.
-    `when_empty` speaks where the list has no row and no filter could be removed.
+    A click anywhere on a row chooses it; a click on the head of a column sorts all rows by it. The
+    URL holds both. `where`, `contains` and `between` are the reader's filters; one without a value
+    is left out. `within`, `period` and `order_by` say what the list is about: each holds for a
+    column until the reader chooses otherwise, and none counts as a filter that could be removed.
+    `total` is how many rows there are, where that is known. `when_empty` draws what is said where
+    the list has no row and no filter is set; otherwise `nothing_matches` is said.
     """
     asked = views.filtered(where, contains, between)
     order = address.order(_sorts(view, listed).values()) or order_by
@@ -164,7 +166,7 @@ def with_card(
             beside_count=drawn.act,
         )
     if page.drawn is not None:
-        # On a phone the card of a row that was chosen lies over the list, and there is none before.
+        # On a phone the card lies over the list, and is only there once a row was chosen.
         is_chosen = bool(address.chosen())
         with beside.container(border=True, key="card"):
             if is_chosen:
@@ -197,8 +199,8 @@ def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
 
 
 def _say_left(view: str) -> None:
-    """Says that the row in the address is not in the list: another row's card in its place would
-    be taken for the one that was meant. Here its forms were, so what they did is said here."""
+    """Says that the row in the URL is not in the list. The card of another row in its place would
+    be mistaken for it. Its forms were here, so what became of their presses is said here."""
     acting.say_rest()
     column, *others = public()[view].key
     chosen = address.chosen()
@@ -220,12 +222,13 @@ def _close_card() -> None:
 
 
 def untick() -> None:
-    """Nothing is ticked any more in the lists that are drawn from here on."""
+    """Unticks all rows of the lists that are drawn from here on."""
     st.session_state[_UNTICKED] = unticked() + 1
 
 
 def unticked() -> int:
-    """How often that has been: part of the keys of what shows ticks."""
+    """How often `untick` was called. It is a part of each grid's key, so that each call gives the
+    grids new keys, and so no ticks."""
     times: int = st.session_state.get(_UNTICKED, 0)
     return times
 
@@ -244,8 +247,8 @@ class _Ticks(NamedTuple):
     """What is ticked in a grid."""
 
     key: str
-    unticked: int  # how often nothing was ticked any more before it
-    begun_with: list[int]
+    unticked: int  # `unticked()` when the grid was drawn
+    begun_with: list[int]  # the rows that were ticked when it was first drawn, by their places
     ticked: Set[str]  # the rows' names
 
 
@@ -257,11 +260,11 @@ class _Grid:
         self._ticked: list[views.Row] = []
 
     def draw(self, rows: Sequence[views.Row], key: str) -> _Drawn:
-        """Draws the rows; gives back the chosen one, which is the first until one is chosen."""
+        """Draws the rows. Returns the chosen one, which is the first until the reader chooses."""
         names = [self._name(row) for row in rows]
         row = self._chosen(rows, names)
         asked = None if row is None else self._name(row)
-        # Ticks come as numbers of rows: among other rows they would be others'.
+        # Ticks come as places of rows, so a grid with other rows needs another key.
         listed = elements.edition(f"list {self._view}", names)
         key = f"{key} {self._order or ''} {unticked()} {listed}"
         kept = self._kept(key, names)
@@ -308,17 +311,17 @@ class _Grid:
             self._listed.act(self._ticked)
 
     def _name(self, row: views.Row) -> str:
-        """What tells a row from the others, as it stands in the URL: in that of whoever may not see
-        people as it is shown."""
+        """The key of a row as text, as the URL holds it. For a reader who may not see people it is
+        masked."""
         parts = {column: str(plain(row[column])) for column in public()[self._view].key}
         if not access.may(Permission.UNMASK):
             parts = {column: views.shown(column, part) for column, part in parts.items()}
         return " ".join(parts.values())
 
     def _kept(self, key: str, names: Sequence[str]) -> list[int]:
-        """Where the rows stand that were ticked in the grid before this one: what a grid begins
-        with stays the same for as long as the grid does. Of one that nobody saw in the run before,
-        on another page, nothing is kept."""
+        """The places of rows that are ticked when this grid is first drawn: those that were ticked
+        in the grid before it. They stay the same for as long as the grid does. After a run that
+        drew another page, no ticks are kept."""
         last: _Ticks | None = st.session_state.get(f"ticks of {self._view}")
         if last is None or last.key not in st.session_state or last.unticked != unticked():
             return []
@@ -352,8 +355,8 @@ class _Grid:
         }
 
     def _take(self, key: str, names: Sequence[str]) -> None:
-        """What the reader clicked: a cell chooses its row, a column's head sorts. The row that is
-        chosen already stays as it is: with Tab, one goes through its cells to what is behind it."""
+        """Acts on a click: on a cell, it chooses the row; on the head of a column, it sorts. A cell
+        of the row that is chosen already changes nothing, since Tab goes through its cells."""
         selection = st.session_state[key]["selection"]
         for number, _column in selection["cells"]:
             if number < len(names) and names[number] != address.chosen():
@@ -364,7 +367,7 @@ class _Grid:
 
 
 def sought_id() -> str:
-    """What a filter by an id takes, for its placeholder."""
+    """The placeholder of a filter by an id: what may be typed there."""
     return _("Part of the id") if access.may(Permission.UNMASK) else _("The whole id")
 
 
@@ -375,8 +378,8 @@ def filters() -> Any:
 
 @contextmanager
 def more_filters(keys: Sequence[str]) -> Iterator[None]:
-    """Filters that fold away, since a line has no room for them. `keys`: theirs in the URL; how
-    many of them are set stands on the button."""
+    """Filters that fold away, since the line has no room for them. `keys`: their keys in the URL;
+    the button says how many of them are set."""
     set_now = sum(key in st.query_params for key in keys)
     label = _("More filters")
     if set_now:
@@ -405,7 +408,8 @@ def grid(
 
 
 def printed(rows: Sequence[dict[str, Any]], columns: Mapping[str, Any]) -> None:
-    """The rows of a grid, as `still` gives them, on paper: there it could show only a window."""
+    """The rows of a grid, as `still` gives them, as a table for paper, where a grid would show only
+    the part that is scrolled to."""
     head = "".join(f"<th>{escape(str(it['label']))}</th>" for it in columns.values())
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(_on_paper(row.get(name)))}</td>' for name in columns)}</tr>"
@@ -433,8 +437,8 @@ def _on_paper(value: Any) -> str:
 
 
 def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows as a grid shows them: ids that look personal are masked, and text from outside
-    reverses and hides nothing in it."""
+    """The rows as a grid shows them: ids that look personal are masked, and text from outside can
+    neither reverse nor hide anything in the grid."""
 
     def shown(column: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -453,7 +457,8 @@ def cut(seller_id: str) -> str:
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int:
-    """In pixels, so that what stands below a grid is in its place before the grid is there."""
+    """The height of a grid in pixels. It is fixed, so that what stands below the grid does not move
+    when the browser draws it."""
     return ROW_HEIGHT * (min(len(rows), VISIBLE_ROWS) + 1) + 3
 
 
@@ -462,8 +467,8 @@ def text(label: str, width: int | None = None) -> Any:
 
 
 def subject_id(label: str) -> Any:
-    """The id of a process or a seller, whole: a grid cuts what has no room without saying so, and
-    whoever reads the rest off it finds nobody by that."""
+    """A column wide enough for a whole id of a process or a seller: a grid cuts a text that has no
+    room without a sign, and a cut id that somebody copies finds nothing."""
     return text(label, SUBJECT_ID_WIDTH)
 
 

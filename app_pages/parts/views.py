@@ -19,13 +19,14 @@ from pipeline.serve import identifiers
 from pipeline.serve.roles import Permission
 
 TICK_SECONDS: Final = 5
-"""How often an answer about now is worked out again although no entry came in."""
+"""An answer about now is worked out again after so many seconds, even if no entry came in."""
 
 SUBJECTS: Final = ("process_id", "seller_id")
-"""Whoever asks about one of these wants to know how that one stands: every entry that names it
-counts, down to the newest. Figures and lists of many may be older."""
+"""An answer about one process or one seller counts every entry that names it, down to the newest.
+Figures and lists of many may be a little older."""
 FEW: Final = 500
-"""Rows of a view that are found by another one, up to which counting them one by one is faster."""
+"""Where a view has a `found by:` and a filter leaves fewer rows, they are read and counted here,
+which is faster than grouping them in the ledger."""
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -48,8 +49,8 @@ def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     """Rows of a view at the page's instant, or at another, in microseconds; `asked` as for
     `pipeline.ledger.reader.Reader.read`.
 
-    Readers who look at one page at once share the rows, so no page may change one. Raises
-    `CallerError` where the view is not open to whoever looks: no page has to think of it.
+    Readers of a page share the rows, so no page may change them. Raises `CallerError` where the
+    view is not open to the reader's role, so that no page has to check that.
     """
     _check_open(view)
     held, at = service.current(), as_of() if at is None else at
@@ -93,8 +94,8 @@ def groups(
     view: str, columns: Sequence[str], *, is_shown: bool = True, **asked: Any
 ) -> Sequence[Row]:
     """How many rows have each combination of values in some columns; `asked` as for
-    `pipeline.ledger.reader.Reader.groups`. What only helps to fill a form in is not shown: the
-    page is no older for it. Raises as `read` does."""
+    `pipeline.ledger.reader.Reader.groups`. `is_shown`: false for what only helps to fill in a form,
+    whose age does not count as the page's. Raises as `read` does."""
     _check_open(view)
     held, at = service.current(), as_of()
 
@@ -118,8 +119,9 @@ def filtered(
     contains: Mapping[str, str],
     between: Ranges | None = None,
 ) -> Filters:
-    """What a list's filters ask; one without a value filters nothing. Whoever may not see people
-    finds an id that they have, and no part of one: asked often enough, parts would spell it out."""
+    """What a list's filters ask; a filter without a value is left out. A reader who may not see
+    people finds rows by a whole id and not by a part of one: by asking for enough parts they could
+    spell out an id that is masked."""
     values = {column: chosen for column, chosen in where.items() if chosen}
     parts = {column: part for column, part in contains.items() if part}
     if not access.may(Permission.UNMASK):
@@ -130,11 +132,12 @@ def filtered(
 
 
 class Facets:
-    """How many rows of a view each value of its filters leaves, beside the others that are set:
-    what stands behind a filter's name is what a click on it leads to.
+    """How many rows each value of a view's filters would leave, given the other filters that are
+    set: the number beside a filter is the number of rows that a click on it leads to.
 
-    `chosen`: what is set of the columns that are counted, which are of few values, so that one
-    question answers for all of them, and for all readers. `asked`: what else is set.
+    `chosen`: column -> the values that are set, of each column that is counted. These columns have
+    few values, so that one question answers for all of them and for all readers. `asked`: the other
+    filters.
     """
 
     def __init__(
@@ -151,8 +154,8 @@ class Facets:
             self._rows = groups(view, list(chosen), **others)
 
     def rows(self, **instead: Sequence[object]) -> int:
-        """How many are left, with other values in the place of those that are chosen; a column
-        without any filters nothing."""
+        """How many rows are left. `instead`: column -> values that replace the chosen ones; a
+        column without values filters nothing."""
         asked = {column: some for column, some in (self._chosen | instead).items() if some}
         return sum(
             row["rows"]
@@ -172,8 +175,8 @@ class Facets:
         /,
         **instead: Sequence[object],
     ) -> dict[str, str]:
-        """A filter's options (code -> name), each with its number. `values`: what the column has
-        for a code, where that is not the code itself."""
+        """A filter's options (code -> name), each with its number. `values`: code -> the column's
+        value, where that is not the code itself."""
         meant = values or {code: code for code in names}
         return {
             code: f"{name} ({self.of(column, meant[code], **instead)})"
@@ -182,7 +185,7 @@ class Facets:
 
 
 def forget_answers() -> None:
-    """What is read from here on shows everything that the ledger holds now."""
+    """Forgets all answers: what is read from here on counts every entry of the ledger."""
     _ROWS.forget()
     _COUNTS.forget()
 
@@ -193,8 +196,8 @@ def begin() -> None:
 
 
 def rests_on() -> tuple[datetime, int]:
-    """Since when the oldest answer of the page that was begun stands, as `moment`, and the newest
-    entry that every answer counts."""
+    """What the page rests on: when its oldest answer was made, as `moment` writes it, and the
+    newest entry that all of its answers count."""
     oldest = st.session_state.get(_OLDEST)
     return (moment(), service.current().ledger.size) if oldest is None else oldest
 
@@ -209,7 +212,8 @@ def _given(
     *,
     is_shown: bool = True,
 ) -> Answer:
-    """The answer that is shared; noted where it is shown and none of the page's is older."""
+    """The answer, which readers share. If it is shown, and older than all others of the page, its
+    age is noted as the page's."""
     tick = 0 if at is not None else held.now() // (TICK_SECONDS * instants.SECOND)
     basis = _Basis(held.ledger.size, tick)
     newest = _newest_about_one(held, where)
@@ -227,8 +231,8 @@ def _given(
 def _newest_about_one(
     held: service.LedgerService, where: Mapping[str, object] | None
 ) -> int | None:
-    """The newest entry that can matter to a question about one process or seller; None for another
-    question. One part of the question: after each such entry another one is asked."""
+    """The newest entry that names the one process or seller that a question is about; None for any
+    other question. It is a part of the question, so that each such entry makes it a new one."""
     for name in SUBJECTS:
         if isinstance(subject := (where or {}).get(name), str):
             return held.ledger.last_named.of(subject)
@@ -236,7 +240,7 @@ def _newest_about_one(
 
 
 def _frozen(asked: Mapping[str, Any]) -> Hashable:
-    """A question as something that can be looked up again."""
+    """The parts of a question as a value that can be a key."""
 
     def still(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -247,8 +251,8 @@ def _frozen(asked: Mapping[str, Any]) -> Hashable:
 
 
 def shown(column: str, text: str) -> str:
-    """A text of a view's column as pages show it: an id that looks like a tax id or an e-mail
-    address is masked, as the API masks it, and so is one in the place of a code or a path. Links
+    """A text of a view's column as pages show it. An id that looks like a tax id or an e-mail
+    address is masked, as the API masks it, also where it stands in place of a code or a path. Links
     and questions take the id itself."""
     hide = identifiers.mask_of(column)
     if hide is not None:
@@ -264,7 +268,7 @@ def masked(text: str) -> str:
 def as_of() -> int | None:
     """The instant that the page looks at, in microseconds; None for now."""
     at = instants.parse(st.session_state.get("as_of", st.query_params.get("as_of")))
-    # Days before and after it are drawn, and it is written in the reader's zone.
+    # Pages draw days before and after it, in the reader's zone: all have to be in the calendar.
     return at if at is not None and 1900 < instants.of(at).year < 9000 else None
 
 
@@ -275,8 +279,8 @@ def moment() -> datetime:
 
 
 def moment_to_ask() -> datetime:
-    """The page's instant as part of a question. For as long as a tick it does not move on: whoever
-    asks about another instant gets nobody's answer, and makes the ledger work at each click."""
+    """The page's instant as part of a question. It stays the same for a tick: a question with
+    another instant shares nobody's answer, so each click would make the ledger work."""
     if as_of() is not None:
         return moment()
     tick = TICK_SECONDS * instants.SECOND
