@@ -1,9 +1,9 @@
 """Takes deliveries at `POST /webhooks`: checks them in the order of docs/rules.md#deliveries, has
 them recorded, and answers once they are on disk.
 
-The platform's deliveries are small. Such a one has no task of its own: it is handed to the writer
-when its last byte is here, and answered when the writer says that its group is on disk
-(docs/decisions/inbox.md#a-short-delivery-has-no-task-of-its-own).
+The platform's deliveries are small. A short delivery has no asyncio task of its own: it is handed
+to the writer when its last byte has come, and answered when the writer says that its group is on
+disk (docs/decisions/inbox.md#a-short-delivery-has-no-task-of-its-own).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from pipeline.settings import Settings
 LOG = logging.getLogger(__name__)
 
 ANSWER_SECONDS: Final = 15.0
-"""From the receipt of a request to its answer, whatever hangs: then it is 503."""
+"""The longest time from a request to its answer; whatever hangs, the answer then is 503."""
 
 Answered = tuple[int, bytes, *tuple[tuple[bytes, bytes], ...]]
 """Status, body and headers of an answer."""
@@ -65,7 +65,8 @@ class Deliveries:
     # --- short ones ---
 
     def begin(self, headers: Headers) -> Take | None:
-        """Takes a short delivery, unless its head has it turned away: that goes the usual way."""
+        """Takes a short delivery by its head. None where it is to be turned away by its head, which
+        `post` does."""
         if (
             not is_identity(headers)
             or int(headers[b"content-length"]) > self._max_body_bytes
@@ -75,7 +76,7 @@ class Deliveries:
         return _Short(self, headers, self._inbox.clock(), time.monotonic()).take
 
     def take(self, body: bytes, short: "_Short") -> None:
-        """Has a short delivery recorded, if it is authentic."""
+        """Has a short delivery recorded if it is authentic, and refuses it otherwise."""
         delivery = self._authentic(body, short.headers, short.occurred_at)
         if isinstance(delivery, TurnedAway):
             self._refusing.add(task := asyncio.create_task(self._refuse(short.reply, delivery)))
@@ -126,10 +127,10 @@ class Deliveries:
         return Delivery(body, occurred_at, recorded_by, headers.get(b"content-type", JSON))
 
     def answer_to(self, said: Answer | asyncio.CancelledError, began: float) -> Answered:
-        """The answer to a delivery, which it counts.
+        """The answer to a delivery; the delivery is counted.
 
-        `said`: its receipt, or why it may not be on disk. `began`: when it came, by the monotonic
-        clock.
+        `said`: its receipt, or why it may not be on disk. `began`: when the delivery came, by the
+        monotonic clock.
         """
         if not isinstance(said, Receipt):
             self._metrics.unavailable.inc()
@@ -156,7 +157,7 @@ class Deliveries:
     # --- what is turned away ---
 
     async def turn_away(self, send: Send, away: TurnedAway) -> None:
-        """Answers what is not taken, and counts it."""
+        """Answers a delivery that is turned away, and counts it."""
         await self._note(away)
         await refuse(send, away)
 
@@ -166,7 +167,7 @@ class Deliveries:
         await self._record_rejections(time.monotonic())
 
     async def record_rejections_in_time(self) -> None:
-        """Records what was turned away until it is cancelled, a count a minute for each reason."""
+        """Records what was turned away, a count a minute for each reason. Runs until cancelled."""
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
             await self._record_rejections(time.monotonic())
@@ -208,5 +209,5 @@ class _Short:
         self._deliveries.take(body, self)
 
     def hear(self, said: Answer) -> None:
-        """Replies, once it is recorded or may not be."""
+        """Replies, once the writer has said whether the delivery is recorded."""
         self.reply(*self._deliveries.answer_to(said, self.began))

@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 MAX_OTHERS: Final = 300
-"""Requests under way at once that are neither deliveries nor a look at /healthz: those always find
-room. A collection may hold its files in memory, a submission waits for the platform."""
+"""Requests under way at once, besides deliveries and /healthz, which are never turned away for
+others. A collection may hold its files in memory; a submission waits for the platform."""
 READY_SECONDS: Final = 5.0
 """The receiver is ready if a trial write succeeds within this time."""
 TRIAL_SECONDS: Final = 1.0
 """The least time between two trial writes, however often somebody asks."""
 LAST_RECORD_SECONDS: Final = 2.0
-"""For what is recorded after the last request was answered."""
+"""How long recording may take after the last request was answered."""
 LAST_WRITE_SECONDS: Final = 5.0
-"""For the writer's thread to end after that."""
+"""How long the writer's thread may take to end after that."""
 
 
 class Receiver:
@@ -158,7 +158,7 @@ class Receiver:
         self._counting = asyncio.create_task(self._deliveries.record_rejections_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())
-        if not self._settings.has_inbox_file:  # there, whoever asks finds the receiver beside it
+        if not self._settings.has_inbox_file:  # with a file, the receiver is on the same machine
             self._beating = asyncio.create_task(beat_for_ever(self._inbox))
         await send({"type": "lifespan.startup.complete"})
         await receive()

@@ -59,9 +59,9 @@ REFUSED: Final = "refused"
 DECIDE_SECONDS: Final = 15.0
 """From an order to its durable start, whatever the inbox hangs in: then nothing is sent."""
 CONFLICTS: Final = 5
-"""Decisions taken again because the process got another entry meanwhile."""
+"""How often an order is decided, where the process gets another entry each time meanwhile."""
 CLOCK_WAIT: Final = 5 * instants.SECOND
-"""Longest wait for the clock to reach an entry of one that is ahead of it."""
+"""Longest wait for the inbox's clock to reach an entry that a clock ahead of it has dated."""
 FINISH_SECONDS: Final = 5.0
 """Longest wait of a caller for its answer to be recorded; the recording goes on without it."""
 RECORD_AGAIN_SECONDS: Final = 1.0
@@ -79,7 +79,7 @@ class Sent:
     answer: Answer
     retry_after_at: int | None
     is_recorded: bool
-    """False: the log cannot be written now; it is tried until it can, or this process ends."""
+    """False: the log cannot be written now. This process goes on trying for as long as it runs."""
     warnings: tuple[Objection, ...] = ()
 
 
@@ -109,8 +109,7 @@ class Submissions:
         self._recorder = recorder
         self._platform = platform
         self._terms = terms
-        # What could not be asked after an answer must fail before anything is sent.
-        outcome_of(200, None)
+        outcome_of(200, None)  # if this cannot work here, it fails before anything is sent
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
@@ -130,7 +129,7 @@ class Submissions:
         return ready
 
     async def _ready(self, order: Order) -> "_Ready | Refused | Busy | NotDue":
-        """Decides about an order, and makes the start durable of what is to be sent."""
+        """Decides about an order and, if it is to be sent, makes its start durable."""
         attempt_id = f"att_{secrets.token_hex(12)}"
         recorded: set[str] = set()
         for _ in range(CONFLICTS):
@@ -181,7 +180,7 @@ class Submissions:
         )
 
     async def now(self) -> int:
-        """By the inbox's clock."""
+        """The instant by the inbox's clock, in microseconds."""
         return await asyncio.to_thread(self._inbox.now)
 
     async def standing(self, process_id: str) -> tuple[Standing, CaseFile]:
@@ -192,9 +191,9 @@ class Submissions:
     async def retry(
         self, process_id: str, how: Literal["due", "asked"], *, recorded_by: str
     ) -> Result:
-        """Sends again what was sent last, if it is due or a person asks: the same bytes.
+        """Sends the bytes that were sent last once more, if that is due or a person asks for it.
 
-        A due retry came in as its try did; one that is asked for comes by the command line.
+        A due retry has the `via` of its try; one that a person asks for has `cli`.
         """
         standing, case = await self.standing(process_id)
         if isinstance(standing, UnderWay):
@@ -222,8 +221,8 @@ class Submissions:
     async def _open(self, process_id: str) -> CaseFile:
         """The case file to decide from.
 
-        Where an entry of it is a little ahead of the inbox's clock we wait for that instant, so
-        that a start is stamped with an instant that is still to come only where a clock is far out.
+        Where an entry of it is a little ahead of the inbox's clock, this waits for that instant. So
+        a start is dated ahead of the inbox's clock only where some clock is far ahead.
         """
         case = await asyncio.to_thread(self.casefiles.open, process_id)
         if 0 < (ahead := case.as_of - case.now) <= CLOCK_WAIT:
@@ -241,11 +240,12 @@ class Submissions:
         recorded: set[str],
         clearance: Clearance | None,
     ) -> "_Begun | None":
-        """The start, durable after what a person answers for; None where the process has other
-        entries than were decided from. `recorded`: the actions that are in the log already. The
-        start uses the clearance up: a crash before it leaves it for the next run."""
+        """Records the actions that a person answers for, then the start. None where the process has
+        other entries than those that were decided from. `recorded`: the kinds of actions that are
+        in the log already. The start uses the clearance up; a crash before it leaves the clearance
+        for the next run."""
         now = max(await self.now(), case.as_of)  # gathering the case is not the platform's time
-        passed = held.passed  # after the clock: an end dated ahead of it would be seen too late
+        passed = held.passed  # read after the clock, so that the end is never dated too late
         position = case.process_n
         for draft in _actions(order, decision, attempt_id, now, clearance):
             if draft.kind in recorded:
@@ -307,8 +307,9 @@ class Submissions:
     async def _send(
         self, order: Order, begun: "_Begun", held: LeasePermit, warnings: tuple[Objection, ...]
     ) -> Sent:
-        """The start is durable. The time that took is the platform's: when `timeout_seconds` are
-        over since the lease was taken, others may send, and nothing of ours may be under way."""
+        """Sends the PUT, once the start is durable, and records what came of it. Recording the
+        start has used up a part of the platform's time: `timeout_seconds` after the lease was taken
+        others may send, so nothing of ours may be under way then."""
         attempt_id = begun.start.attempt_id or ""
         answer = withheld("its time was over before there was a connection")
         if (seconds := held.seconds_left) > 0:
@@ -317,10 +318,10 @@ class Submissions:
                     order.seller_id, order.payload, order.process_id, seconds=seconds, permit=held
                 )
             except Exception:
-                # A bug of ours, after bytes may have left: nobody knows, and the log must say so.
+                # A bug of ours, perhaps after bytes have left: the log must say that nobody knows.
                 LOG.exception("the attempt %s ended in an error of ours", attempt_id)
                 answer = Answer(error="internal_error", detail="see the text log")
-        # By the clock that nobody sets, from the start on: also when the inbox is not to be had.
+        # Counted from the start on by a clock that nobody sets: the inbox may be away by now.
         now = begun.start.dated + held.passed - begun.passed
         asked = retry_after(answer.header("retry-after"), now)
         retry_after_at = asked if answer.status in (429, 503) else None
@@ -336,7 +337,8 @@ class Submissions:
         )
 
     async def _record_finish(self, process_id: str, draft: Draft) -> bool:
-        """Tries as long as this process lives: an answer that is lost would be asked for again."""
+        """Records an end, and tries for as long as this process lives: without it the same bytes
+        would be sent again. Waits up to `FINISH_SECONDS`; whether it is recorded by then."""
         task = asyncio.create_task(self._record_until_done(draft))
         self._finishing[process_id] = task
         task.add_done_callback(lambda _: self._finishing.pop(process_id, None))
@@ -373,7 +375,7 @@ class _Ready(NamedTuple):
 def _actions(
     order: Order, decision: Go, attempt_id: str, now: int, clearance: Clearance | None
 ) -> list[Draft]:
-    """What a person answers for, as entries of its own before the start."""
+    """The drafts of what a person answers for, which are recorded before the start."""
     drafts = []
     if decision.is_replacement and order.replacement is not None:
         drafts.append(

@@ -39,7 +39,7 @@ from pipeline.submit.retries import ATTEMPTS, Attempt
 from pipeline.submit.rules import Answer
 
 MAX_SELLER_PROCESSES: Final = 200
-"""Of a seller, the newest, looked at to name the open ones."""
+"""How many processes of a seller, the newest ones, are read to find the open ones."""
 
 LEASE: Final = "lease"
 """The particular of a start that holds the number of its lease."""
@@ -53,7 +53,7 @@ _ASKED: Final = (
 )
 
 _SHARED: Final = ("attempts", "process_facts")
-"""What more than one of them reads."""
+"""Views that more than one of these reads."""
 
 _SUBMITTED: Final = frozenset({SUBMISSION_STARTED, SUBMISSION_FINISHED})
 _NO_ACTIONS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
@@ -87,9 +87,9 @@ class CaseFile:
     """A process as of an instant. `process_n` entries were in its stream when it was read."""
 
     now: int
-    """By the inbox's clock, after its entries were read. What is due is judged by it."""
+    """The inbox's clock, read after the entries. What is due is judged by it."""
     as_of: int
-    """What it says of the process holds at this instant: now, or its newest entry's if later."""
+    """The instant as of which the process is judged: `now`, or a later one; `deciding_instant`."""
     process_n: int
     process: Process | None  # None: nothing names it
     answers: Mapping[str, Answer]  # by field path
@@ -97,14 +97,14 @@ class CaseFile:
     overridden: frozenset[str]
     """Attempts for which a person overrode a gate."""
     payloads: Mapping[int, bytes]
-    """The payload by the seq of the attempt's start; of none that was erased."""
+    """seq of an attempt's start -> its payload, unless that was erased."""
     spent: Spent
-    """What its starts say of the process's leases."""
+    """What the starts of attempts say of the process's leases."""
 
     required_fields: Mapping[str, Sequence[str]]
-    """Of each object of the body, the fields that it must have."""
+    """Path of an object of the body -> the fields that it must have."""
     seller_type: str | None = None
-    """By the seller's latest record that says it."""
+    """The type in the seller's latest record that has one."""
 
     @property
     def is_finished(self) -> bool:
@@ -159,14 +159,14 @@ class CaseFiles:
         )
 
     def _clock(self, own: Sequence[Entry], instant: int | None) -> tuple[int, int]:
-        """(now, as_of). The clock is read after the entries: what comes later was not read."""
+        """(now, as_of). The clock is read after the entries, so that none of them is later."""
         if instant is not None:
             return instant, instant
         now = self._inbox.now()
         return now, deciding_instant(own, now)
 
     def _seller_records(self, own: Sequence[Entry]) -> list[Entry]:
-        """The seller events of whoever the process's entries name."""
+        """The seller events of the sellers whom the process's webhooks name."""
         sellers = {it.seller_id for it in own if it.kind == WEBHOOK and it.seller_id is not None}
         found = [
             entry
@@ -194,7 +194,7 @@ class CaseFiles:
         return OpenProcesses(is_open, left_out=len(named) - len(newest))
 
     def process_of(self, seller_id: str, payload: bytes) -> str | None:
-        """The process for which these bytes were last sent for the seller; None: for none."""
+        """The seller's process for which these bytes were sent last; None if they never were."""
         starts = self._inbox.find(seller_id=seller_id, kind=SUBMISSION_STARTED)
         for start in reversed(starts):
             if start.received == payload and start.process_id and not self._was_refused(start):
@@ -211,7 +211,8 @@ class CaseFiles:
             yield connection
 
     def _closed(self, own: Sequence[Entry]) -> list[Entry]:
-        """The entries, and all that carry the same event or attempt id: of such, one counts."""
+        """The entries, and all others with the same event or attempt id. The views need both, to
+        say which of them counts."""
         found = {entry.seq: entry for entry in own}
         for event_id in {it.event_id for it in own if it.event_id}:
             found.update((it.seq, it) for it in self._inbox.find(event_id=event_id))
@@ -223,9 +224,9 @@ class CaseFiles:
 def deciding_instant(own: Sequence[Entry], now: int) -> int:
     """The instant as of which a process with these entries is judged. Pure.
 
-    The views see what occurred by their instant. Our own attempts were recorded by whoever sent
-    them, so they have occurred, whatever that clock said. Anything else that is further ahead than
-    a collection may be waits for its time: a wrong clock must not expire a review.
+    The views count what occurred by their instant. An attempt of our own was recorded as it was
+    made, so it has occurred, even if it is dated ahead. Any other entry that is dated further ahead
+    than `ALLOWED_AHEAD` counts once its time has come: a wrong clock must not expire a review.
     """
     limit = now + instants.ALLOWED_AHEAD
     counted = [
@@ -237,7 +238,7 @@ def deciding_instant(own: Sequence[Entry], now: int) -> int:
 
 
 def _spent(own: Sequence[Entry]) -> Spent:
-    """The newest lease under which something was started, and whether that has ended."""
+    """The newest lease under which an attempt was started, and whether that attempt has ended."""
     numbers = {
         entry.attempt_id: number
         for entry in own
@@ -257,7 +258,7 @@ _IDLE: Final[queue.SimpleQueue[Excerpt]] = queue.SimpleQueue()
 
 @contextmanager
 def _excerpt() -> Iterator[Excerpt]:
-    """One that is idle, or another: as many as there are decisions at once in this process."""
+    """An idle excerpt, or a new one where all are in use."""
     try:
         excerpt = _IDLE.get_nowait()
     except queue.Empty:
@@ -272,7 +273,7 @@ def _excerpt() -> Iterator[Excerpt]:
 
 @cache
 def required_fields() -> Mapping[str, Sequence[str]]:
-    """Of each object of the body, the fields that it must have, as the view of that name says. The
+    """Path of an object of the body -> the fields that it must have, by the view of this name. The
     view reads no entry, so it is asked once."""
     found: dict[str, list[str]] = {}
     with duckdb.connect(":memory:") as connection:
@@ -282,7 +283,7 @@ def required_fields() -> Mapping[str, Sequence[str]]:
 
 
 def warm_up() -> None:
-    """Pays for the first case file before anybody waits for it."""
+    """Does what the first case file needs once, before anybody waits for it."""
     required_fields()
     with _excerpt():
         pass
@@ -312,7 +313,7 @@ def _process(row: Sequence[Any]) -> Process:
 
 
 def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict[str, Answer]:
-    """The facts hold digests; the values stand in the bodies."""
+    """Path -> the seller's answer. The facts hold digests, so values are read from the bodies."""
     fields: dict[int, dict[str, Any]] = {}
     final: dict[int, bool] = {}
     answers = {}
@@ -327,7 +328,7 @@ def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict
 
 
 def _as_it_may_go_on(attempt: Attempt, erased: Collection[int]) -> Attempt:
-    """The attempt; without an instant at which its payload is due again, if that was erased."""
+    """The attempt; not due for a retry where its payload was erased."""
     return attempt._replace(retry_due_at=None) if attempt.start_seq in erased else attempt
 
 

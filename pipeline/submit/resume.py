@@ -1,8 +1,8 @@
 """Sees submissions through: the first attempt, its retries when they are due, what was left over.
 
-What waits is worked out from the inbox alone, so it makes no difference whether the process that
-began a try, another one, or none of them is still alive. What is due is said by the inbox's clock;
-how long we wait for it is measured by one that nobody sets.
+What waits is worked out from the inbox alone, so any process can go on with a try, whether the one
+that began it is alive or not. What is due is judged by the inbox's clock; waits are measured by a
+clock that nobody sets.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ POLL_SECONDS: Final = 0.25
 BUSY_SECONDS: Final = 0.2
 START_AGAIN_SECONDS: Final = 30.0
 REMEMBERED: Final = 24 * instants.HOUR + 10 * instants.MINUTE
-"""How long an attempt of ours may matter: as long as its try lasts, and its last attempt. A test
-holds it against `gives_up_at` of the view `clocked_attempts`."""
+"""How long after an attempt of ours its try may still go on. A test compares it with `gives_up_at`
+of the view `clocked_attempts`."""
 MAX_CONCURRENT_RETRIES: Final = 16
-"""Retries under way at a time: a platform that comes back is not met by all that waits for it."""
+"""Retries under way at once, so that a platform that comes back is not flooded."""
 ENTRIES_PER_READ: Final = 2000
 RECHECK_DELAY: Final = 2 * instants.SECOND
-"""After the inbox could not be read, and while others have an attempt under way."""
+"""Pause after the inbox could not be read, and while others have an attempt under way."""
 BEAT_SECONDS: Final = 15.0
 """Between the heartbeats by which others see that retries are looked after."""
 RECHECK_DELAY_AFTER_BUG: Final = 5 * instants.MINUTE
@@ -52,7 +52,7 @@ OnAttempt = Callable[[str, Result], None]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a submission stands when we stop looking after it."""
+    """How a submission stands when we stop sending it."""
 
     result: Result
     standing: Standing
@@ -61,7 +61,8 @@ class Ended:
 
 @asynccontextmanager
 async def open_submissions(settings: Settings) -> AsyncIterator[tuple[Inbox, Submissions]]:
-    """Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`."""
+    """The inbox, and submissions over it, for the block. Raises `SettingsError` where the platform
+    is not set up, or `InboxUnavailable`."""
     platform = Platform(settings)
     inbox = open_guarded(settings)
     recorder = GroupCommit(inbox, asyncio.get_running_loop())
@@ -87,10 +88,10 @@ def submit(
     patience_seconds: float = 30.0,
     on_attempt: OnAttempt = lambda process_id, result: None,
 ) -> Ended:
-    """The Python API: submits a review, and its retries as long as they are due within patience.
+    """The Python API: sends a submission, and its retries that are due within the patience.
 
-    What still waits then is sent by `prazo serve` or `prazo resume`. `seller_id` is needed only
-    where nothing in the log names the process's seller.
+    `prazo serve` or `prazo resume` sends the later ones. `seller_id` is needed only where nothing
+    in the log names the process's seller.
     """
 
     async def first(submissions: Submissions, patience: Patience) -> Result:
@@ -116,8 +117,8 @@ def resume(
     patience_seconds: float = 30.0,
     on_attempt: OnAttempt = lambda process_id, result: None,
 ) -> Ended:
-    """Sends again what one process waits for, now: also a gateway's try, or after a 401. Raises
-    `CallerError` where nothing names the process."""
+    """Sends what one process waits to send again, now: also a gateway's try, or one that ended in
+    a 401. Raises `CallerError` where nothing names the process."""
 
     async def first(submissions: Submissions, patience: Patience) -> Result:
         _, case = await submissions.standing(process_id)
@@ -162,7 +163,8 @@ def _see_through(
 def resume_all(
     settings: Settings, *, recorded_by: str, patience_seconds: float, on_attempt: OnAttempt
 ) -> list[tuple[str, int]]:
-    """Sends what waits for a retry and is due within patience; what waits still, and until when."""
+    """Sends the retries that are due within the patience. Returns the processes that still wait,
+    and until when."""
 
     async def run() -> list[tuple[str, int]]:
         async with open_submissions(settings) as (inbox, submissions):
@@ -173,10 +175,10 @@ def resume_all(
 
 
 def resume_for_ever(settings: Settings, *, recorded_by: str, on_attempt: OnAttempt) -> None:
-    """Sends what waits for a retry as it comes due, until SIGTERM; what is under way then ends.
+    """Sends retries as they come due, until SIGTERM; attempts under way then come to their end.
 
-    Wrong settings and an inbox that cannot be opened are logged and tried again: the
-    receiver beside us must not stop for them.
+    Wrong settings and an inbox that cannot be opened are logged and tried again: they must not stop
+    the receiver that runs beside this.
     """
 
     async def run() -> None:
@@ -295,7 +297,7 @@ async def see_through(
     recorded_by: str,
     on_attempt: OnAttempt,
 ) -> Ended:
-    """Sends the retries after `result`, those that are due within patience."""
+    """Sends the retries that follow `result` and are due within the patience."""
     on_attempt(process_id, result)
     while True:
         standing, case = await submissions.standing(process_id)
@@ -320,19 +322,19 @@ async def see_through(
             return Ended(result, standing, case.is_finished)
 
 
-class _Again(NamedTuple):
-    """When to look at a process again: by the clock that nobody sets, and by the inbox's."""
+class _NextLook(NamedTuple):
+    """When to look at a process again."""
 
-    at: int
-    until: int
+    at: int  # by the clock that nobody sets
+    until: int  # by the inbox's clock
 
 
 class Resumer:
     """Sends what waits for a retry, whichever process began it: `prazo serve` and `prazo resume`.
 
-    It reads on in the inbox and keeps nothing but when to look at which process again. Entries
-    only ever cause a look, and the look alone decides; a try is given up after 24 hours, so what
-    nobody of ours has sent for longer than that is never looked at.
+    It reads the inbox on, and remembers only when to look at which process again. An entry causes a
+    look; the look alone decides. A try is given up after 24 hours, so a process for which we have
+    sent nothing for longer is not looked at.
     """
 
     def __init__(
@@ -345,8 +347,9 @@ class Resumer:
         self._after = -1  # seq up to which the inbox was read; -1: not yet
         self._leaf = b""  # of the entry there; empty at the start of the log
         self._sent_at: dict[str, int] = {}  # process -> our last attempt's start, the oldest first
-        self._look_at: dict[str, _Again] = {}  # by process
-        self._under_way: dict[str, int] = {}  # process -> the end of what others, or the dead, send
+        self._look_at: dict[str, _NextLook] = {}  # by process
+        # Process -> when an attempt that this process did not make must have ended.
+        self._under_way: dict[str, int] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._beat_at = 0.0  # on the monotonic clock
 
@@ -360,10 +363,11 @@ class Resumer:
             await asyncio.wait(self._looking.values())
 
     async def run_for(self, patience: Patience) -> list[tuple[str, int]]:
-        """Runs until nothing is left that is due within patience; what is left, and when to come
-        back for it.
+        """Runs until nothing more is due within the patience. Returns the processes that are left,
+        and when each is to be looked at again.
 
-        What others have under way may turn out to be due: it is waited for as long, not longer.
+        An attempt that others have under way may leave a retry that is due: its end is waited for
+        within the same patience.
         """
         until = instants.since_boot() + patience.left
         while True:
@@ -426,7 +430,7 @@ class Resumer:
             self._sent_at.pop(process_id, None)
             self._sent_at[process_id] = entry.recorded_at
         if process_id in self._sent_at:
-            self._look_at[process_id] = _Again(instants.since_boot(), now)
+            self._look_at[process_id] = _NextLook(instants.since_boot(), now)
 
     def _forget(self, before: int) -> None:
         """Forgets processes whose last attempt of ours is so old that no try still waits."""
@@ -438,16 +442,17 @@ class Resumer:
             again = await self._retry_if_due(process_id)
         except InboxUnavailable as error:
             LOG.error("the retry of %s waits: %s", process_id, error)
-            again = _again(self._inbox.clock(), RECHECK_DELAY)
+            again = _look_after(self._inbox.clock(), RECHECK_DELAY)
         except Exception:
-            # A bug of ours in one process's case must not cost it its retry, nor others theirs.
+            # A bug of ours in one process's case must cost neither this retry nor any other.
             LOG.exception("the retry of %s waits", process_id)
-            again = _again(self._inbox.clock(), RECHECK_DELAY_AFTER_BUG)
+            again = _look_after(self._inbox.clock(), RECHECK_DELAY_AFTER_BUG)
         if again is not None:
             self._look_at.setdefault(process_id, again)  # an entry that came since is sooner
 
-    async def _retry_if_due(self, process_id: str) -> _Again | None:
-        """When to look at it again; None: never, unless another entry comes."""
+    async def _retry_if_due(self, process_id: str) -> _NextLook | None:
+        """Sends a process's retry if it is due. When to look at the process again; None: never,
+        unless another entry comes."""
         self._under_way.pop(process_id, None)
         standing, case = await self._submissions.standing(process_id)
         if case.is_finished:
@@ -457,7 +462,7 @@ class Resumer:
                 return self._after_others(process_id, until, case.now)
             case Waiting(tried=tried, due_at=int(due_at)) if tried.is_ours:
                 if due_at > case.now:
-                    return _again(case.now, due_at - case.now)
+                    return _look_after(case.now, due_at - case.now)
             case _:
                 return None
         result = await self._submissions.retry(process_id, "due", recorded_by=self._recorded_by)
@@ -465,14 +470,15 @@ class Resumer:
             return self._after_others(process_id, result.until, case.now)
         if isinstance(result, Sent | Refused):
             self._on_attempt(process_id, result)
-        return _again(case.now, 0)
+        return _look_after(case.now, 0)
 
-    def _after_others(self, process_id: str, until: int, now: int) -> _Again:
-        """Once what others have under way has ended, which may be long before it must."""
+    def _after_others(self, process_id: str, until: int, now: int) -> _NextLook:
+        """The next look while others have an attempt under way, which must end by `until` and may
+        end long before that."""
         self._under_way[process_id] = until
-        return _again(now, min(until - now, RECHECK_DELAY))
+        return _look_after(now, min(until - now, RECHECK_DELAY))
 
 
-def _again(now: int, pause: int) -> _Again:
-    """After a pause in microseconds; `now` by the inbox's clock."""
-    return _Again(instants.since_boot() + pause, now + pause)
+def _look_after(now: int, pause: int) -> _NextLook:
+    """The next look after a pause in microseconds; `now` by the inbox's clock."""
+    return _NextLook(instants.since_boot() + pause, now + pause)

@@ -120,18 +120,18 @@ def check(
     needs_process_id: bool = True,
     is_overridden: bool = False,
 ) -> Verdict:
-    """All that docs/rules.md#what-may-be-sent has to say about sending `payload` for a process.
+    """What docs/rules.md#what-may-be-sent says about sending `payload` for a process.
 
     `payload` is JSON as `body.parse_json` reads it: finite, bounded in depth. `process_id` and
     `seller_id` are those of the call; `process` (None: nothing names it) and `answers` (by field
     path) are what was known when the attempt started.
 
-    required_fields   of each object of the body, the fields that it must have, in their order
-    bands             all that the platform has, where they are known
-    seller_type       of the seller's latest record
-    is_sent_before    these very bytes went out for this process: the platform may be asked again
-                      what became of them, FINISHED or not
-    needs_process_id  not in a gateway's call, which goes out as it came
+    required_fields   path of an object of the body -> the fields that it must have, in their order
+    bands             all revenue bands of the platform; None where they are not known
+    seller_type       the type in the seller's latest record
+    is_sent_before    these very bytes went out for this process, so they may be sent again even
+                      once it is FINISHED: the answer says what became of them
+    needs_process_id  false for a gateway's call, which goes out as it came
     is_overridden     a person overrode the gates with a reason and a name, which waives
                       `process_unknown`, `type_mismatch`, `nothing_requested` and the evidence
     """
@@ -200,8 +200,8 @@ _FINISHED: Final = Violation(
 
 
 def _wrong_seller(known: Process | None, seller_id: str) -> Iterator[Violation]:
-    # Without an event the process's seller is only what an attempt or a collection claimed. Where
-    # the event's customer_id cannot be read, nothing says that it is another one.
+    # Without an event, the process's seller is only what an attempt or a collection claimed. Where
+    # the event's customer_id cannot be read, nothing shows that the seller is wrong.
     if known is not None and known.seller_id not in (None, seller_id):
         yield Violation(
             "seller_id",
@@ -233,7 +233,7 @@ def _no_type(payload: Mapping[str, JsonValue]) -> Iterator[Violation]:
 def _wrong_type(
     sent: JsonValue, process: Process | None, recorded: str | None
 ) -> Iterator[Violation]:
-    """A type other than the log knows."""
+    """A type of seller that differs from the one that the log knows."""
     known = known_type(process, recorded)
     if known is not None and sent in TYPES and sent != known:
         is_asked = process is not None and asks_for_owner(process)
@@ -295,7 +295,7 @@ def _uncovered(
 
 
 class _Reading:
-    """What a payload holds: what must not be sent as it is, and the fields to cover by evidence.
+    """Reads a payload: finds what must not be sent as it is, and the fields that need evidence.
 
     Its keys are walked beside the contract's and the requested ones, never compared as dotted
     strings: a key spelled "address.city" is not a city in an address.
@@ -334,7 +334,7 @@ class _Reading:
                 found, expected = "a key that the contract does not show", instead_of(key, shown)
                 self._refuse(path, "unknown_key", found, expected, _BODY_FIELDS)
             elif here is None and below is not None and below.is_listed:
-                self.to_cover.extend(flatten_under(path, value))  # any value: nobody knows better
+                self.to_cover.extend(flatten_under(path, value))  # the contract says no format
             elif isinstance(here, Format) and not (below and below.below):
                 self._field(path, value, here, is_covered or below is not None)
             else:
