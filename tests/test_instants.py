@@ -124,7 +124,7 @@ def test_no_long_text_is_kept_once_it_is_read():
         "9999-12-31T23:59:59-00:01",
     ],
 )
-def test_any_other_text_is_no_instant(text: str):
+def test_any_other_text_is_not_an_instant(text: str):
     assert instants.parse(text) is None
 
 

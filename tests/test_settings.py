@@ -73,7 +73,7 @@ def test_an_inbox_that_is_a_folder_is_refused_in_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["https://", "https://a:s3cret", "ana:s3cret@a.example", "https://[s3"]
 )
-def test_what_is_no_url_is_refused_without_repeating_it(name: str, url: str) -> None:
+def test_what_is_not_a_url_is_refused_without_repeating_it(name: str, url: str) -> None:
     with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}") as refused:
         Settings.load(**{name: url})
     assert "s3" not in str(refused.value)

@@ -343,7 +343,7 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     assert (found["severity"], found["process_id"], found["detail"]) == ("breach", "p1", "ana, ops")
 
 
-def test_a_link_that_the_desk_has_for_the_seller_is_no_message_to_the_officer(
+def test_a_link_that_the_desk_has_for_the_seller_is_not_a_message_to_the_officer(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer, tmp_path: Path
 ) -> None:
     """It was the seller's turn from then on: the officer's failed message was never repeated."""

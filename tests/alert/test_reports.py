@@ -314,7 +314,7 @@ def test_of_two_under_one_name_the_files_is_in_force() -> None:
     assert found.reports["late"] == of.reports["late"]
 
 
-def test_a_name_of_small_letters_is_no_tax_id() -> None:
+def test_a_name_of_small_letters_is_not_a_tax_id() -> None:
     """As long as a CNPJ, it had the whole file of settings refused, and a report that somebody had
     subscribed to came no more; and so it was with a seller's usual id among the filters."""
     said = {"filters": "seller=sel_8f2k1l9q0z7712", "at": "09:00"}

@@ -97,7 +97,7 @@ def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
     return due, alarms
 
 
-def test_a_restart_is_no_news_and_what_is_over_is_cleared(
+def test_a_restart_is_not_news_and_what_is_over_is_cleared(
     watching: Watch,
     seconds: list[float],
     tmp_path: Path,

@@ -279,7 +279,7 @@ def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_pa
         assert "page" not in app.query_params
 
 
-def test_the_last_day_of_the_calendar_is_no_day_to_look_at(open_log: OpenLog, visit: Visit):
+def test_the_last_day_of_the_calendar_is_not_a_day_to_look_at(open_log: OpenLog, visit: Visit):
     """It has no day after it, where it would end: the page failed."""
     with open_log(HISTORY):
         assert listed(visit("watchlist", day="9999-12-31")) == listed(visit("watchlist"))

@@ -112,7 +112,7 @@ def test_a_sound_inbox_copied_as_it_stands_is_a_backup(settings: Settings, tmp_p
     shutil.rmtree(tmp_path / "s")
 
 
-def test_the_folder_of_the_stores_is_no_backup_of_them(tmp_path: Path) -> None:
+def test_the_folder_of_the_stores_is_not_a_backup_of_them(tmp_path: Path) -> None:
     """`prazo backup data` said that every entry was copied, and there was one copy of them all."""
     settings = settings_in(tmp_path / "data")
     with closing(open_inbox(settings.inbox)) as inbox:

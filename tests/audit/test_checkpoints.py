@@ -70,7 +70,7 @@ def test_a_checkpoint_has_these_bytes(signer: Signer) -> None:
         "prazo/x\n3\nnot base64\n",
     ],
 )
-def test_what_is_no_checkpoint_is_not_read_as_one(text: str) -> None:
+def test_what_is_not_a_checkpoint_is_not_read_as_one(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         Checkpoint.read(text)
 

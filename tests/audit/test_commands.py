@@ -80,7 +80,7 @@ def test_the_commands_export_and_verify(settings: Settings, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("asked", [("verify",), ("checkpoint",)])
-def test_a_wrong_path_is_no_empty_log(tmp_path: Path, asked: tuple[str, ...]) -> None:
+def test_a_wrong_path_is_not_an_empty_log(tmp_path: Path, asked: tuple[str, ...]) -> None:
     """What only reads never starts a log: VERIFIED over nothing would be worse than an error."""
     (tmp_path / "wrong").mkdir()
     done = command(settings_in(tmp_path / "wrong"), *asked)

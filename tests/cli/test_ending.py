@@ -79,7 +79,7 @@ def test_what_ends_in_another_way_ends_as_python_has_it(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, as Linux has it")
-def test_output_that_could_not_be_written_is_no_success(tmp_path: Path):
+def test_output_that_could_not_be_written_is_not_a_success(tmp_path: Path):
     with Path("/dev/full").open("w") as full:
         process = ended(tmp_path, "pass", full.fileno())
     assert process.returncode != 0

@@ -17,7 +17,7 @@ INGEST = [sys.executable, "-m", "pipeline.cli", "ingest"]
 @pytest.mark.parametrize(
     ("named", "said"), [("", "'' does not exist"), ("nosuch", "'nosuch'"), (".", "is a directory")]
 )
-def test_what_is_no_file_is_wrong_usage_and_begins_no_inbox(
+def test_what_is_not_a_file_is_wrong_usage_and_begins_no_inbox(
     tmp_path: Path, named: str, said: str
 ) -> None:
     """Of an empty name, as a variable leaves that is not set, it said that . is a directory."""

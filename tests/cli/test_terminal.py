@@ -72,7 +72,7 @@ def test_a_file_to_write_replaces_a_link_and_never_follows_it(
     assert "tree_size" in out.read_text()
 
 
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_not_replaced_by_one(tmp_path: Path) -> None:
     """As root, `--out /dev/null` made a file of the device."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

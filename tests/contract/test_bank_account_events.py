@@ -34,6 +34,6 @@ def test_a_bank_account_event_names_its_seller_as_far_as_it_can_be_found(
         ({"holder": 8}, ()),
     ],
 )
-def test_a_bank_account_event_names_a_seller_that_is_no_text(account: dict, unreadable: object):
+def test_a_bank_account_event_names_a_seller_that_is_not_a_text(account: dict, unreadable: object):
     event = read_event(body(id="e1", type="bank_account.associated", payload={"object": account}))
     assert event.unreadable == unreadable

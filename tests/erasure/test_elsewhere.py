@@ -142,7 +142,7 @@ def test_a_payload_that_was_to_be_sent_again_waits_for_a_person(marketplace: Mar
 
 
 @ON_SQLITE
-def test_a_call_with_the_bytes_that_stay_is_no_repetition_of_a_payload(erased: Settings) -> None:
+def test_a_call_with_the_bytes_that_stay_is_not_a_repetition_of_a_payload(erased: Settings) -> None:
     with closing(open_inbox(erased.inbox)) as inbox:
         [start] = inbox.find(attempt_id="a1", kind=SUBMISSION_STARTED)
         assert CaseFiles(inbox).process_of(person.SELLER, start.body or b"") is None

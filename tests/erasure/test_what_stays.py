@@ -199,7 +199,7 @@ def test_what_was_changed_is_not_erased(body: bytes, settings: Settings) -> None
 
 
 @ON_SQLITE
-def test_what_stays_and_was_changed_is_no_ground_for_another_erasure(settings: Settings) -> None:
+def test_what_stays_and_was_changed_is_not_a_ground_for_another_erasure(settings: Settings) -> None:
     """A row that somebody erased by hand, with anything in its place."""
     with closing(open_inbox(settings.inbox)) as inbox:
         sql = "update entries set body = $1, salt = null where seq = $2"

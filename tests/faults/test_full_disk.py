@@ -128,7 +128,7 @@ def test_a_ledger_without_room_for_more_shows_and_tells_what_it_holds(
         assert "make room" in done.stderr
 
 
-def test_a_full_disk_is_no_wrong_setting(settings: Settings, small_disk: Path) -> None:
+def test_a_full_disk_is_not_a_wrong_setting(settings: Settings, small_disk: Path) -> None:
     """An artifact ended with 2, and so did a key, whose remedy was to take it from a backup."""
     folder = settings.ledger.parent
     (folder / "screen.png").write_bytes(b"a screen" * 1000)

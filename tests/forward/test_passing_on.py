@@ -55,7 +55,7 @@ def test_a_delivery_is_passed_on_byte_for_byte_and_signed(
     assert first.id != second.id
 
 
-def test_what_was_there_before_an_endpoint_is_not_passed_on_nor_what_is_no_live_delivery(
+def test_what_was_there_before_an_endpoint_is_not_passed_on_nor_what_is_not_a_live_delivery(
     inbox: Inbox, market: Sink, forwarding: Forwarding
 ) -> None:
     from pipeline.log.deliveries import delivery

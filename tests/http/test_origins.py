@@ -47,7 +47,7 @@ def test_without_a_host_no_origin_is_its_own() -> None:
     assert foreign_page({b"origin": b"https://a.example"}, "GET") is not None
 
 
-def test_a_program_that_is_no_browser_comes_from_no_page() -> None:
+def test_a_program_that_is_not_a_browser_comes_from_no_page() -> None:
     assert foreign_page(HOST, "POST") is None
 
 

@@ -45,7 +45,7 @@ def test_the_first_keeper_makes_the_key_and_registers_it(inbox: Inbox, tmp_path:
     assert [it.name for it in (tmp_path / "first").iterdir()] == ["signing.key"]
 
 
-def test_a_row_that_is_no_key_is_said_to_be_the_inboxs(inbox: Inbox, tmp_path: Path) -> None:
+def test_a_row_that_is_not_a_key_is_said_to_be_the_inboxs(inbox: Inbox, tmp_path: Path) -> None:
     """It read as if the caller had given a wrong key, in answer to a command that takes none."""
     register(inbox, 1, "prazo/log+00000000+x")
     with pytest.raises(InboxChanged, match="row 1 of its table signing_keys was changed"):

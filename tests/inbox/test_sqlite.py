@@ -108,7 +108,7 @@ def test_a_database_of_another_program_is_left_as_it_is(path: Path):
     ],
 )
 @pytest.mark.parametrize("opened", [SqliteInbox, migrations.migrate])
-def test_a_file_that_is_no_database_is_named_and_left_as_it_is(
+def test_a_file_that_is_not_a_database_is_named_and_left_as_it_is(
     path: Path, content: bytes, what: str, opened: Callable[[Path], object]
 ):
     """It said to check the disk's free space and the file's permissions."""

@@ -242,7 +242,7 @@ def test_a_fault_is_announced_and_leads_to_its_field(page: Page, tab: Tab) -> No
     ]
 
 
-def test_a_fault_goes_as_soon_as_it_is_mended(page: Page, tab: Tab) -> None:
+def test_a_fault_goes_as_soon_as_it_is_corrected(page: Page, tab: Tab) -> None:
     process = page.review(["address.postal_code"])
     tab.goto(page.mint(process).url)
     tab.get_by_role("button", name="Começar").click()

@@ -80,7 +80,7 @@ def test_who_may_not_or_asks_for_what_cannot_be_hears_why(
     assert answer.json["error"]
 
 
-def test_a_body_that_is_no_object_is_named_in_words(market: tuple[Marketplace, Client]) -> None:
+def test_a_body_that_is_not_an_object_is_named_in_words(market: tuple[Marketplace, Client]) -> None:
     """The error named a class of ours, behind a colon that had nothing before it."""
     headers = {"Authorization": "Bearer collecting", "Content-Type": "application/json"}
     answer = market[1].request("POST", "/v1/journeys", b'["prc_1"]', headers)

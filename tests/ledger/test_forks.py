@@ -195,7 +195,7 @@ def test_an_audit_says_so_before_the_follower_has_looked(
 
 
 @ON_SQLITE
-def test_what_is_followed_while_somebody_compares_is_no_fork(
+def test_what_is_followed_while_somebody_compares_is_not_a_fork(
     settings: Settings, past: Past, monkeypatch
 ):
     """Whoever asked for a checkpoint held the seq of one entry against the leaf of a later one."""

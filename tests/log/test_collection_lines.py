@@ -41,7 +41,7 @@ def test_a_size_that_no_table_holds_is_refused_and_stops_no_ledger(
     assert pa.array(sizes, type=pa.int64()).to_pylist() == [read]
 
 
-def test_a_kind_that_is_none_is_refused_without_what_came() -> None:
+def test_an_unknown_kind_is_refused_without_what_came() -> None:
     with pytest.raises(Unreadable, match=r"^kind: one of 'webhook', [^9]* is expected$"):
         read_line(json.dumps({**line(1), "kind": "529.982.247-25"}).encode(), recorded_by="file")
 

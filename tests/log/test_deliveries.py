@@ -102,7 +102,7 @@ def test_a_denial_is_supplied_so_that_it_can_be_read():
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b'{"type":"a","type":"a"}', b"\xff"])
-def test_nothing_can_be_supplied_to_what_is_no_object(body: bytes):
+def test_nothing_can_be_supplied_to_what_is_not_an_object(body: bytes):
     with pytest.raises(CallerError, match="Nothing can be supplied to delivery 17"):
         supply(quarantined(body), type="seller.created")
 

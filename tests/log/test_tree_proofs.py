@@ -223,6 +223,6 @@ def test_the_newest_leaf_is_proved_by_the_peaks_before_it(size: int):
         "c2sp.org/tlog-proof@v1\nindex 1",
     ],
 )
-def test_what_is_no_proof_is_not_read(text: str):
+def test_what_is_not_a_proof_is_not_read(text: str):
     with pytest.raises(ValueError, match=r"not a proof|base64|padding"):
         tree.TlogProof.read(text)

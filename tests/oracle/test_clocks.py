@@ -94,7 +94,7 @@ def test_an_extended_deadline_starts_afresh():
     assert (row["days_to_deadline"], row["deadline_changed"]) == (40, True)
 
 
-def test_one_deadline_in_two_spellings_is_no_change_and_carries_its_reports():
+def test_one_deadline_in_two_spellings_is_not_a_change_and_carries_its_reports():
     history = [
         review("e1", status="EXPIRED"),
         review("e2", created_at="2026-03-02T00:00:00Z", deadline_at="2026-04-30T09:00:00-03:00"),

@@ -51,7 +51,7 @@ def test_an_instant_is_utc_and_digits_past_the_microsecond_are_cut(text, expecte
         "0001-01-01T00:00:00+01:00",
     ],
 )
-def test_what_is_no_date_and_time_is_no_instant(text):
+def test_what_is_not_a_date_and_time_is_not_an_instant(text):
     assert instant(text) is None
 
 

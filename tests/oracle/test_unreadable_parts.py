@@ -68,7 +68,7 @@ def test_a_part_of_a_review_event_that_was_not_read_as_it_came_is_named(part, de
         seller_event("denied", "e1", decision_reasons=None, retry=None),
     ],
 )
-def test_what_was_read_or_is_rightly_absent_is_no_finding(event):
+def test_what_was_read_or_is_rightly_absent_is_not_a_finding(event):
     assert unreadable(event) == []
 
 

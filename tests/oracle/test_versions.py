@@ -57,7 +57,7 @@ def test_the_first_version_is_the_earliest_whatever_the_order_of_recording():
     assert (row["deadline_at"], row["deadline_changed"]) == (at("2026-05-30T12:00:00"), True)
 
 
-def test_each_version_but_the_first_is_a_finding_and_a_spelling_is_no_version():
+def test_each_version_but_the_first_is_a_finding_and_a_spelling_is_not_a_version():
     respelled = webhook('{ "type":"seller.paused", "id":"e1" }', "2026-03-01T13:00:00Z")
     history = [
         webhook('{"id":"e1","type":"seller.paused"}'),

@@ -82,7 +82,7 @@ def test_one_of_several_signatures_is_enough(signatures: Authenticator, given: b
         b"v1,\xff",
     ],
 )
-def test_anything_else_is_no_signature(signatures: Authenticator, given: bytes):
+def test_anything_else_is_not_a_signature(signatures: Authenticator, given: bytes):
     headers = {**SIGNED, b"webhook-signature": given}
     assert signatures.check(BODY, headers, SENT_AT) == MISMATCH
 

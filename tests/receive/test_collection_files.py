@@ -66,7 +66,7 @@ def test_only_digests_name_files(tmp_path: Path, name: str) -> None:
         FolderArtifacts(tmp_path).path(name)
 
 
-def test_a_folder_that_cannot_be_made_is_the_operators_to_mend(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_the_operators_to_correct(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OperatorError, match="artifact cannot be written"):
         FolderArtifacts(tmp_path / "file").keep(b"hello")

@@ -151,7 +151,7 @@ def test_a_collection_of_the_future_leaves_no_artifact_behind(
         {"producer": "prazo journey", "is_whole": True},
     ],
 )
-def test_what_is_no_collection_is_422_and_named(
+def test_what_is_not_a_collection_is_422_and_named(
     marketplace: Marketplace, gateway: Client, change: dict[str, Any]
 ) -> None:
     review = marketplace.review(is_answered=False)

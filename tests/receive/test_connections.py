@@ -205,7 +205,7 @@ def test_a_websocket_is_not_opened(shared: RunningReceiver):
     ],
     ids=lambda body: repr(body[-24:]),
 )
-def test_what_is_no_request_is_answered_400_and_the_connection_closed(
+def test_what_is_not_a_request_is_answered_400_and_the_connection_closed(
     shared: RunningReceiver, sent: bytes
 ):
     with shared.wire() as wire:

@@ -243,7 +243,7 @@ def test_any_method_but_post_is_answered_405(shared: RunningReceiver, method: st
 
 
 @pytest.mark.parametrize("method", ["BREW", "post", "X-Y.z~1"])
-def test_a_method_that_is_none_of_https_is_answered_501(shared: RunningReceiver, method: str):
+def test_a_method_that_http_does_not_have_is_answered_501(shared: RunningReceiver, method: str):
     """RFC 9110, section 9.1: 501 for a method that is not recognised, 405 for one that is. It was
     called a request that cannot be read."""
     assert shared.ask(method, "/webhooks").status == 501
@@ -253,7 +253,7 @@ def test_a_method_that_is_none_of_https_is_answered_501(shared: RunningReceiver,
 @pytest.mark.parametrize(
     "sent", [b"BREW\r\n", b"\x16\x03\x01 / HTTP/1.1\r\n\r\n", b"B REW\r\n\r\n"]
 )
-def test_what_is_no_request_is_answered_400(shared: RunningReceiver, sent: bytes):
+def test_what_is_not_a_request_is_answered_400(shared: RunningReceiver, sent: bytes):
     with shared.wire() as wire:
         wire.send(sent)
         wire.stop_sending()

@@ -106,7 +106,7 @@ def test_a_second_host_cannot_hide_the_first(shared: RunningReceiver):
             assert wire.answer().status == 403
 
 
-def test_a_trailer_is_no_host(shared: RunningReceiver):
+def test_a_trailer_is_not_a_host(shared: RunningReceiver):
     with shared.wire() as wire:
         wire.send(
             b"POST /webhooks HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -190,7 +190,7 @@ def test_a_field_that_the_contract_does_not_show_takes_any_value() -> None:
     assert ruled(document, PERSON, process(PERSON, "ACI", "phone_number")).status == 200
 
 
-def test_a_dot_in_a_key_is_no_step_down() -> None:
+def test_a_dot_in_a_key_is_not_a_step_down() -> None:
     document = {"process_id": "p1", "type": "individual", "address.city": "Campinas"}
     assert ruled(document, PERSON, process(PERSON, "ACI", "address.city")).status == 400
 
@@ -198,7 +198,7 @@ def test_a_dot_in_a_key_is_no_step_down() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b'"text"', b"\xff", b'{"revenue": NaN}', b"[" * 200_000]
 )
-def test_what_is_no_json_object_is_refused(body: bytes) -> None:
+def test_what_is_not_a_json_object_is_refused(body: bytes) -> None:
     assert ruled(body, PERSON, process(PERSON)).status == 400
 
 

@@ -309,7 +309,7 @@ def test_before_anything_was_signed_there_is_no_checkpoint(tmp_path: Path) -> No
         ("Unmask=x", "'Unmask'"),
     ],
 )
-def test_a_parameter_that_is_not_known_is_no_parameter_that_is_not_there(
+def test_an_unknown_parameter_is_not_taken_for_a_missing_one(
     client: Client, query: str, named: str
 ) -> None:
     answer = client.get(f"/api/views/process_state?{query}", headers=bearer("reader"))
@@ -326,7 +326,7 @@ def test_any_limit_that_the_command_takes_is_taken_here_too(client: Client) -> N
     assert (beyond.status_code, str(most) in beyond.json()["error"]) == (400, True)
 
 
-def test_an_address_of_the_api_that_is_none_is_not_answered_with_a_page(client: Client) -> None:
+def test_an_unknown_address_of_the_api_is_not_answered_with_a_page(client: Client) -> None:
     for path in ("/api/view/watchlist", "/api/views/watchlist/all", "/api/"):
         assert client.get(path).status_code == 404
     refused = client.get("/api/exports")

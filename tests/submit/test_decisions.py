@@ -64,7 +64,7 @@ def test_a_refusal_leaves_the_process_free_for_the_next_payload(marketplace: Mar
     assert submit(marketplace, review).is_finished
 
 
-def test_what_is_no_json_is_refused_with_its_reason(marketplace: Marketplace) -> None:
+def test_what_is_not_json_is_refused_with_its_reason(marketplace: Marketplace) -> None:
     review = marketplace.review()
     assert rules_of(submit(marketplace, review, b"{")) == {("body", "wrong_format")}
 

@@ -48,7 +48,7 @@ def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
     assert [link in it for it in messages] == [True]
 
 
-def test_a_link_that_works_no_more_stands_in_no_message(
+def test_a_link_that_no_longer_works_stands_in_no_message(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stood there as long as the officer's tab was open: the seller whom they reminded was sent

@@ -166,7 +166,7 @@ def test_groups_that_a_browser_adds_beside_the_proxys_are_refused(inner: str):
     assert "must send X-Forwarded-Groups once" in answer.json()["error"]
 
 
-def test_an_address_that_is_no_proxy_does_not_get_in(tmp_path: Path):
+def test_an_address_that_is_not_a_proxy_does_not_get_in(tmp_path: Path):
     with behind_a_proxy(tmp_path, PRAZO_PROXY_ADDRESSES="10.1.0.0/16") as url:
         answer = httpx.get(f"{url}/", headers=forwarded())
         assert answer.status_code == 403

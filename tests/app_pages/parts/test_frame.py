@@ -57,7 +57,7 @@ def test_an_instant_may_be_written_with_any_offset(open_log: OpenLog, visit: Vis
             assert metrics(visit(as_of=written))["Expired"][0] == "0"
 
 
-def test_what_is_no_instant_or_at_an_end_of_the_calendar_is_said_to_be_none_and_now_is_shown(
+def test_what_is_not_an_instant_or_at_an_end_of_the_calendar_is_named_and_now_is_shown(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY):

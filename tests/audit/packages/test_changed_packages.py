@@ -300,7 +300,7 @@ def test_a_large_zip_is_described_as_it_is_written(files: int, gap: int, tmp_pat
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06" + bytes(18)])
-def test_what_is_no_package_is_a_fault_and_no_traceback(
+def test_what_is_not_a_package_is_a_fault_and_no_traceback(
     made: Made, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "none.zip"

@@ -290,7 +290,7 @@ def test_any_change_behind_the_seals_ends_in_a_verdict_too(
 NOTE = "data/checkpoint.note"
 
 
-def test_a_sealed_description_of_the_bag_that_is_no_text_ends_in_a_verdict(
+def test_a_sealed_description_of_the_bag_that_is_not_a_text_ends_in_a_verdict(
     made: Made, believed: None, tmp_path: Path
 ) -> None:
     """The test above drew it once in ten runs, and its own forgery could not make it."""

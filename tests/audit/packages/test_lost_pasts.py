@@ -94,7 +94,7 @@ def test_what_no_entry_explains_stays_a_fault_whichever_key_of_the_log_signed(ke
         assert verdict.undecided == []
 
 
-def test_a_key_that_is_none_of_the_logs_is_named_as_before(kept: Kept, tmp_path: Path) -> None:
+def test_a_key_that_is_not_the_logs_is_named_as_before(kept: Kept, tmp_path: Path) -> None:
     (tmp_path / "stranger.key").write_text("07" * 32)
     stranger = Signer(kept.service.inbox.log, tmp_path / "stranger.key")
     note = stranger.checkpoint(SIGNED, b"r" * 32).encode()

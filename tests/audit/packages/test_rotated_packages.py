@@ -201,7 +201,9 @@ def test_an_insider_without_the_key_in_force_makes_no_package_that_an_earlier_ke
         assert verify(forgery.write(tmp_path / "f.zip", sealed), rotated.keys[0]).faults
 
 
-def test_a_rotation_that_is_not_in_the_log_is_no_rotation(rotated: Rotated, tmp_path: Path) -> None:
+def test_a_rotation_that_is_not_in_the_log_is_not_a_rotation(
+    rotated: Rotated, tmp_path: Path
+) -> None:
     """Both keys signed another statement, or one of an entry that is not in the log."""
     files = forgery.read(rotated.path)
     parts = forgery.parts(files)

@@ -125,7 +125,7 @@ def with_longer_body(files: forgery.Files) -> forgery.Files:
         (["PACKAGE", "--against", __file__], "--against is not a checkpoint: give what"),
     ],
 )
-def test_wrong_usage_is_no_verdict(
+def test_wrong_usage_is_not_a_verdict(
     made: Made, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
 ) -> None:
     given = [str(made.path) if it == "PACKAGE" else it for it in arguments]
@@ -190,7 +190,7 @@ def test_openssl_says_of_a_signature_what_the_library_of_other_tests_says(made: 
         assert not is_signed(text, signature[::-1], key)
 
 
-def test_no_room_for_temporary_files_is_no_verdict(
+def test_no_room_for_temporary_files_is_not_a_verdict(
     made: Made,
     small_disk: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -223,7 +223,7 @@ def _refused() -> subprocess.CompletedProcess[bytes]:
         (_refused, "openssl cannot be started (Permission denied), so there is no verdict"),
     ],
 )
-def test_what_the_openssl_here_cannot_do_is_no_fault_of_the_package(
+def test_what_the_openssl_here_cannot_do_is_not_a_fault_of_the_package(
     made: Made,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -250,7 +250,7 @@ def test_a_verdict_that_has_no_place_to_go_is_none(
 
 
 @pytest.mark.parametrize("option", ["--key", "--against", "--authority"])
-def test_a_check_that_is_asked_for_with_nothing_is_no_check_that_was_not_asked_for(
+def test_a_check_that_is_asked_for_with_nothing_is_not_taken_for_one_that_was_not_asked_for(
     made: Made, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").touch()
@@ -272,7 +272,7 @@ def test_the_verifier_knows_which_identifiers_a_leaf_may_hold_as_they_are() -> N
     assert verify.OPAQUE.pattern == entries._OPAQUE.pattern
 
 
-def test_ctrl_c_is_no_verdict(
+def test_ctrl_c_is_not_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was a traceback, with 130 or whatever else Python makes of it."""

@@ -207,7 +207,7 @@ def test_a_transaction_of_several_batches_that_fails_leaves_nothing_and_the_next
     assert at_once.ledger.frontier.root() == at_once.inbox.head().root
 
 
-def test_after_an_error_that_is_none_of_duckdbs_the_state_is_known_to_be_the_former(
+def test_after_an_error_that_is_not_duckdbs_the_state_is_known_to_be_the_former(
     at_once, monkeypatch
 ):
     insert, left = Ledger._insert, [5]

@@ -116,7 +116,7 @@ def test_a_damaged_ledger_is_made_again_whatever_its_bytes_look_like(
         assert service.ledger.size == 300
 
 
-def test_words_over_a_ledgers_header_alone_are_no_text(followed: Settings) -> None:
+def test_words_over_a_ledgers_header_alone_are_not_a_text(followed: Settings) -> None:
     """A follower without the log's key leaves no head: what follows the header is a ledger's."""
     place(followed).unlink()
     whole = followed.ledger.read_bytes()

@@ -152,7 +152,7 @@ def test_what_a_reviewer_found_says_the_same(sql, cursor):
 @pytest.mark.parametrize(
     "sql", ["select from where", "drop table t", "from t; from t", "select a + 1 from (from t)"]
 )
-def test_what_is_no_query_or_has_no_names_stays(sql):
+def test_what_is_not_a_query_or_has_no_names_stays(sql):
     assert pruned(sql) == sql
 
 

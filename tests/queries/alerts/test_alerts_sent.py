@@ -166,7 +166,7 @@ def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
     assert rows([*began, live(over)], "alerts", "alert_id") == []
 
 
-def test_what_was_raised_is_new_no_more_whatever_its_kind() -> None:
+def test_what_was_raised_is_no_longer_new_whatever_its_kind() -> None:
     """The view finds by itself what was not raised; it has to be what `alerts` says of it."""
     # Besides the ladder, conditions of every kind: a platform that failed for more than an hour.
     failing = [started("f1", "2026-05-27T00:00:00Z", process_id="p10", body={})]

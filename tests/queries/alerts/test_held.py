@@ -128,7 +128,7 @@ def test_its_cause_ends_it_and_so_does_the_next_rung(now: Due) -> None:
     assert "answered" not in now
 
 
-def test_a_weekend_is_no_end_where_the_look_back_is_a_day() -> None:
+def test_a_weekend_is_not_an_end_where_the_look_back_is_a_day() -> None:
     """2026-03-27 is a Friday: what waited for Monday was lost on Saturday, without a word."""
     found = due(MONDAY, AlertRules(look_back_days=1))
     assert found["friday"]["kind"] == "before_7d"

@@ -91,13 +91,13 @@ def test_a_periodic_review_is_an_alert_when_it_becomes_overdue():
 @WORLD.given(
     aci(), started("a1", "2026-03-30T11:59:59Z"), finished("a1", 200, "2026-03-30T12:00:00Z")
 )
-def test_what_is_finished_is_no_alert(history):
+def test_what_is_finished_is_not_an_alert(history):
     assert "before_1d" in kinds(inconsistent, "2026-03-30T12:00:00")
     assert "before_1d" not in kinds(history, "2026-03-30T12:00:00")
 
 
 @WORLD.given(aci(), invited("2026-03-24T00:00:00Z"), invited("2026-03-26T00:00:00Z"))
-def test_the_sellers_turn_is_no_alert_until_three_days_before_the_deadline(history):
+def test_the_sellers_turn_is_not_an_alert_until_three_days_before_the_deadline(history):
     assert kinds(history, "2026-03-24T12:00:00") == []
     assert kinds(history, "2026-03-28T12:00:00") == []
     assert due(history, "2026-03-28T12:00:00.000001") == [

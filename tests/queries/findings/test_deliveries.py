@@ -117,7 +117,7 @@ def test_status_after_deletion(what, later, at_once):
 
 
 @WORLD.given(DELETED, seller("updated", "v2", "2026-03-03T00:00:00Z"))
-def test_an_update_after_deletion_is_no_status(history):
+def test_an_update_after_deletion_is_not_a_status(history):
     assert found("status_after_deletion", history, "2026-03-04T00:00:00") == []
 
 

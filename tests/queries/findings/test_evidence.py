@@ -46,7 +46,7 @@ def test_field_without_evidence(history, is_found):
     answered(fields={"revenue": "1000"}),
     started(body={"process_id": "p1", "type": "individual", "revenue": 1000}),
 )
-def test_a_number_is_no_evidence_for_the_same_digits_in_a_string(history):
+def test_a_number_is_not_evidence_for_the_same_digits_in_a_string(history):
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == [
         breach(3, "2026-03-02T00:00:00", "revenue")
     ]

@@ -49,7 +49,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("of_acp", "of_aci"), UNREADABLE)
-def test_a_body_that_is_no_readable_object_is_sent_against_the_rules(of_acp, of_aci):
+def test_a_body_that_is_not_a_readable_object_is_sent_against_the_rules(of_acp, of_aci):
     """Nothing was said of it: the platform took a revenue without evidence, and all looked well."""
     said = [breach(2, "2026-03-02T00:00:00", "no readable JSON object")]
     assert found("acp_incomplete", of_acp, "2026-03-03T00:00:00") == said
@@ -277,7 +277,7 @@ def sent_again(payload):
     same=sent_again(WITHOUT_ID),
     other=sent_again({**WITHOUT_ID, "revenue": "0_to_1"}),
 )
-def test_acp_incomplete_is_no_breach_of_who_sends_a_gateways_bytes_again(same, other):
+def test_acp_incomplete_is_not_a_breach_of_whoever_sends_a_gateways_bytes_again(same, other):
     """A try of the gateway that `prazo resume` sent again was a breach, for the same bytes."""
     assert found("acp_incomplete", same, "2026-03-03T00:00:00") == []
     assert found("acp_incomplete", other, "2026-03-03T00:00:00") == [

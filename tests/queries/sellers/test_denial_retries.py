@@ -144,7 +144,7 @@ def test_a_week_without_a_denial_has_a_row_of_no_reason():
 
 
 @pytest.mark.parametrize("shown", [False, True, 1.5, ["1"], {"cpf": "1"}])
-def test_what_is_no_tax_id_makes_no_two_sellers_one(shown):
+def test_what_is_not_a_tax_id_makes_no_two_sellers_one(shown):
     """It was compared as it is written in JSON: whoever had `false` was one person, come back."""
     history = [
         seller("denied", "v1", BEFORE, taxpayer_id=shown, retry=False),
@@ -154,7 +154,7 @@ def test_what_is_no_tax_id_makes_no_two_sellers_one(shown):
     assert (row["reonboarded"], row["reonboarding_rate"], row["wasted_retries"]) == (0, None, 0)
 
 
-def test_what_is_no_tax_id_takes_no_place_of_one_and_a_whole_number_is_its_digits():
+def test_what_is_not_a_tax_id_takes_no_place_of_one_and_a_whole_number_is_its_digits():
     history = [
         seller("denied", "v1", BEFORE, taxpayer_id=123, retry=False),
         seller("updated", "v2", "2026-03-03T00:00:00Z", taxpayer_id=[]),

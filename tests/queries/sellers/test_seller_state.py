@@ -31,7 +31,7 @@ RECEIVED_LATER = {
     the_other_way_round=[RECEIVED_LATER, LATEST],
     corrected=[RECEIVED_LATER, seller("enabled", "v1", "2026-03-05T00:00:00Z")],
 )
-def test_of_versions_that_are_no_reviews_the_latest_counts(
+def test_of_versions_that_are_not_reviews_the_latest_counts(
     in_order, the_other_way_round, corrected
 ):
     for history in (in_order, the_other_way_round):

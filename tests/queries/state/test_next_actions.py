@@ -203,7 +203,7 @@ def test_a_ticket_is_opened_once_it_is_due_and_then_it_is_the_platforms_turn(
 
 
 @WORLD.given(aci(), started(), finished("a1", None, error="tls_refused"))
-def test_a_refused_certificate_is_mended_by_a_person(history):
+def test_a_refused_certificate_is_corrected_by_a_person(history):
     assert next_action(history, "2026-03-02T01:00:00") == "correct_certificate"
 
 

@@ -110,7 +110,7 @@ def test_an_extended_deadline_starts_afresh(history):
 
 
 @WORLD.given(acp(), acp("e2", deadline_at="2026-04-30T09:00:00-03:00"))
-def test_the_same_deadline_in_another_spelling_is_no_change(history):
+def test_the_same_deadline_in_another_spelling_is_not_a_change(history):
     assert process(history, "2026-03-02T00:00:00")["deadline_changed"] is False
 
 
@@ -168,7 +168,7 @@ def test_without_a_review_event_a_process_is_unknown_until_it_is_finished(open_o
 
 
 @WORLD.given(acp(), *refusal("a1", "2026-03-02T00:00:00Z"))
-def test_a_refusal_is_no_attempt(history):
+def test_a_refusal_is_not_an_attempt(history):
     row = process(history, "2026-03-03T00:00:00")
     assert (row["attempts"], row["last_outcome"], row["last_attempt_at"]) == (0, None, None)
 

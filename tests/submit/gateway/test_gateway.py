@@ -298,7 +298,7 @@ def test_another_seller_than_the_processs_is_422(marketplace: Marketplace, gatew
 
 
 @pytest.mark.parametrize("seller_id", [".", "..", "", "a\0b", "x" * 2000])
-def test_an_id_that_is_no_segment_of_a_path_is_never_forwarded(
+def test_an_id_that_is_not_a_segment_of_a_path_is_never_forwarded(
     marketplace: Marketplace, gateway: Client, seller_id: str
 ) -> None:
     review = marketplace.review()

@@ -67,7 +67,7 @@ def test_a_requested_owner_says_more_of_the_type_than_the_sellers_record() -> No
     assert faults(payload, aci("owner.revenue"), seller_type="individual") == set()
 
 
-def test_a_type_that_is_none_is_not_called_another_one() -> None:
+def test_an_unknown_type_is_not_called_another_one() -> None:
     payload = {**INDIVIDUAL, "type": "company"}
 
     assert faults(payload, acp(), seller_type="business") == {("type", "wrong_format")}

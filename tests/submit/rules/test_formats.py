@@ -37,7 +37,7 @@ def test_a_band_has_a_lower_and_a_higher_whole_number(band: str) -> None:
         *("", "5000", "0010_to_9", "9" * 20 + "_to_" + "9" * 20, [], {}, None, True, ["1_to_2"]),
     ],
 )
-def test_anything_else_is_no_band(band: object) -> None:
+def test_anything_else_is_not_a_band(band: object) -> None:
     assert faults(with_(BUSINESS, "revenue", band), acp()) == {("revenue", "wrong_format")}
     assert faults(with_(BUSINESS, "owner.revenue", band), acp()) == {
         ("owner.revenue", "wrong_format")
@@ -134,7 +134,7 @@ def test_where_the_platforms_bands_are_known_exactly_those_are_bands() -> None:
         assert faults({**INDIVIDUAL, "revenue": value}, acp(), bands=bands) == expected
 
 
-def test_a_number_is_no_band_where_the_platforms_bands_are_known() -> None:
+def test_a_number_is_not_a_band_where_the_platforms_bands_are_known() -> None:
     faulty = {**INDIVIDUAL, "revenue": 3000}
 
     assert faults(faulty, acp(), bands={"1000_to_5000"}) == {("revenue", "numeric_revenue")}

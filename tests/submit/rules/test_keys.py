@@ -73,7 +73,7 @@ def test_a_type_is_individual_or_business(value: object) -> None:
 
 
 @pytest.mark.parametrize("payload", [None, True, 1, "text", [INDIVIDUAL]])
-def test_a_body_that_is_no_object_is_refused(payload: object) -> None:
+def test_a_body_that_is_not_an_object_is_refused(payload: object) -> None:
     assert faults(payload, acp(), answers={}) == {("body", "wrong_format")}
 
 
@@ -103,7 +103,7 @@ def test_a_key_that_differs_in_spelling_is_refused_with_the_right_one() -> None:
     assert verdict.violations[0].expected == "postal_code, spelled like this"
 
 
-def test_a_dotted_path_is_no_key_though_it_is_requested_and_answered() -> None:
+def test_a_dotted_path_is_not_a_key_though_it_is_requested_and_answered() -> None:
     payload = aci_body(**{"address.city": "Recife"})
 
     assert faults(payload, aci("address.city")) == {
