@@ -14,7 +14,7 @@
     │   ├── LedgerClosed        its own process has closed it                 exit code 1
     │   ├── LedgerBehind        it lacks entries, and takes them              exit code 1
     │   ├── LedgerDamaged       DuckDB cannot go on with its file
-    │   │   └── LedgerMadeAgain it is made again already                  exit code 1
+    │   │   └── LedgerMadeAgain it is being made again                    exit code 1
     │   ├── LedgerStalled       memory or disk has no room for more           exit code 1
     │   ├── LedgerOutdated      its file holds what other rules or keys made
     │   └── LedgerRefused       it and the inbox disagree on history
@@ -31,7 +31,7 @@ Every error carries what failed, why, and what to do; `str()` joins them for sta
 
 
 class PrazoError(Exception):
-    """What failed, why, and what to do about it."""
+    """An error with what failed, why, and what to do about it."""
 
     exit_code = 1
 
@@ -51,12 +51,12 @@ class PrazoError(Exception):
 
     @property
     def in_one_line(self) -> str:
-        """The same for a place that shows one line: a status, a page, a check's finding."""
+        """All three in one line, for a status, a page or a check's finding."""
         return f"{self.finding}. To fix it: {self.remedy}" if self.remedy else self.finding
 
 
 def of_the_machine(error: OSError) -> PrazoError:
-    """An error of a file or a folder, where whoever reports it knows no more of it."""
+    """The error to report for an `OSError` of which nothing more is known."""
     what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return PrazoError(what, remedy="check the path, the permissions and the disk's free space")
 
@@ -82,7 +82,7 @@ class InboxUnavailable(OperatorError):
 
 
 class InboxMissing(InboxUnavailable):
-    """There is no inbox, and whoever asks for it begins none."""
+    """There is no inbox, and the caller does not make one."""
 
 
 class PortTaken(OperatorError):
@@ -92,19 +92,19 @@ class PortTaken(OperatorError):
 
 
 class NoRoom(OperatorError):
-    """A disk is full: what was to be written there is not there."""
+    """A disk is full: something was not written."""
 
     exit_code = 1  # neither the command nor the settings are wrong
 
 
 class NotRestored(OperatorError):
-    """What was to be put back is damaged, was changed, or no signature covers it."""
+    """A backup was not put back: it is damaged, was changed, or no signature covers it."""
 
     exit_code = 1  # the answer is no
 
 
 class InboxChanged(OperatorError):
-    """Rows of the inbox are not as they were recorded: no restore would take a copy of them."""
+    """Rows of the inbox are not as they were recorded: a backup of them could not be restored."""
 
     exit_code = 1  # the answer is no
 
@@ -116,13 +116,13 @@ class LedgerInUse(OperatorError):
 
 
 class LedgerClosed(OperatorError):
-    """The process that held the ledger has closed it: it ends, or builds another in its place."""
+    """The process that held the ledger has closed it, since it ends or builds another one."""
 
     exit_code = 1
 
 
 class LedgerBehind(OperatorError):
-    """The ledger lacks entries that the inbox has, and is about to take them: it shows a past."""
+    """The ledger lacks entries of the inbox, and is taking them: it shows an earlier state."""
 
     exit_code = 1  # it is over in a while
 
@@ -138,13 +138,13 @@ class LedgerMadeAgain(LedgerDamaged):
 
 
 class LedgerStalled(OperatorError):
-    """The file may be sound: memory or disk has no room for more, or nobody here may write it."""
+    """Memory or disk has no room for more, or we may not write the file. The file may be sound."""
 
     exit_code = 1
 
 
 class LedgerOutdated(OperatorError):
-    """The file holds what the rules, masks or settings of another time made of the log."""
+    """The file was made from the log by earlier rules, masks or settings."""
 
 
 class LedgerRefused(OperatorError):
@@ -171,11 +171,11 @@ class CallerError(PrazoError):
 
 
 class Unreadable(CallerError):
-    """Bytes that are not what they should be; `what` is the reason."""
+    """Bytes cannot be read as what they should be; `what` is the reason."""
 
 
 class WrongUsage(CallerError):
-    """A question asked in the wrong way: a bad filter or instant, or a file that does not exist."""
+    """The caller asked in a wrong way: a bad filter or instant, or a file that does not exist."""
 
     exit_code = 2
 

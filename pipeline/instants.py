@@ -16,8 +16,8 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 ALLOWED_AHEAD = 5 * MINUTE
-"""How far another machine's clock may be ahead of ours (docs/rules.md#collection-evidence): what is
-dated later than that counts for nothing now."""
+"""How far another machine's clock may be ahead of ours (docs/rules.md#collection-evidence). What is
+dated further ahead does not count yet."""
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -28,8 +28,8 @@ _USUAL = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{3}|\.[0-9]{6})?"
     r"(?:Z|[+-][0-9]{2}:[0-5][0-9])"
 )
-"""What Python's own reader takes as it is meant here. It takes more, of which some is not an
-instant: 60 minutes of an offset, for one."""
+"""The usual spellings, which `datetime.fromisoformat` reads as they are meant. It also takes
+others, some of which are not instants, such as an offset of 60 minutes."""
 _REMEMBERED_CHARACTERS = 64
 _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)"
@@ -48,8 +48,8 @@ def now() -> int:
 
 
 def since_boot() -> int:
-    """This machine's clock that nobody sets, in microseconds: it goes on while the machine sleeps,
-    and all of its processes read the same. For spans alone."""
+    """A clock of this machine that nobody sets, in microseconds, for spans. It goes on while the
+    machine sleeps, and all processes of the machine read the same."""
     return time.clock_gettime_ns(_STEADY) // 1000
 
 
@@ -68,8 +68,8 @@ def parse(text: object) -> int | None:
 
 @lru_cache(maxsize=256)
 def _remembered(text: str) -> int | None:
-    """What reads an event part by part looks at each of its instants twice. No long text is kept:
-    it may be a megabyte of digits, and would stay for as long as the process runs."""
+    """As `_parsed`, and remembered: a reader that takes an event part by part parses each instant
+    twice. Longer texts are not remembered: a megabyte of digits would stay in memory."""
     return _parsed(text)
 
 

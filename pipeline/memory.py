@@ -1,5 +1,5 @@
-"""Tunes how a process starts and uses memory: Python's look for cycles, what glibc keeps, threads
-that have no work here; reads sizes such as 2GB."""
+"""Tunes how a process starts and uses memory: Python's search for cycles, what glibc keeps, threads
+that have no work here. Also reads sizes such as 2GB."""
 
 import gc
 import os
@@ -8,10 +8,11 @@ import sys
 from typing import Final, NoReturn
 
 NEW_OBJECTS: Final = 50_000
-"""Objects made, less objects freed, before Python looks; its own default is 700."""
+"""Objects made, less objects freed, before Python searches for cycles; its default is 700."""
 
 FREED_PIECES: Final = 2000
-"""Of each size up to a kilobyte, for each thread; glibc's own default is 7."""
+"""Freed pieces of memory that a thread keeps, of each size up to a kilobyte; glibc's default is
+7."""
 
 BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
 """The variable of the environment that numpy's OpenBLAS reads when numpy is imported."""
@@ -20,35 +21,36 @@ TUNABLES: Final = "GLIBC_TUNABLES"
 """The variable of the environment that glibc reads."""
 _PIECES: Final = "glibc.malloc.tcache_count"
 KEEPS_FREED: Final = f"{_PIECES}={FREED_PIECES}"
-"""Its value in a program that `become` starts."""
+"""The value of `TUNABLES` in a program that `become` starts."""
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])(i?)B")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def look_for_cycles_less_often() -> None:
-    """For a whole process, at its start.
+    """Has Python search for cycles less often, for the whole process; called at its start.
 
     An entry is some twenty objects, and a batch has thousands of entries, none of them in a cycle:
-    Python's own default looks through them all a hundred times (docs/performance.md#following).
+    by default Python would search them all a hundred times (docs/performance.md#following).
     """
     gc.set_threshold(NEW_OBJECTS, 10, 10)
 
 
 def start_no_blas_threads() -> None:
-    """For a program and what it starts, before it imports numpy, as DuckDB's and Arrow's tables do.
+    """Keeps numpy from starting threads, in this program and those that it starts. To be called
+    before numpy is imported, which tables of DuckDB and Arrow do.
 
-    OpenBLAS would start a thread for each core, which spins for a while. Nothing here multiplies
-    matrices, and that is a fifth of what a command takes to start. A number that somebody has set
-    stays (docs/decisions/programs.md#no-thread-for-matrices).
+    numpy's OpenBLAS would start a thread for each core, which spins for a while: a fifth of what a
+    command takes to start. Nothing here multiplies matrices. A number that somebody has set stays
+    (docs/decisions/programs.md#no-thread-for-matrices).
     """
     os.environ.setdefault(BLAS_THREADS, "1")
 
 
 def become(arguments: list[str]) -> NoReturn:
-    """Replaces this program by Python with these arguments, whose threads keep what they free:
-    DuckDB plans with very many small pieces. glibc reads that at a program's start alone
-    (docs/performance.md#questions)."""
+    """Replaces this program by Python with these arguments, in which threads keep the memory that
+    they free: DuckDB plans with very many small pieces. A new program is needed, since glibc reads
+    `TUNABLES` only at a start (docs/performance.md#questions)."""
     said = os.environ.get(TUNABLES, "")
     if _PIECES not in said:
         os.environ[TUNABLES] = f"{said}:{KEEPS_FREED}" if said else KEEPS_FREED
@@ -56,12 +58,13 @@ def become(arguments: list[str]) -> NoReturn:
 
 
 def keeps_freed() -> bool:
-    """Whether this program's threads keep what they free, as `become` has it."""
+    """Whether this program's threads keep the memory that they free, as after `become`."""
     return _PIECES in os.environ.get(TUNABLES, "")
 
 
 def bytes_of(size: str) -> float:
-    """The bytes of a size as the settings take it, such as 2GB or 1.5 GiB; else `ValueError`."""
+    """The bytes of a size as settings write it, such as 2GB or 1.5 GiB. Raises `ValueError` for any
+    other text."""
     parts = _SIZE.fullmatch(size)
     if parts is None:
         raise ValueError(f"{size!r} is not a size such as 2GB")

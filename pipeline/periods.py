@@ -1,18 +1,18 @@
 """Works out when the weeks and months that people name begin and end. Pure.
 
-Days are those on somebody's wall; what is given back is naive UTC, as the views write instants.
+Days begin and end in somebody's time zone; results are naive UTC, as the views write instants.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 Period = tuple[datetime | None, datetime | None]
-"""When it begins, and when what comes after it does; None for no end."""
+"""When it begins, and when it is over: that instant is the first beyond it. None: unbounded."""
 
 
 def period(name: str, now: datetime, zone: ZoneInfo) -> Period:
-    """When this_week, this_month or last_month begins, and when what comes after it does; None for
-    no end, as of any other name. `now`: naive UTC."""
+    """The period this_week, this_month or last_month, in a zone; unbounded for any other name.
+    `now`: naive UTC."""
     today = now.replace(tzinfo=UTC).astimezone(zone).date()
     if name == "this_week":
         first = today - timedelta(days=today.weekday())
@@ -28,7 +28,7 @@ def period(name: str, now: datetime, zone: ZoneInfo) -> Period:
 
 
 def start_of_day(day: date, zone: ZoneInfo) -> datetime:
-    """When a day begins on that wall."""
+    """When a day begins in a zone, as naive UTC."""
     return datetime.combine(day, time(), zone).astimezone(UTC).replace(tzinfo=None)
 
 

@@ -1,5 +1,5 @@
-"""Shows text from outside so that no character in it moves, hides, colours or reverses others,
-tells what in it looks like the id of a person, and says how many there are of something."""
+"""Shows text from outside so that no character in it moves, hides, colours or reverses others;
+finds ids of persons in a text; counts things in words."""
 
 import logging
 import operator
@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 MOST_NAMED: Final = 20
-"""Names in one line; of others, how many there are is said."""
+"""Names in one line; of further ones only the number is given."""
 
 _SEPARATOR: Final = "[-./ \u00a0\u2007\u202f\u2010-\u2015\u2212]"
-"""Of a tax id; text programs write blanks and hyphens at which no line ends, and dashes."""
+"""What separates the parts of a tax id: also the unbreakable blanks and hyphens, and the dashes,
+that text programs write."""
 _TAX_ID: Final = "|".join(
     f"{_SEPARATOR}?".join(groups)  # any of the separators may be missing
     for groups in (
@@ -23,19 +24,18 @@ _TAX_ID: Final = "|".join(
 _IS_TAX_ID: Final = re.compile(_TAX_ID)
 _WITHIN: Final = rf"(?<![A-Za-z\d])(?:[Cc][Pp][Ff]|[Cc][Nn][Pp][Jj])?(?:{_TAX_ID})(?![A-Za-z\d])"
 TAX_ID_WITHIN: Final = re.compile(_WITHIN)
-"""A tax id among other characters, which are neither letters nor digits, with what says that it is
-one."""
+"""A tax id that no letter or digit touches, with the `CPF` or `CNPJ` before it, if there is one."""
 _SIGNS: Final = r"\s\"',:;/()\[\]{}"  # that end an e-mail address
 _AT: Final = "(?:[@\ufe6b\uff20]|%40)"
 _HAS_AT: Final = re.compile(_AT)
 _BEFORE_AT: Final = rf"(?:[^{_SIGNS}@\ufe6b\uff20%]|%(?!40))"
 _LOCAL: Final = rf"(?:(?<![^{_SIGNS}@]){_BEFORE_AT}++|(?<=\d)(?![A-Za-z\d]){_BEFORE_AT}{{1,64}}+)"
 PERSONAL: Final = re.compile(rf"{_LOCAL}{_AT}[^{_SIGNS}]+|{_WITHIN}")
-"""A tax id, or an e-mail address, among other words. What may be an address is read from its first
-character, or from behind a tax id: read from each of them to its end, a code of a megabyte that
-somebody sent would keep everybody waiting for hours."""
+"""A tax id, or an e-mail address, among other words. An address is looked for only from its first
+character, or right behind a tax id. If it were looked for from every character, a code of a
+megabyte that somebody sent would take hours."""
 _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
-"""A word with a small letter, but for what says that a tax id is one."""
+"""A word with a small letter, other than `cpf` or `cnpj`."""
 
 
 def is_tax_id(text: str) -> bool:
@@ -44,16 +44,15 @@ def is_tax_id(text: str) -> bool:
 
 
 def may_be_address(text: str) -> bool:
-    """Whether a text holds the sign of an e-mail address, as it is or as an address of a page or
-    wide letters write it."""
+    """Whether a text holds an @, also as `%40` or as one of its wide forms."""
     return _HAS_AT.search(text) is not None
 
 
 def is_marked_or_checked(tax_id: str) -> bool:
-    """Whether what looks like a CPF or a CNPJ has all the separators that one is written with, or
-    the check digits of one: so no run of digits passes for one by chance, such as a time of day.
-    Many ids are as long as a CNPJ and have small letters, which a CNPJ has where somebody typed it:
-    of these it is one that is marked, or that stands behind `cnpj`."""
+    """Whether what looks like a CPF or a CNPJ has all of its separators, or right check digits, so
+    that other runs of digits, such as a time, do not pass for one. Many other ids are as long as a
+    CNPJ and have small letters, and somebody may type a CNPJ in small letters, too: so with small
+    letters the check digits count only behind `cnpj`."""
     number = re.sub(r"^(?:CPF|CNPJ)(?=.{11})", "", tax_id.upper())
     may_be_checked = len(number) < len(tax_id) or tax_id == tax_id.upper()
     number = "".join(str(int(it)) if it.isdecimal() else it for it in number)
@@ -88,15 +87,17 @@ def for_anybody(text: str) -> str:
 
 
 def _is_personal(found: str) -> bool:
-    """Words of small letters may be as long as a CNPJ's parts: one needs its signs, or `cnpj`
-    before it and its check digits, and no spaces."""
+    """Whether a match of `PERSONAL` is really an id. Words in small letters may be as long as a
+    CNPJ's parts: a CNPJ in small letters must have no spaces, and all of its separators, or `cnpj`
+    before it and right check digits."""
     if may_be_address(found) or not _SMALL.search(found):
         return True
     return " " not in found and is_marked_or_checked(found)
 
 
 def _check_digits(number: str) -> str:
-    """Of a CPF or a CNPJ without them. A letter counts by its place in ASCII, since July 2026."""
+    """The check digits of a CPF or a CNPJ that is given without them. A letter, which a CNPJ may
+    have since July 2026, counts by its place in ASCII."""
     most = 11 if len(number) == 9 else 9  # the highest weight
     for _digit in range(2):
         weights = [2 + place % (most - 1) for place in range(len(number))]
@@ -107,7 +108,8 @@ def _check_digits(number: str) -> str:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with what it counts: `1 entry`, `2 entries`. `many`: with a verb, for one."""
+    """A number with what it counts: `1 entry`, `2 entries`. `many`: the plural, where it is not
+    formed like that, or `one` has a verb."""
     if number == 1:
         return f"1 {one}"
     return f"{number} {many or re.sub('(?<![aeo])y$', 'ie', one) + 's'}"
@@ -125,9 +127,9 @@ def is_blank(text: str | None) -> bool:
 
 
 def printable(text: object) -> str:
-    """A text in one line, for a terminal, a log or a page. A character that these would obey or
-    leave out (a control character, an escape sequence's, a bidi control, a lone surrogate) stands
-    there as it would be written in Python, such as `\\x1b`; a blank of any width as a space."""
+    """A text in one line, for a terminal, a log or a page. Characters that these would obey or
+    leave out (control characters, bidi controls, lone surrogates) are written as in Python, such as
+    `\\x1b`; a blank of any width becomes a space."""
     line = str(text)
     if line.isprintable():  # nearly always; one by one takes twenty times as long
         return line
@@ -141,8 +143,8 @@ def _written(character: str) -> str:
 
 
 class LogLines(logging.Formatter):
-    """Writes records of a log. What came from outside cannot begin a line that looks like another
-    record: each further line of a record begins with blanks."""
+    """Writes records of a program's log. Each further line of a record begins with blanks, so that
+    text from outside cannot begin a line that looks like a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """One record, its message made printable."""

@@ -1,10 +1,11 @@
-"""Who gets the processor first: short turns for threads that others wait for, at the processor and
-at Python's lock, and a process that gives way to others on its machine.
+"""Decides who gets the processor first: short turns for threads that others wait for, at the
+processor and at Python's lock, and a process that gives way to others on its machine.
 
-A thread that has waited for the disk or for a request gets the processor at once only if its turn
-would end before that of whoever is at work there. Of threads with equal shares, that is the one
-that asks for less at a time; it gets no more of the processor in all (Linux 6.12 and later,
-sched_setattr(2)). On busy cores this is most of a sync's time (docs/performance.md#receiving).
+A thread that has waited for the disk or for a request gets a busy processor at once only if its
+turn would end before the turn of the thread that runs there. Among threads with equal shares, so it
+is for the one that asks for shorter turns; in all it gets no more of the processor (Linux 6.12 and
+later, sched_setattr(2)). On busy cores, waiting for the processor is most of a sync's time
+(docs/performance.md#receiving).
 """
 
 import contextlib
@@ -18,13 +19,14 @@ from collections.abc import Iterator
 from typing import Final
 
 TURN_NANOSECONDS: Final = 100_000
-"""The least that the kernel takes; its own default is a few milliseconds."""
+"""The shortest turn that the kernel accepts; its default is a few milliseconds."""
 
 NICENESS: Final = 5
-"""A third of the weight that other processes have where cores are busy, and no less where not."""
+"""On busy cores a process then has a third of the weight of others; on idle ones it loses
+nothing."""
 
 PYTHON_SECONDS: Final = 0.0003
-"""For so long a thread may keep Python's lock while another waits for it, where turns are short."""
+"""How long a thread may keep Python's lock while another waits for it, where turns are short."""
 
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")  # sched_attr of the first version
 _SIZE, _POLICY, _FLAGS, _RUNTIME = 0, 1, 2, 5
@@ -33,9 +35,10 @@ _CALLS: Final = {"x86_64": (314, 315), "aarch64": (274, 275)}  # sched_setattr, 
 
 
 def give_way() -> None:
-    """For this process and what it starts, before it has a second thread: on busy cores a receiver
-    on the same machine comes first, since a page can wait and the platform does not. A process that
-    gives way further already stays as it is. Where the system knows no such thing nothing changes.
+    """Lowers the priority of this process and of those that it starts; to be called before it has a
+    second thread. On busy cores a receiver on the same machine then comes first, since a page can
+    wait and the platform does not. A process that gives way further already stays as it is, and so
+    does any on a system without priorities.
     """
     if sys.platform != "win32":
         niceness = os.getpriority(os.PRIO_PROCESS, 0)
@@ -43,15 +46,16 @@ def give_way() -> None:
 
 
 class _Blocks:
-    """Those of this process that want short turns at Python's lock, from several threads."""
+    """Counts the blocks of this process that want short turns at Python's lock. Safe from any
+    thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._count = 0
 
     def change(self, by: int) -> None:
-        """Counts one that begins (1) or ends (-1). The first asks for short turns, and the last
-        gives back what was before it."""
+        """Counts a block that begins (1) or ends (-1). The first one sets short turns; the last one
+        restores what was set before."""
         with self._lock:
             if not self._count:
                 self._before = sys.getswitchinterval()
@@ -64,10 +68,10 @@ _BLOCKS: Final = _Blocks()
 
 @contextlib.contextmanager
 def short_in_python() -> Iterator[None]:
-    """For the block, and each that overlaps it, all threads of this process take short turns at
-    Python's lock; its own default is 5 ms. For threads that need it often and briefly beside one
-    that computes: a writer of the inbox or of the ledger. Threads that compute alike, such as
-    pages, lose by it."""
+    """During the block all threads of this process take short turns at Python's lock, instead of
+    5 ms. That is for threads that need the lock often and briefly beside one that computes, as a
+    writer of the inbox or of the ledger does. Where all threads compute, as for pages, it costs
+    time. Blocks may overlap."""
     _BLOCKS.change(1)
     try:
         yield
@@ -76,8 +80,8 @@ def short_in_python() -> Iterator[None]:
 
 
 def take_short_turns() -> bool:
-    """For the calling thread alone; whether the kernel does it. Where it does not, nothing changes,
-    nor does it for a thread for which somebody chose another policy."""
+    """Gives the calling thread, and no other, short turns at the processor. Whether the kernel did
+    so: it may not know them, and a thread with another policy is left as it is."""
     calls = _CALLS.get(platform.machine()) if sys.platform == "linux" else None
     if calls is None:
         return False

@@ -87,7 +87,9 @@ def test_the_codes_list_each_path_of_the_body_and_the_two_that_identify_it() -> 
     rows = duckdb.connect(":memory:").execute(sql).fetchall()
 
     listed = ["process_id", "type", *(path for path, _ in every_path(BODY))]
-    assert sorted(code for (code,) in rows) == sorted(listed)
+    assert sorted(code for (code,) in rows) == sorted(listed), (
+        "list each path of BODY in queries/model/contract_codes.sql as a requested path"
+    )
 
 
 def test_each_field_of_the_body_has_a_screen_and_words_on_the_sellers_page() -> None:
@@ -95,13 +97,17 @@ def test_each_field_of_the_body_has_a_screen_and_words_on_the_sellers_page() -> 
     paths = [path for path, shown in every_path(BODY) if isinstance(shown, Format)]
     screens = form.questions(Wanted(tuple(paths), ()), asks_type=False)
     assert sorted(field.path for screen in screens for field in screen.fields) == sorted(paths)
-    assert [it.asked for it in screens if it.slug.startswith("other-")] == [], "form.py has none"
+    unplaced = [it.asked for it in screens if it.slug.startswith("other-")]
+    assert unplaced == [], "give each a screen in pipeline/journey/form.py"
     not_shown = Question("other-1", (Field("x", "other", True),))
     for language in words.LANGUAGES:
         for screen in screens:
-            assert words.heading(screen, language) != words.heading(not_shown, language), screen
+            assert words.heading(screen, language) != words.heading(not_shown, language), (
+                f"give {screen} a question in pipeline/journey/words.py"
+            )
         fields = [field for screen in screens for field in screen.fields]
-        assert [it.path for it in fields if words.label(it, language) == it.path] == []
+        unnamed = [it.path for it in fields if words.label(it, language) == it.path]
+        assert unnamed == [], "give each a label in pipeline/journey/words.py"
 
 
 def every_path(shown: Mapping[str, Shown], prefix: str = "") -> list[tuple[str, Shown]]:

@@ -53,13 +53,13 @@ class Keys:
 
     @property
     def taxpayer_mark(self) -> str:
-        """Tells the key of tax ids from another, and says nothing else of it."""
+        """A digest that tells this key of tax ids from another one, and reveals nothing else."""
         return hmac.digest(self.taxpayer, b"which key this is", "sha256").hex()[:16]
 
     def of_taxpayer(self, taxpayer_id: str | None) -> bytes | None:
-        """Compares tax ids by their letters A to Z and digits, however they are punctuated or
-        cased (a CNPJ may carry letters since July 2026); empty where nothing of these is left, and
-        None without an id."""
+        """A digest that is equal for equal tax ids, however they are punctuated or cased: only
+        letters A to Z and digits count (a CNPJ may carry letters since July 2026). Empty where the
+        id has none of these; None without an id."""
         if taxpayer_id is None:
             return None
         known = taxpayer_id
@@ -79,8 +79,9 @@ def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]
 
 
 def facts_of(entry: Entry, keys: Keys) -> list[Fact]:
-    """The facts of one entry: out of its body, or of what stays of that. Raises `LedgerRefused` for
-    one that was not recorded so: whoever can write into the inbox may have put anything there."""
+    """The facts of one entry, from its body or from what remains of it. Raises `LedgerRefused` for
+    an entry that this program did not record: whoever can write into the inbox may put anything
+    there."""
     try:
         if entry.is_erased:
             return [*remains.facts_in(entry)]
@@ -98,7 +99,8 @@ def _sha256(data: bytes | None) -> bytes:
 
 
 def _content_sha256(entry: Entry) -> bytes:
-    """Of a submission entry but for how it was recorded (docs/rules.md#counting-once)."""
+    """The digest of what a submission entry says, without how it was recorded: entries with the
+    same digest are repetitions (docs/rules.md#counting-once)."""
     timeout = entry.particulars.get("timeout_seconds")
     content = {
         **{name: it for name, it in entry.particulars.items() if name not in WAS},
@@ -207,8 +209,8 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
 
 
 def _reasons(given: Sequence[DecisionReason]) -> str:
-    """The sorted distinct pairs in one spelling, so that equal answers are equal texts; a reason
-    without a detail comes after those that have one."""
+    """The distinct pairs as JSON, in one order and spelling, so that equal reasons are equal texts.
+    A reason without a detail comes after those that have one."""
     if not given:
         return "[]"
     ordered = sorted(
@@ -305,8 +307,8 @@ def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
 
 
 def _size(stated: JsonValue) -> int | None:
-    """The number of bytes that a collection states, where a table can hold it: an earlier release
-    recorded any number, and what only looks like one."""
+    """The number of bytes that a collection states. None where it is not a number, or larger than a
+    table holds: earlier releases recorded such sizes."""
     try:
         size = int(stated)
     except (TypeError, ValueError):
