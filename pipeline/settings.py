@@ -39,11 +39,12 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export", "forget"]
 """An act that can need a second person."""
 _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
-"""Behind a query the path of a review would belong to it, and another address be asked."""
+"""URLs to which paths are added. One with a query takes no path: it would belong to the query."""
 
 
 def unknown() -> dict[str, str]:
-    """The variables of ours that no setting has, which leave a default in force: what to do."""
+    """Variable that begins with `PRAZO_` and names no setting -> what to do about it. A misspelt
+    name leaves a default in force."""
     import difflib  # nearly every name is right
 
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
@@ -401,11 +402,11 @@ class Settings(BaseModel):
             problems.append(
                 "PRAZO_ARTIFACTS_IN is database: PRAZO_INBOX must be a postgresql:// URL"
             )
-        for host in (self.receiver_host, self.dashboard_host):
-            if not is_loopback(host) and not self.allow_remote:
+        for name in ("receiver_host", "dashboard_host", "journey_host"):
+            if not is_loopback(host := getattr(self, name)) and not self.allow_remote:
                 problems.append(
-                    f"{host} is reachable from other machines: set PRAZO_ALLOW_REMOTE=true if"
-                    " that is meant, or listen on 127.0.0.1"
+                    f"PRAZO_{name.upper()} is {host}, which other machines reach: set"
+                    " PRAZO_ALLOW_REMOTE=true if that is meant, or listen on 127.0.0.1"
                 )
         if self.webhook_auth == "none" and not is_loopback(self.receiver_host):
             problems.append(
@@ -434,11 +435,6 @@ class Settings(BaseModel):
             for name in needed.get(self.login, ())
             if getattr(self, name) is None
         ]
-        if not is_loopback(self.journey_host) and not self.allow_remote:
-            problems.append(
-                "PRAZO_JOURNEY_HOST is reachable from other machines: set PRAZO_ALLOW_REMOTE=true"
-                " if that is meant, or listen on 127.0.0.1"
-            )
         if (self.journey_code_url is None) != (self.journey_code_secret_file is None):
             problems.append("PRAZO_JOURNEY_CODE_URL and PRAZO_JOURNEY_CODE_SECRET_FILE go together")
         if (self.client_cert_file is None) != (self.client_key_file is None):
@@ -459,8 +455,8 @@ class Settings(BaseModel):
 
     @property
     def expects_strangers(self) -> bool:
-        """Whether anything is authenticated, or reachable from other machines: then requests come
-        from beyond this machine, whatever their headers and their address show."""
+        """Whether requests from beyond this machine are expected, since something is authenticated
+        or can be reached from other machines. Their headers and address may not show it."""
         return (
             self.webhook_auth != "none"
             or self.login != "none"
@@ -487,7 +483,7 @@ class Settings(BaseModel):
             ]
         except ValueError as error:
             faults = [str(error)]
-        # Only here: pydantic's error holds frames that hold it, and Python cannot see through it.
+        # Raised here, not in the block: pydantic's error would stay in memory with its frames.
         raise SettingsError(
             "The settings cannot be used",
             "; ".join(faults),

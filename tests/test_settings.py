@@ -86,6 +86,17 @@ def test_credentials_of_platform_and_keeper_do_not_belong_into_an_address() -> N
         assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["receiver_host", "dashboard_host", "journey_host"])
+def test_an_address_that_other_machines_reach_is_refused_by_the_name_of_its_setting(
+    name: str,
+) -> None:
+    """Only the address was named: with one for the receiver and one for the dashboard, nobody knew
+    which of the two settings to correct."""
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(**{name: "10.0.0.7"})
+    assert f"PRAZO_{name.upper()} is 10.0.0.7, which other machines reach" in refused.value.why
+
+
 def test_the_seller_s_page_is_at_the_root_of_its_host() -> None:
     """With a path the settings were taken, and no link that was made of them led to the page."""
     taken = Settings.load(journey_url="https://cadastro.loja.example/")
