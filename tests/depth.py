@@ -14,31 +14,33 @@ from hypothesis import settings
 
 T = TypeVar("T")
 USUAL, LONG = 40, 2_100
-"""Examples of a property; one that is dear takes a share of them."""
+"""Examples of a property; a property whose examples take long tries a share of them."""
 ENGINES: Final = ("sqlite", "postgres")
 BY_BOTH: Final = ("inbox", "schema", "fixtures", "faults")
-"""Folders of what goes through different code for each engine: on both in each run."""
+"""Folders of tests whose code differs by engine: they run on both engines each time."""
 
 
 def is_long() -> bool:
-    """Whether everything is tried: asked when a test is collected, since the profile that the
-    command names is loaded after `conftest.py`."""
+    """Whether this run tries everything. To be asked when tests are collected: hypothesis loads the
+    profile that the command names after `conftest.py`."""
     return settings.get_current_profile_name() == "long"
 
 
 def few(cases: Sequence[T], of: int) -> Sequence[T]:
-    """Of cases that differ little, the first and each `of`-th after it; in a long run all."""
+    """For cases that differ little: the first and each `of`-th after it; all of them in a long
+    run."""
     return cases if is_long() else cases[::of]
 
 
 def rounds(usual: int, long: int) -> int:
-    """How often something is tried that never goes the same way twice."""
+    """How often to try something that goes another way each time: `usual`, or `long` in a long
+    run."""
     return long if is_long() else usual
 
 
 def left_to_a_long_run(items: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """What is marked `long`, and of a test that runs on both engines of the inbox one, by turns:
-    that both keep the inbox's contract is tried elsewhere."""
+    """The tests that a short run leaves out: those marked `long`, and one of each pair that runs on
+    both engines of the inbox, by turns. That both engines keep the contract is tried elsewhere."""
     left, pairs = set(), dict[tuple[Path, str], list[pytest.Item]]()
     for item in items:
         if item.get_closest_marker("long"):

@@ -18,7 +18,7 @@ from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
 
 MOST_TIMES: Final = 5
-"""So often it is looked again and recorded, while other entries of its process keep coming in."""
+"""How often recording is tried, where other entries of the process come in each time."""
 
 
 def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
@@ -46,7 +46,7 @@ def signed(row: views.Row, actor: str) -> dict[str, Any]:
 def record(
     processes: Sequence[views.Row], drafts: Callable[[], Sequence[Draft]], actor: str, kept: str
 ) -> acting.Told:
-    """Appends entries about these processes, and says which they are; as `acting.record` else."""
+    """As `acting.record`, for entries about these processes, which the text names."""
     return acting.record(drafts, actor, recorded(processes), kept=kept)
 
 
@@ -58,7 +58,8 @@ def recorded(processes: Sequence[views.Row]) -> acting.Told:
 
 
 def key_of(process: views.Row) -> str:
-    """A process's id as pages show it: keys of elements stand in the page, too."""
+    """A process's id as pages show it. The browser gets the keys of elements, so they are masked,
+    too."""
     return views.shown("process_id", process["process_id"])
 
 
@@ -70,8 +71,8 @@ def submit(key: str, label: str, press: acting.Press, *, about: object = "") -> 
 
 
 def ask_whom(key: str) -> None:
-    """Asks who takes care of something: chosen, or typed. Nobody writes their own name: who acts is
-    asked for once, or known."""
+    """Asks who takes care of something, by a name to choose or to type. Empty means the reader,
+    whose name is known or asked for once."""
     st.selectbox(
         _("Who will take care of it? Empty: you"),
         people.known(),
@@ -83,7 +84,7 @@ def ask_whom(key: str) -> None:
 
 
 def assignee_of(key: str, actor: str) -> str:
-    """Who was chosen or typed; whoever acts where nobody was."""
+    """The name that was chosen or typed; the actor's where none was."""
     return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
 
 
@@ -121,8 +122,8 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
 
 
 def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Told:
-    """Assigns each of these processes, unless one of them was given to somebody else since it was
-    drawn: of two people who took it, the first would not know that it is not theirs any more."""
+    """Assigns each of these processes, unless one of them was assigned to somebody else since the
+    page was drawn: that person would not know that it is no longer theirs."""
     return _record_unless(
         lambda rows: _assigned_since(rows, assignee.strip()),
         processes,
@@ -143,8 +144,8 @@ def _record_unless(
     actor: str,
     kept: str,
 ) -> acting.Told:
-    """Appends an entry about each of these processes, unless something is in the way. Between that
-    look and the entry, nothing else is recorded of a process: of two people who do it in the same
+    """Appends an entry about each of these processes, unless `in_the_way` objects. Nothing else is
+    recorded about a process between that look and its entry: of two people who act in the same
     moment, the second is refused."""
     if is_blank(actor):
         return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
@@ -166,7 +167,8 @@ def _record_once(
     draft: Callable[[views.Row], Draft],
     actor: str,
 ) -> list[views.Row] | acting.Told:
-    """Those of which something else was recorded meanwhile; or why nothing was recorded."""
+    """Tries once. The processes about which something else was recorded meanwhile, so that they
+    have to be tried again; or why nothing was recorded."""
     lengths: dict[str, int] = {}
     receipts: list[Receipt] = []
 
@@ -186,7 +188,7 @@ def _record_once(
 
 
 def _lengths(processes: Sequence[views.Row]) -> Mapping[str, int]:
-    """How many entries the inbox holds of each."""
+    """Process id -> how many entries of it the inbox holds."""
     count = "select coalesce(max(process_n), 0) from entries where process_id = $1"
     ids = [it["process_id"] for it in processes]
     return {name: service.current().inbox.query(count, name)[0][0] for name in ids}
@@ -198,8 +200,8 @@ def number_of(recorded: views.Row) -> str:
 
 
 def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
-    """Says that a ticket was not recorded since somebody has opened another one; None where none of
-    the processes has one that is open, by what the pages see."""
+    """Why a ticket is not recorded: somebody has opened another one. None where none of the
+    processes has an open ticket, by what the pages see."""
     ids = [it["process_id"] for it in processes]
     found = views.read("tickets", where={"process_id": ids, "step": "opened"}, limit=1)
     if not found:
@@ -218,7 +220,8 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.To
 
 
 def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Told | None:
-    """Says to whom one of the processes was assigned since it was drawn; None where none was."""
+    """Why nothing is assigned: one of the processes was assigned to somebody else since the page
+    was drawn. None where none was."""
     drawn = {row["process_id"]: row["assignee"] for row in processes}
     for now in views.read("assignments", where={"process_id": list(drawn)}):
         if now["assignee"] not in (drawn[now["process_id"]], assignee):
@@ -247,9 +250,8 @@ def open_alerts(processes: Sequence[views.Row]) -> list[str]:
 
 
 def take_alerts(alerts: Sequence[str], actor: str, done: acting.Told) -> acting.Told:
-    """Records that somebody sees to these alerts, but for those that somebody else has taken since
-    they were drawn: whoever was second would see to what is another's already. `done`: what to say
-    of those that are recorded."""
+    """Records that the actor sees to these alerts, except for those that somebody else has taken
+    since the page was drawn. `done`: what to say of those that are recorded."""
     if not actor:
         return acting.Told(_("A name is needed: it goes into the log."))
     if not alerts:

@@ -1,8 +1,8 @@
-"""Keeps what a page is asked for in its URL, as codes that read the same in both languages.
+"""Keeps the filters and choices of a page in its URL, as codes that are the same in both languages.
 
-Streamlit's own binding writes a selection's label into the URL, so a link shared in Portuguese
-would say nothing in English. What stands around every page (`lang`, `tz`, `as_of`) has labels of
-no language, and is bound by Streamlit, which carries it from page to page.
+Streamlit's own binding writes a selection's label into the URL, so that a link shared in Portuguese
+would not work in English. The inputs around every page (`lang`, `tz`, `as_of`) have labels of no
+language; Streamlit binds them, and carries them from page to page.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ EARLIEST_DAY: Final = date(1901, 1, 1)
 
 
 def text(label: str, key: str, *, placeholder: str, width: int | Literal["stretch"]) -> str:
-    """A line of text; nothing typed is nothing in the URL. Spaces around what is typed are left
-    out, but not those of a link: an id may have them."""
+    """A line of text. Nothing typed leaves nothing in the URL. Spaces around what is typed are
+    dropped; those in a link are kept, since an id may have them."""
     linked = st.query_params.get(key, "")
     _follow(key, linked)
     typed = st.text_input(
@@ -69,11 +69,11 @@ def choices(
 
 
 def asked_for(key: str, codes: Container[str]) -> list[str]:
-    """What `choices` will give back: for numbers of other filters that are drawn before it.
+    """What `choices` will return, for the numbers of filters that are drawn before it.
 
-    A browser sends what is chosen by its label, and a label ends with a number. Of one that has
-    another number by now, Streamlit's folded list says nothing but that label: so the last two
-    labels of each option are known.
+    A browser sends a choice by its label, which ends with a number. Where the number has changed
+    meanwhile, Streamlit's folded list gives the former label and nothing else, so the last two
+    labels of each option are remembered.
     """
     linked = st.query_params.get_all(key)
     if key not in st.session_state or st.session_state.get(_in_url(key)) != linked:
@@ -115,8 +115,8 @@ def one_of(label: str, options: Mapping[str, str], key: str, *, placeholder: str
 
 
 def day(key: str) -> date | None:
-    """A day in the URL, to which a chart led; None without one that can be read, and has a week
-    before it and an end."""
+    """A day in the URL, to which a chart led. None where there is none that can be read, or it is
+    at an end of the calendar."""
     with contextlib.suppress(ValueError):
         found = date.fromisoformat(st.query_params.get(key, ""))
         return found if EARLIEST_DAY <= found < date.max else None
@@ -124,13 +124,13 @@ def day(key: str) -> date | None:
 
 
 def leave_out(key: str) -> None:
-    """Takes something out of the URL, of which there is no input."""
+    """Takes a key that has no input out of the URL."""
     st.query_params.update({key: [], PAGE: [], CHOSEN: []})
 
 
 def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
-    """The first and the last day of a period that ends with the default's end at the latest; one
-    day alone while the reader has not chosen the other."""
+    """The first and the last day of a period, which may not end after the default does. While the
+    reader has chosen only one of the two, that one alone."""
     asked = default
     with contextlib.suppress(ValueError):
         first, last = map(date.fromisoformat, st.query_params.get_all(key))
@@ -145,7 +145,7 @@ def days(label: str, key: str, default: tuple[date, date]) -> tuple[date, ...]:
 
 
 OF_THE_FRAME: Final = frozenset({"as_of", "tz", "lang"})
-"""What stands in the URL of every page: Streamlit's own binding writes it."""
+"""The keys in the URL of every page, which Streamlit's own binding writes."""
 
 
 def filters() -> list[tuple[str, str]]:
@@ -160,8 +160,8 @@ def filters() -> list[tuple[str, str]]:
 
 
 def take(asked: Sequence[tuple[str, str]]) -> None:
-    """Puts these filters and this order in the place of those in the URL. A link to the page that
-    is shown would not: Streamlit leaves its query out."""
+    """Replaces the filters and the order in the URL by these. A link could not do that from the
+    page that it leads to: Streamlit drops its query then."""
     changed: dict[str, list[str]] = {key: [] for key in st.query_params if key not in OF_THE_FRAME}
     for key, value in asked:
         if key not in OF_THE_FRAME:
@@ -180,8 +180,8 @@ def choose(row: str) -> None:
 
 
 def order(columns: Iterable[str]) -> str | None:
-    """By which of these columns the reader sorts a list, as `column` or `column desc`; None for
-    the list's own order."""
+    """The column, of these, by which the reader sorts a list, as `column` or `column desc`; None
+    for the list's own order."""
     asked = st.query_params.get(SORT, "")
     column = asked.removeprefix("-")
     if column not in columns:
@@ -197,8 +197,8 @@ def sort_by(column: str, *, is_sorted: str | None) -> None:
 
 
 def page_number(pages: int) -> int:
-    """Which page of a long list is asked for, between 1 and `pages`; `turn_pages` draws the way to
-    the others, below the rows."""
+    """The page of a long list that is asked for, between 1 and `pages`. `turn_pages` draws the
+    links to the others, below the rows."""
     asked = st.query_params.get(PAGE, "")
     is_number = asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS
     number = min(max(int(asked), 1), pages) if is_number else 1
@@ -209,7 +209,7 @@ def page_number(pages: int) -> int:
 
 
 def turn_pages(pages: int) -> None:
-    """The way to the other pages of a long list, once `page_number` has said which is shown."""
+    """The links to the pages of a long list; called after `page_number`."""
     # Sized by its content it would have no room for two pages, and show one.
     width: int | Literal["content"] = PAGE_WIDTH * (pages + 2) if pages <= FEW_PAGES else "content"
     chosen = st.pagination(pages, key=PAGE, width=width)
@@ -217,12 +217,12 @@ def turn_pages(pages: int) -> None:
 
 
 def _labels(key: str) -> str:
-    """Under which name the session keeps how options were called when they were last drawn."""
+    """The name under which the session keeps the labels of options as they were last drawn."""
     return f"{key} labels"
 
 
 def _in_url(key: str) -> str:
-    """Under which name the session keeps what it last wrote into the URL, or found there."""
+    """The name under which the session keeps what it last wrote into the URL, or found there."""
     return f"{key} in URL"
 
 
@@ -234,8 +234,8 @@ def _follow(key: str, asked: object) -> None:
 
 
 def _write(key: str, values: list[str]) -> None:
-    """Writes into the URL what the reader chose, in one step of its history. Whoever chooses other
-    rows starts on their first page; a link or the back button brings a page of its own."""
+    """Writes into the URL what the reader chose, as one step of the browser's history. A choice of
+    other rows starts on their first page; a link or the back button has a page of its own."""
     if values != st.query_params.get_all(key):
         changed = {key: values, CHOSEN: []}
         if key != PAGE and st.query_params.get_all(PAGE):

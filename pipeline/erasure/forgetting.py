@@ -1,10 +1,11 @@
 """Erases what came of a seller: bytes in the inbox, artifacts, and what the links to its page say.
 
-    the links to the seller's page end: it records nothing more
-    in one commit bytes go, what stays takes their place, and an erasure is recorded that fixes it
-    artifacts that no other entry names are removed
-    the inbox's file is cut down to what it holds
-    each ledger that follows comes upon the erasure, and is made again from the inbox
+    1. links to the seller's page end, so that it records nothing more
+    2. one commit removes the bytes, puts in their place what remains of them, and records an
+       erasure, which fixes these remains
+    3. artifacts that no other entry names are removed
+    4. the inbox's file is cut down to what it still holds
+    5. each ledger that follows the inbox finds the erasure, and is made again
 
 After a crash at any step the same command goes on: it finds what is still there.
 """
@@ -42,9 +43,9 @@ _FORGET_VISITS: Final = f"delete from journey_flow {_THEIRS}"
 
 
 SETTLE_SECONDS: Final = 20.0
-"""After bytes were removed. Whoever found them kept before, and is about to record an entry of
-somebody else that names them, has done so by then: nobody's request takes longer. They are put back
-for that entry."""
+"""How long to wait after artifacts were removed. A request for another seller may have found the
+same bytes in the store just before, and records an entry that names them; no request takes longer
+than this. The bytes are put back for such an entry."""
 SPOOLED_BYTES: Final = 2**20
 
 
@@ -57,17 +58,17 @@ class Forgotten:
     artifacts: int  # that were removed
     shared_artifacts: int  # that another entry names, too
     seqs: tuple[int, ...]
-    """Of the erasures that say so; none where nothing was left to erase."""
+    """The erasures that were recorded; empty where nothing was left to erase."""
     exports: tuple[int, ...]
-    """Entries of packages that were made of the seller: they are with whoever has them."""
+    """Entries of packages that were made of the seller: whoever has these still has the data."""
     former: tuple[Path, ...]
-    """Former files of this machine, set aside, that may hold it."""
+    """Former files of this machine, set aside, that may hold the data."""
     is_cut: bool
-    """Whether the inbox's file was cut down: somebody who reads it holds that up."""
+    """Whether the inbox's file was cut down; a program that reads the file can hold that up."""
 
     @property
     def entries(self) -> int:
-        """How many entries."""
+        """How many entries, of all kinds."""
         return sum(self.kinds.values())
 
 
@@ -82,8 +83,9 @@ def forget(
     is_dry_run: bool = False,
     is_key_lost: bool = False,
 ) -> Forgotten:
-    """Erases what came of a seller, or says what would be. `is_key_lost`: the key of tax ids of
-    earlier erasures is gone for good, so theirs and this one's no longer compare.
+    """Erases what came of a seller; with `is_dry_run`, only says what would be erased.
+    `is_key_lost`: the key of tax ids of earlier erasures is gone for good, so that tax ids of those
+    and of this erasure cannot be compared.
 
     Raises `CallerError` where it may not be erased, `clearances.Awaited` where that waits for a
     second person, `WrongUsage` without a reason or a name, and `InboxUnavailable`.
@@ -118,7 +120,7 @@ def forget(
 
 
 class _Said(NamedTuple):
-    """What erasures say of why, by whom, and by whose word."""
+    """Why the data is erased, by whom, and with whose consent, for the entries of erasures."""
 
     clearance: clearances.Clearance | None
     reason: str
@@ -134,7 +136,7 @@ def _cleared(
     actor: str | None,
     recorded_by: str,
 ) -> clearances.Clearance | None:
-    """The second person's word for erasing what was found, where it needs one."""
+    """The second person's consent to erase what was found, where that is needed."""
     if not found.entries:
         return None
     return clearances.settle(
@@ -189,21 +191,21 @@ def _erasure(
 
 
 def _portions(found: Found) -> Iterator[tuple[str | None, Sequence[Entry]]]:
-    """(process, entries of it), as many as one erasure names."""
+    """(process, some of its entries): as many entries as one erasure may name."""
     for process_id, entries in found.entries.items():
         for start in range(0, len(entries), erasures.MOST_ENTRIES):
             yield process_id, entries[start : start + erasures.MOST_ENTRIES]
 
 
 def _forget_links(inbox: Inbox, seller_id: str) -> None:
-    """Ends the links to the seller's page, and what is open there."""
+    """Ends the links to the seller's page, and the sessions that are open there."""
     inbox.execute(_REVOKE_LINKS, inbox.now(), seller_id)
     inbox.execute(_FORGET_SESSIONS, seller_id)
 
 
 def _artifacts(inbox: Inbox, found: Found) -> frozenset[str]:
-    """Those that entries of the seller name, and screens of its page that were shown because
-    something was wrong: with what was typed, and named by no entry."""
+    """The artifacts that entries of the seller name, and the screens on which the seller's page
+    showed a fault in what was typed: no entry names those."""
     details = [detail for (detail,) in inbox.query(_SCREENS, found.seller_id)]
     return found.artifacts | {it for detail in details for it in detail.split() if is_digest(it)}
 
@@ -211,7 +213,8 @@ def _artifacts(inbox: Inbox, found: Found) -> frozenset[str]:
 def _remove_artifacts(
     settings: Settings, inbox: Inbox, artifacts: frozenset[str]
 ) -> tuple[int, int]:
-    """Removes those that no entry names any more; how many, and how many another one names."""
+    """Removes the artifacts that no entry names any more. How many were removed, and how many stay
+    since another entry names them."""
     if not artifacts:
         return 0, 0
     last = inbox.last()[0]
@@ -228,8 +231,8 @@ def _remove_artifacts(
         if removed:
             time.sleep(SETTLE_SECONDS)
             _put_back(inbox, store, removed, last, shared)
-            # A repeat that was under way may have brought some back: these go again, and whoever
-            # found them meanwhile has them put back as well.
+            # A request under way may have stored some of them again: these are removed again, and
+            # put back for whoever has named them meanwhile.
             if [it for it in removed if store.remove(it)]:
                 time.sleep(SETTLE_SECONDS)
                 _put_back(inbox, store, removed, last, shared)
@@ -243,7 +246,8 @@ def _put_back(
     last: int,
     shared: set[str],
 ) -> None:
-    """Stores what entries after `last` name of what was removed, and counts it as shared."""
+    """Stores again those removed artifacts that entries after `last` name, and counts them as
+    shared."""
     for digest in {it.hex() for it in digests_named(inbox, after=last)} & removed.keys():
         removed[digest].seek(0)
         store.keep(removed.pop(digest).read())
@@ -251,7 +255,8 @@ def _put_back(
 
 
 def _taxpayer_key(settings: Settings) -> bytes:
-    """That of the log's ledgers: with another, what stays would compare with nothing."""
+    """The key of tax ids that the log's ledgers use: under another key, what remains could not be
+    compared with anything."""
     path = settings.taxpayer_key_file
     if not path.exists():
         raise OperatorError(
@@ -263,7 +268,8 @@ def _taxpayer_key(settings: Settings) -> bytes:
 
 
 def _require_one_key(settings: Settings, inbox: Inbox, keys: Keys) -> None:
-    """Under two keys what stays of tax ids would compare with itself nowhere, for good."""
+    """Raises `CallerError` where earlier erasures used another key of tax ids: what remains under
+    two keys could never be compared."""
     marks = erasures.taxpayer_marks(body for (body,) in inbox.query(erasures.BODIES))
     if marks and keys.taxpayer_mark not in marks:
         raise CallerError(

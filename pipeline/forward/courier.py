@@ -1,7 +1,8 @@
-"""Passes on to one endpoint: reads the log on, sends what is for it, and keeps how far it is.
+"""Passes deliveries on to one endpoint: reads the log on, sends what is for the endpoint, and saves
+how far it has come.
 
-It waits for nobody else's endpoint. What it keeps is behind what it has done, by a second at most:
-whoever goes on after a crash sends that much once more, and leaves nothing out.
+It does not wait for other endpoints. What is saved is at most a second behind what was sent: after
+a crash so much is sent once more, and nothing is left out.
 """
 
 import asyncio
@@ -34,13 +35,13 @@ SAVE_SECONDS: Final = 1.0
 ENTRIES_PER_READ: Final = 256
 BYTES_PER_READ: Final = 8 * 2**20
 RECHECK_SECONDS: Final = 2.0
-"""After the inbox could not be asked."""
+"""Pause after the inbox could not be asked."""
 REPORTED_AFTER: Final = 10 * instants.MINUTE
-"""Between two entries in the log that say how far an endpoint is, while it moves."""
+"""Between two entries in the log that say how far an endpoint is, while deliveries come."""
 TURN_REPORTED_AFTER: Final = instants.MINUTE
-"""The same, where the endpoint began to fail or came back since."""
+"""As `REPORTED_AFTER`, where the endpoint has begun to fail or come back since the last entry."""
 THREADS: Final = 3
-"""That ask the inbox: reading on, saving, and what comes next in a lane."""
+"""Threads that ask the inbox: one reads on, one saves, one finds what comes next in a lane."""
 ASKS_FOR_TIME: Final = (429, 503)
 
 _KINDS = ", ".join(f"'{it}'" for it in messages.PASSED_ON)
@@ -52,8 +53,8 @@ NEXT_OF_SELLER: Final = f"""
         )
         and seq > $2
     order by seller_n limit 100"""
-"""By the seller's own numbers: the index has no others, and would be read from the seller's first
-entry on, once for each delivery that waits."""
+"""Ordered by `seller_n`, which the index has: by `seq` the index would be read from the seller's
+first entry on, once for each delivery that waits."""
 _DELIVERY_BETWEEN: Final = f"""
     select seq from entries
     where seq > $1 and seq <= $2 and kind in ({_KINDS}) and origin = '{LIVE}' limit 1"""
@@ -62,11 +63,11 @@ T = TypeVar("T")
 
 
 class _Overtaken(Exception):
-    """The endpoint's row, or the log before it, is not what was read: it is to be read again."""
+    """The endpoint's row or the log is no longer what was read: both are to be read again."""
 
 
 class Courier:
-    """For one event loop and one tenure."""
+    """Passes on to one endpoint, on one event loop, during one tenure."""
 
     def __init__(self, inbox: Inbox, endpoint: Endpoint, given: Followed, tenure: Tenure) -> None:
         """`given`: has the endpoint in force."""
@@ -93,12 +94,13 @@ class Courier:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether another one is to go on, which trusts whom the endpoint's files name now."""
+        """Whether the endpoint's files have changed, by which a server is trusted: then another
+        courier has to go on, which reads them."""
         return self._post.is_outdated
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs until `stop` is set; what is under way comes to its end. Raises `InboxUnavailable`:
-        what was not kept yet is then sent once more by whoever goes on."""
+        the next courier then sends once more what was not saved."""
         stopping = asyncio.create_task(self._stop_with(stop))
         try:
             takes_over = True
@@ -158,8 +160,8 @@ class Courier:
         self._was_under_way = self._is_resting = False
 
     def _sound_row(self) -> Standing:
-        """The endpoint's row, which fits the log: made where it is missing, and taken back to where
-        the log says that all was settled where it is of another past."""
+        """The endpoint's row, once it fits the log. A missing row is made; a row of a past that the
+        log no longer has is set back to where, by the log, everything was settled."""
         inbox, name = self._inbox, self._endpoint.name
         while True:
             row = progress.standing(inbox, name)
@@ -210,7 +212,7 @@ class Courier:
         self._look_at = time.monotonic() + POLL_SECONDS
 
     async def _read_on(self) -> bool:
-        """Reads some entries; whether there may be more to read at once."""
+        """Reads some entries; whether more may be read right away."""
         lanes = self._lanes
         if self._row.paused_at is not None or not lanes.wants_more:
             return False
@@ -265,7 +267,7 @@ class Courier:
             lanes.put_off(tried, self._inbox.clock() + pause)
 
     async def _send(self, entry: Entry) -> Answer:
-        """What came of it; a bug of ours is a failure of this message alone."""
+        """Sends one message. A bug of ours counts as a failure of this message, and of no other."""
         name = self._endpoint.name
         seq = messages.replay_of(entry)
         first = None if seq is None else await self._ask(self._inbox.entry, seq)
@@ -282,8 +284,8 @@ class Courier:
             return Answer(None, f"it could not be sent: {type(error).__name__}")
 
     async def _drop(self, tried: Try, entry: Entry, lanes: Lanes) -> None:
-        """Takes a message out of its lane that is not for the endpoint, or is no longer since its
-        settings were changed: nothing is sent, and what comes next in the lane goes on."""
+        """Takes a message out of its lane, without sending it, that is not for the endpoint, or no
+        longer since its settings changed. The next message of the lane goes on."""
         successor = await self._successor(tried, lanes)
         why = messages.why_not_for(entry, self._endpoint) or ""
         LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why)
@@ -306,7 +308,7 @@ class Courier:
         now = self._inbox.clock()
         asks = answer.status in ASKS_FOR_TIME
         asked = retry_after(answer.retry_after, now) if asks else None
-        # Looked up before: from here on nothing else may happen in between.
+        # Looked up first: what follows may not be interrupted by another task.
         successor = await self._successor(tried, lanes)
         was_down = lanes.is_down
         chance = random.random()

@@ -31,7 +31,7 @@ KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 
 
 def draft(line: dict[str, Any]) -> Draft | None:
-    """The draft of a line; one with `origin: live` becomes what a live occurrence would be."""
+    """The draft of a line; a line with `origin: live` gives what a live occurrence would."""
     if line["kind"] in (FORWARDING, CLEARANCE):  # no file says that; the product records it
         return Draft(
             line["kind"],
@@ -86,16 +86,16 @@ _STANDING: list[str] = []
 def asked(
     history: Sequence[dict[str, Any]], view: str, as_of: datetime | None = None
 ) -> list[dict[str, Any]]:
-    """The rows of a view over a history, which stays in the ledger until another one is asked
-    about: many tests ask about one at several instants."""
+    """The rows of a view over a history. The history stays in the ledger until another one is asked
+    about, since many tests ask about one at several instants."""
     if isinstance(history, History):
         return history.world.rows_of(history.number, view, as_of)
     return rows(standing(history), view, as_of)
 
 
 def standing(history: Sequence[dict[str, Any]]) -> Reader:
-    """A reader over a history that stays in the ledger until another one is asked about, for tests
-    that change nothing of it."""
+    """A reader over a history, for tests that change nothing in the ledger. The history stays there
+    until another one is asked about."""
     ledger, reader = _shared()
     wanted = repr(list(history))
     if [wanted] != _STANDING:
@@ -107,7 +107,7 @@ def standing(history: Sequence[dict[str, Any]]) -> Reader:
 
 
 class History(list[dict[str, Any]]):
-    """The lines of one of the histories of a world. `asked` about it tells of it alone."""
+    """The lines of one history of a `World`. `asked` about it gives only its own rows."""
 
     def __init__(self, lines: Iterable[dict[str, Any]], world: "World", number: int) -> None:
         super().__init__(lines)
@@ -115,7 +115,7 @@ class History(list[dict[str, Any]]):
 
 
 class World:
-    """Histories that stand side by side in one ledger: to fill one for each takes far longer.
+    """Histories side by side in one ledger: filling a ledger for each would take far longer.
 
     Each has ids of its own there (`p1~7` for the `p1` of the seventh), so that none says anything
     of another, and rows about it come back with the ids and places that its lines have. A module

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PORTS = range(10_000, 32_000)
-"""Below those that the system gives to whoever connects: one of these may be somebody's by the time
-that the program for which it was found has started."""
+"""Ports below those that the system gives to clients: such a port could be taken by a client before
+the program for which it was found has started."""
 
 
 def free_port() -> int:
@@ -25,15 +25,15 @@ def free_port() -> int:
 
 
 def memory(size: int) -> Path | None:
-    """A folder in memory, where so many bytes are free in it: what is synced there is not waited
-    for, and a killed process loses no more than on a disk."""
+    """A folder in memory, if `size` bytes are free in it. Syncing there takes no time, and a killed
+    process loses no more than on a disk."""
     folder = Path("/dev/shm")
     return folder if folder.is_dir() and shutil.disk_usage(folder).free > size else None
 
 
 def wait_until(is_so: Callable[[], object], seconds: float = 60, pause: float = 0.01) -> None:
-    """Waits for what another thread or process does; a busy machine may take long. `pause`: between
-    two looks, longer where a look itself is work."""
+    """Waits until `is_so`, which another thread or process brings about; a busy machine may take
+    long. `pause`: seconds between two looks, longer where a look itself is work."""
     limit = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < limit, f"not so within {seconds} seconds"

@@ -7,8 +7,8 @@ from pipeline.settings import Settings
 
 
 def environment_in(folder: Path) -> dict[str, str]:
-    """The variables that lead a process of ours to the stores in a folder. They are small: a second
-    thread of DuckDB would only be waited for, on cores that other tests want."""
+    """The variables that lead a process of ours to the stores in a folder. DuckDB gets one thread,
+    since other tests want the other cores."""
     return {
         "PRAZO_LEDGER_THREADS": "1",
         "PRAZO_INBOX": str(folder / "inbox.db"),
@@ -20,6 +20,6 @@ def environment_in(folder: Path) -> dict[str, str]:
 
 
 def settings_in(folder: Path, **more: Any) -> Settings:
-    """The same for this process."""
+    """The settings of these stores, for this process."""
     named = {name.removeprefix("PRAZO_").lower(): it for name, it in environment_in(folder).items()}
     return Settings(**{**named, **more})
