@@ -1,6 +1,6 @@
-"""What every test shares: how deep a run looks, and that nothing of a developer's is touched.
+"""What every test shares: how deep a run looks, and that no test touches a developer's own files.
 
-Each property tries the same examples each time; those of `make test-long` are other ones each time.
+`make test` tries the same examples of each property each time; `make test-long` tries new ones.
 """
 
 import gc
@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[1]
 GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 """Folders of the checkout in which a test might leave something."""
 MEMORY_BYTES = 4 * 2**30
-"""Where so many are free, tests write into memory: tens of thousands of times they have something
-synced, and wait for a disk."""
+"""With so much room in memory, tests write there: they sync tens of thousands of times, and would
+wait for a disk each time."""
 
 
 # Roughly the seconds of files whose tests start browsers, mostly wait, or do neither and are long.
@@ -158,7 +158,8 @@ for _name in [name for name in os.environ if name.startswith("PRAZO_") and "LAB"
 def _nothing_is_written_outside_temporary_folders(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
-    """Relative paths lead to an empty folder, where no `.env` is, and it stays empty."""
+    """Runs tests in an empty folder without a `.env`, to which relative paths lead, and asks that
+    it stays empty."""
     folder = tmp_path_factory.mktemp("working-directory")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -169,7 +170,7 @@ def _nothing_is_written_outside_temporary_folders(
 
 @pytest.hookimpl(trylast=True)  # after -k, which may ask for one engine alone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves what is of a long run alone to `make test-long`, and orders the rest."""
+    """Takes out the tests that only `make test-long` runs, and orders the others."""
     if not depth.is_long():
         left = depth.left_to_a_long_run(items)
         config.hook.pytest_deselected(items=[*left])
@@ -178,8 +179,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _order(items: list[pytest.Item]) -> None:
-    """Puts files of the three groups beside each other, the longest first: workers take whole
-    files, and a long one that came last would keep a single core busy."""
+    """Mixes the files of the three groups, the longest first: workers take whole files, and a long
+    file that came last would keep only one core busy."""
     named = {ROOT / "tests" / it for group in (BROWSING, WAITING, WORKING) for it in group}
     assert all(path.exists() for path in named), "a file that is named here was moved"
     files = {item.path for item in items}
@@ -197,7 +198,7 @@ def _order(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected lives to the end: Python need not look through it for cycles."""
+    """Keeps Python from searching the collected tests for cycles: they live to the end anyway."""
     gc.freeze()
 
 

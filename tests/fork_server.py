@@ -1,9 +1,9 @@
 """Starts programs of ours as processes forked from one that has imported all of them.
 
 A receiver spends two thirds of its start on imports, and a dashboard four fifths. Each worker has a
-fork server, which imports once, and works out once what programs make of the queries. What it forks
-it hands over to whoever asked: it is their own child (prctl(2), PR_SET_CHILD_SUBREAPER), which they
-wait for, kill and read from as from any other.
+fork server, which imports once, and works out once what programs make of the queries. A process
+that it forks becomes a child of the worker itself (prctl(2), PR_SET_CHILD_SUBREAPER), which can
+wait for it, kill it and read from it as from any other child.
 """
 
 import atexit
@@ -33,19 +33,19 @@ from tests.support.rich import RICH
 ROOT: Final = Path(__file__).parents[1]
 PROGRAMS: Final = ("pipeline.cli", "streamlit")
 OF_TESTS: Final = Path(__file__).parent
-"""Where the programs stand that tests have themselves: as modules, or as files."""
+"""The folder of the tests' own programs, which are modules or files."""
 PACKAGES: Final = ("pipeline", *(f"app_pages.{it}" for it in ("door", "desk", "language", "parts")))
 BEGIN_AGAIN: Final = ("follow", "dashboard")
 """Commands that replace their program by another Python, which imports for itself."""
 READ_AT_A_START: Final = ("PYTHON", "LD_", "LANG", "LC_", "GLIBC_", "MALLOC_", "OPENBLAS_", "TZ")
 """Variables of the environment that a program reads before it runs, or while it imports."""
 MOST_BYTES: Final = 200_000
-"""Of an order; Linux takes little more in one message."""
+"""The longest order; Linux takes little more in one message."""
 READY: Final = b"ready"
 _CHILD_SUBREAPER: Final = 36
 
 is_wanted = False
-"""Whether programs are forked at all: in tests they are, in benchmarks each begins by itself."""
+"""Whether programs are forked: tests want that; in benchmarks each program starts by itself."""
 
 
 class Order(NamedTuple):
@@ -128,15 +128,15 @@ class ForkServer:
             _adopt(True)
             try:
                 socket.send_fds(self._orders, [json.dumps(order).encode()], files)
-                told = self._orders.recv(32)
-            except BaseException:  # what is still told would be taken for the next one's
+                answer = self._orders.recv(32)
+            except BaseException:  # an answer that still comes would be taken for the next order's
                 _only_server.cache_clear()
                 raise
             finally:
                 _adopt(False)
-        if not told.isdigit():
+        if not answer.isdigit():
             raise RuntimeError("the fork server could not fork: its traceback says why")
-        return int(told)
+        return int(answer)
 
     def close(self) -> None:
         """Ends the server; what it forked goes on."""
@@ -160,7 +160,7 @@ def _server() -> ForkServer:
 
 
 def _adopt(does: bool) -> None:
-    """Whether children of a child that ends become children of this process."""
+    """Sets whether children of a child that ends become children of this process."""
     if ctypes.CDLL(None, use_errno=True).prctl(_CHILD_SUBREAPER, int(does), 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
@@ -178,8 +178,8 @@ def _import_all() -> None:
 
 
 def _work_out_sql() -> None:
-    """What follows from `queries/` alone, and programs work out as they need it. No database stays
-    open: its threads would not be there in what is forked."""
+    """Fills the caches of what follows from `queries/` alone. No database stays open: a forked
+    process would lack its threads."""
     with ledgers.ledger_of(RICH) as views:
         for view in ("findings", "alerts", "watchlist"):
             views.read(view)
@@ -189,49 +189,52 @@ def _work_out_sql() -> None:
 
 
 def _leave_views_out() -> None:
-    """Those in a ledger's file are for whoever opens it with DuckDB alone. Half a minute after its
-    start a program makes them for 4 s: tests/queries/test_headers.py and the demo try that."""
+    """Keeps programs from making the views in a ledger's file, which takes 4 s of each, half a
+    minute after its start. These views are for people who open the file with DuckDB alone;
+    tests/queries/test_headers.py and the demo try them."""
     reader.install = lambda _: None
 
 
 def _serve(orders: socket.socket) -> Order:
-    """Returns in each new process; the server itself ends once nobody can ask it any more."""
+    """Forks a process for each order, and returns in that process alone. In the server this never
+    returns: it exits once the worker is gone."""
     orders.send(READY)
     while True:
         message, files, *_ = socket.recv_fds(orders, MOST_BYTES, 3)
         if not message:
             sys.exit()
-        told, tell = os.pipe()
+        read_end, write_end = os.pipe()
         between = os.fork()
-        if between == 0 and _is_new(tell):
-            os.close(told)
+        if between == 0 and _is_new(write_end):
+            os.close(read_end)
             for own, its in enumerate(files):
                 os.dup2(its, own)
                 os.close(its)
             return Order(*json.loads(message))
-        os.close(tell)
+        os.close(write_end)
         os.waitpid(between, 0)  # only then has the child its new parent
-        orders.send(os.read(told, 32) or b"none")
-        for its in (told, *files):
+        orders.send(os.read(read_end, 32) or b"none")
+        for its in (read_end, *files):
             os.close(its)
 
 
-def _is_new(tell: int) -> bool:
-    """True in the new process; the one between it and the server says its id, and ends."""
+def _is_new(write_end: int) -> bool:
+    """Forks the new process, and returns True in it. The calling process, which is between it and
+    the server, writes the new one's id and exits."""
     try:
         child = os.fork()
         if child == 0:
-            os.close(tell)
+            os.close(write_end)
             return True
-        os.write(tell, str(child).encode())
+        os.write(write_end, str(child).encode())
     except OSError:
         traceback.print_exc()
     os._exit(0)
 
 
 def _open_streams() -> None:
-    """As Python does at a start: those of the server were opened on other files, and would seek
-    where these cannot."""
+    """Opens standard input, output and errors, as Python does at a start: those of the server were
+    opened on other kinds of files, and would seek where these cannot."""
     for name, own, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         former = getattr(sys, name)
         stream = open(own, mode, encoding=former.encoding, errors=former.errors, closefd=False)  # noqa: SIM115

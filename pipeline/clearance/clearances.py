@@ -4,8 +4,8 @@
     approved    an entry by somebody else; or refused
     used        the entry of the act itself, which carries the request's key
 
-Each step has a key that exists once in the log, so of two approvers, or of two processes that begin
-the act, the inbox takes one. Nothing else is kept: a restart goes on with what the log says.
+The log takes the key of each step once. So of two approvers, or of two processes that begin the
+act, the inbox takes one. Nothing is kept besides the log, so a restart changes nothing.
 """
 
 import hashlib
@@ -57,23 +57,24 @@ class _Request(NamedTuple):
 
 
 class Clearance:
-    """A second person's word for one act, by one run of it."""
+    """A second person's consent to one act, for one run of it."""
 
     def __init__(self, request_id: str, request: _Request) -> None:
         self.request_id = request_id
         self.reason = request.reason
-        """As it was asked for: what the second person read."""
+        """The reason of the request, which the second person read."""
         self.as_of = request.at
-        """When it was asked for: rows of "now" are those of this instant."""
+        """The instant of the request, in microseconds. An act that shows rows as of now shows those
+        of this instant."""
         self._is_begun = False
 
     @property
     def named(self) -> dict[str, JsonValue]:
-        """What the body of the act's entry says of it."""
+        """What the body of the act's entry says of the clearance."""
         return {CLEARANCE: self.request_id}
 
     def begun_by(self, draft: Draft) -> Draft:
-        """The draft that begins the act, with the key that only one entry can have."""
+        """The draft that begins the act, with the key that uses the clearance up."""
         if self._is_begun:
             return draft
         return draft._replace(ingest_key=_key(self.request_id, "used"))
@@ -98,10 +99,10 @@ def settle(
     actor: str | None,
     recorded_by: str,
 ) -> Clearance | None:
-    """The clearance under which an act may begin now; None where it needs none.
+    """The clearance under which an act may begin now; None where the act needs none.
 
-    Without one, records a request, if there is none that still waits, and raises `Awaited`. Raises
-    `CallerError` without a reason or a name, and then records nothing.
+    Where nobody has approved the act, records a request, unless one waits already, and raises
+    `Awaited`. Without a reason or a name, raises `CallerError` and records nothing.
     """
     if asked is None or asked.act not in terms.acts:
         return None
@@ -144,10 +145,11 @@ def decide(
     recorded_by: str,
     is_proved: bool,
 ) -> None:
-    """Records a second person's word. `is_proved`: a login or a token says who they are.
+    """Records a second person's decision. `is_proved`: a login or a token says who they are.
 
-    Raises `CallerError` where there is no such request, where it is one's own, decided or over,
-    without a reason or a name, and where people log in and this one did not.
+    Raises `CallerError` where there is no such request, where it is the actor's own, is decided
+    already or has ended, where a reason or a name is missing, and where people log in here and this
+    person did not.
     """
     request = _request(inbox, request_id)
     if request is None:

@@ -29,15 +29,15 @@ MAX_WAITING: Final = 4096
 MAX_BYTES_WAITING: Final = 256 * 2**20
 
 PATIENCE_SECONDS: Final = 15.0
-"""The longest wait for a record, whatever the writer's thread is stuck in. The platform gives a
-delivery up after 30 s, and its request may have taken a while to come."""
+"""The longest wait for a record, whatever holds up the writer's thread. The platform gives a
+delivery up after 30 s, and its request may have taken a while to arrive."""
 LOOK_SECONDS: Final = 0.25
 """Between two looks at who has waited for too long."""
 
 Answer = Receipt | InboxUnavailable | None
 Hear = Callable[[Answer], None]
-"""Gets the answer, once, on the loop's thread: a receipt of what is on disk, why it may not be, or
-None where only a trial was asked for."""
+"""Called once with the answer, on the loop's thread: the receipt of an entry that is on disk, why
+it may not be on disk, or None after a trial that succeeded."""
 
 
 class _Waiting:
@@ -58,7 +58,8 @@ class _Waiting:
 
 
 class GroupCommit:
-    """The only writer thread of a process. All but `close` is for one event loop."""
+    """The only thread of a process that writes to the inbox. All methods but `close` are for one
+    event loop."""
 
     def __init__(
         self,
@@ -84,17 +85,18 @@ class GroupCommit:
     async def record(self, occurrence: Draft | Delivery, *, until: float | None = None) -> Receipt:
         """Returns once the occurrence is on disk; raises `InboxUnavailable` if it may not be.
 
-        It raises at `until` (of the monotonic clock) at the latest, or else when the patience is
-        over, whatever the writer's thread is stuck in. An occurrence that was not taken up by then
-        is not recorded later; of one that was, nobody knows.
+        It raises at `until` (of the monotonic clock) at the latest, or without that when the
+        patience is over, whatever holds up the writer's thread. An occurrence that the thread has
+        not taken up by then is not recorded later; whether one that it has taken up is recorded,
+        nobody knows.
         """
         receipt = await self._answered(occurrence, until)
         assert receipt is not None
         return receipt
 
     async def probe(self) -> None:
-        """Returns once a record would have been on disk; raises `InboxUnavailable` if it may not
-        be. It waits in the same queue, and is written by the same thread."""
+        """Tries whether an entry could be recorded: waits in the same queue, and has the same
+        thread write. Raises `InboxUnavailable` if it could not."""
         await self._answered(None, None)
 
     async def _answered(
@@ -111,8 +113,8 @@ class GroupCommit:
     def put(
         self, occurrence: Draft | Delivery | None, hear: Hear, until: float | None = None
     ) -> _Waiting:
-        """Has an occurrence recorded, and its outcome heard; `until` as in `record`. Raises
-        `InboxUnavailable` where waiting would be of no use: then nothing is heard.
+        """Has an occurrence recorded, and calls `hear` with the outcome; `until` as in `record`.
+        Raises `InboxUnavailable` where waiting would be of no use; then `hear` is not called.
 
         The writer's thread parses deliveries. Parsing a whole group takes half the time of parsing
         each one between two requests, because the code stays in the processor's caches.

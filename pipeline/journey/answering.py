@@ -1,11 +1,11 @@
 """Takes a seller's steps: each is evidence on disk before the next screen is shown.
 
-    artifacts   the screen as it was sent, and its text
+    artifacts   the screen as it was sent, and its text, go into the store
     one commit  the entry, the line of the flow, and the claim that the link still works
-    redirect    only then
+    redirect    to the next screen, only after the commit
 
-A crash before the commit leaves bytes that no entry names; the seller sends the screen again. After
-the commit the answer is in the log, and the next request goes on behind it.
+A crash before the commit leaves bytes that no entry names, and the seller sends the screen again.
+After the commit the answer is in the log, and the next request shows the next screen.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ LANDING: Final = "landing"
 CODE: Final = "code"
 RECEIPT: Final = "receipt"
 MAX_RECEIPTS: Final = 10
-"""That are kept of a journey: one says at most a few things, in two languages."""
+"""Receipts that are kept of a journey. A receipt has only a few versions, in two languages."""
 MAX_TYPED: Final = 2 * form.MAX_CHARACTERS
 """Characters of an input that are shown again where something was wrong with it."""
 
@@ -52,11 +52,11 @@ _CONFIRM: Final = f"""
     where ref = $1 and {_LIVE} and not exists (
         select 1 from entries
         where process_id = $3 and kind = 'collection' and recorded_by = $4 and seq > $5)"""
-"""What a seller confirms is what they were shown: an answer given meanwhile is not in it."""
+"""A seller confirms what they were shown: the claim fails where another answer came meanwhile."""
 _END_OTHERS: Final = """
     update journeys set revoked_at = $2, email = null
     where process_id = $3 and ref <> $1 and revoked_at is null and confirmed_at is null"""
-"""Who has an older link cannot answer after the seller has."""
+"""Ends all other links of the process, so that nobody answers by one after the seller has."""
 _SHOWN: Final = f"""
     insert into journey_flow (ref, at, event, screen, detail)
     select $1, $2, 'shown', '{RECEIPT}', $3
@@ -75,8 +75,8 @@ Fields = Mapping[str, JsonValue]
 class Form:
     """What one journey asks, and what was answered in it so far.
 
-    `last_step`: number of the newest entry that the page had made for the process by then;
-    `last_at`: when the latest of them occurred.
+    `last_step`: the seq of the newest entry that the seller's page has made for the process.
+    `last_at`: when the latest of these entries occurred.
     """
 
     review: Review
@@ -87,7 +87,7 @@ class Form:
 
     @property
     def is_business(self) -> bool:
-        """As the log knows it, or the seller has said."""
+        """Whether the seller is a business, by the log or by what they have answered."""
         return (self.review.seller_type or self.answers.get(form.TYPE_PATH)) == "business"
 
     @property
@@ -101,7 +101,8 @@ class Form:
 
 
 class Taken(NamedTuple):
-    """A screen that was sent, as it was seen, from when to when."""
+    """A screen that a seller has sent: its bytes as they saw them, when it was drawn, and when it
+    was sent."""
 
     screen: str
     html: bytes
@@ -111,8 +112,8 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Records what sellers do. Its methods block; they raise `InboxUnavailable` and
-    `OperatorError` where the log or the store cannot be written, and then nothing was recorded."""
+    """Records what sellers do. Its methods block. They raise `InboxUnavailable` or `OperatorError`
+    where the log or the store cannot be written; then nothing was recorded."""
 
     inbox: Inbox
     store: ArtifactStore
@@ -122,12 +123,12 @@ class Answering:
     bands: tuple[str, ...] | None
 
     def form(self, journey: Journey) -> Form:
-        """What a journey asks now, with its own answers alone."""
+        """What a journey asks now, with the answers that were given in this journey."""
         review = self.reviews.look(journey.process_id, journey.review)
         answers, *last = self._answers(journey)
         said = answers.get(form.TYPE_PATH)
         if journey.only_paths is not None:
-            said = "business"  # it is not asked for corrections: what was refused says enough
+            said = "business"  # a correction asks only for its paths: so the type leaves none out
         questions = self._questions(journey, review, said if isinstance(said, str) else None)
         return Form(review, questions, answers, *last)
 
@@ -142,7 +143,8 @@ class Answering:
         )
 
     def confirmed(self, journey: Journey) -> Form:
-        """What its seller has confirmed, whatever the process asks for since."""
+        """The answers that the seller has confirmed, and the questions to which these belong,
+        whatever the process asks for by now."""
         review = self.reviews.look(journey.process_id, journey.review)
         answers, *last = self._answers(journey, is_whole=True)
         paths = tuple(it for it in answers if it != form.TYPE_PATH)
@@ -190,7 +192,7 @@ class Answering:
         faults: Mapping[str, FaultCode] | None = None,
         is_changed: bool = False,
     ) -> Drawn:
-        """One question; with what was answered to it in this journey, unless `typed` is given."""
+        """The screen of one question, with its answer in this journey filled in, or `typed`."""
         position = asked.questions.index(question)
         before = asked.questions[position - 1].slug if position else None
         answered = form.typed_of(question, asked.answers)
@@ -220,7 +222,7 @@ class Answering:
         faults: bool = False,
         is_changed: bool = False,
     ) -> Drawn:
-        """All answers of a journey."""
+        """The screen with all answers of a journey."""
         return self.screens.review(
             language,
             journey.ref,
@@ -240,8 +242,9 @@ class Answering:
         drawn: Drawn,
         now: int,
     ) -> Taken | None:
-        """The question that a token was sent with, byte for byte: drawn again, or as it was kept
-        when it was shown. None where it is not known what the seller saw, or was another one."""
+        """The screen of a question that a token was sent with, byte for byte: drawn again, or as it
+        was kept when it was shown. None where the seller saw another screen, or nobody knows
+        which."""
         screen, page = question.slug, self.sessions.page(session, question.asked, token)
         if page is None:
             return None
@@ -263,8 +266,8 @@ class Answering:
         language: Language,
         now: int,
     ) -> Taken | None:
-        """The review that a token was sent with, byte for byte. None where it is not known what the
-        seller saw, or where it was other answers than those that stand now."""
+        """The screen of all answers that a token was sent with, byte for byte. None where nobody
+        knows what the seller saw, or the answers on it are no longer those that are recorded."""
         page = self.sessions.page(session, REVIEW, token)
         if page is None:
             return None
@@ -285,8 +288,8 @@ class Answering:
         *,
         asked: str | None = None,
     ) -> bytes:
-        """The bytes of a screen that is shown because something was wrong: it cannot be drawn again
-        later, so they are kept first. `asked`: by a question."""
+        """The bytes of a screen that is shown because something was wrong. They are stored first,
+        since the screen cannot be drawn again later. `asked`: of the question, where it is one."""
         html = drawn.signed(self.token(session, asked or screen, drawn, now))
         if self.sessions.has_room(journey):
             kept = self.store.keep(html)
@@ -311,9 +314,9 @@ class Answering:
         trace: Fields,
         brought: str | None = None,
     ) -> str | None:
-        """Begins a session by the link's first screen, by a code, or by the receipt of the journey
-        before it; its secret, or None where the link has ceased to work, or was opened
-        meanwhile. `brought`: the secret that the browser got with the first screen."""
+        """Begins a session, from the link's first screen, a code, or the receipt of the journey
+        before. Returns the session's secret; None where the link no longer works, or somebody else
+        has opened it. `brought`: the secret that the browser got with the first screen."""
         secret, _, begun = self.sessions.begin(journey.ref, now, brought)
         has_code = screen == CODE
         draft = evidence.seen(
@@ -369,8 +372,8 @@ class Answering:
         shown: Shown,
         trace: Fields,
     ) -> bool:
-        """Records all answers and their confirmation in one commit, which ends every link of the
-        process so far; false where this one has ceased to work, or has had another answer."""
+        """Records all answers and their confirmation in one commit, which ends every other link of
+        the process. False where this link no longer works, or another answer came meanwhile."""
         at = _not_before(asked.last_at, taken.at)
         screen = self._kept(taken.screen, taken.html)
         asked_paths = {it.path for question in asked.questions for it in question.fields}
@@ -410,18 +413,18 @@ class Answering:
     def keep_receipt(
         self, journey: Journey, drawn: Drawn, html: bytes, shown: Shown, now: int
     ) -> None:
-        """Records a receipt as it was first shown, and again where it says something else."""
+        """Records a receipt when it is first shown, and again when its text has changed."""
         receipts = [it.detail for it in self.sessions.flow_of(journey) if it.screen == RECEIPT]
         if drawn.digest in receipts or len(receipts) >= MAX_RECEIPTS:
             return
         draft = evidence.added(
             journey, now, RECEIPT, self._kept(RECEIPT, html), evidence.in_words(shown)
         )
-        # Of two that show it at once, one records it.
+        # Of two requests that show it at once, one records it.
         self.inbox.change(Statement(_SHOWN, (journey.ref, now, drawn.digest)), [], [draft])
 
     def _kept(self, screen: str, html: bytes) -> list[Artifact]:
-        """A screen and its text, durable, as entries name them."""
+        """Stores a screen and its text durably; the artifacts that an entry names."""
         return [
             evidence.kept(self.store, f"{screen}.html", "text/html", html),
             evidence.kept(self.store, f"{screen}.txt", "text/plain", text_of(html)),
@@ -429,14 +432,15 @@ class Answering:
 
 
 def _not_before(answered_at: int, now: int) -> int:
-    """When a confirmation happened: after the answers that it is about, also where the clock was
-    set back since, or a request that began later was faster. Else these would be the latest, and
-    nobody had confirmed them. What is too far ahead to count yet stays out of it."""
+    """The instant of a confirmation, which is after the answers that it is about, even where the
+    clock was set back, or a request that began later was faster. Otherwise these answers would be
+    newer than their confirmation, and count as unconfirmed. Answers that are dated too far ahead to
+    count yet are left aside."""
     return answered_at + 1 if now <= answered_at < now + instants.ALLOWED_AHEAD else now
 
 
 def _flow_file(journey: Journey, flow: Sequence[Flow]) -> bytes:
-    """The way of a seller through the screens, for whoever reads evidence."""
+    """The file of evidence that lists a seller's steps through the screens."""
     steps = [
         {
             "at": instants.canonical(step.at),
