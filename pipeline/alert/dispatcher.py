@@ -162,7 +162,7 @@ class Dispatcher:
         if not is_new and time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + LOOK_SECONDS
-        dues, plan = self._looked(is_whole=self._is_whole_due())
+        dues, plan = self._look(is_whole=self._is_whole_due())
         if plan.raises:
             self._raise(plan.raises)
             self._read_on()
@@ -187,36 +187,37 @@ class Dispatcher:
         is_missing = self._summaries.is_missing(self._rules, self._alarms, self._now())
         return is_missing or time.monotonic() >= self._whole_look_at
 
-    def _looked(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
+    def _look(self, *, is_whole: bool) -> tuple[list[Due], Plan]:
         """What is due, by the ledger and by what we see ourselves, and the plan for it. A look that
         is not whole takes the alerts that were raised before as they were last known; where the
         plan has something for one of them, all is looked at."""
         status = None if self._watch is None else self._source.status()
         if self._watch is None or status is not None:
-            found = self._asked(is_whole=is_whole)
+            found = self._ask_ledger(is_whole=is_whole)
         else:
             found, self._is_behind = None, False
         # A ledger that is catching up gives its status, though not what is due.
-        seen = self._seen(status if found is not None or self._is_behind else None)
+        seen = self._look_beside_the_log(status if found is not None or self._is_behind else None)
         if found is None:
             return self._without_the_ledger(seen)
-        dues, plan = self._planned(found, seen, is_whole=is_whole)
+        dues, plan = self._plan_with_known(found, seen, is_whole=is_whole)
         unasked = self._said.dues.keys() - {it.alert for it in [*seen, *found]}
         if not is_whole and plan.told & unasked:
-            found = self._asked(is_whole=True)
+            found = self._ask_ledger(is_whole=True)
             if found is None:
                 return self._without_the_ledger(seen)
-            dues, plan = self._planned(found, seen, is_whole=True)
+            dues, plan = self._plan_with_known(found, seen, is_whole=True)
         return dues, plan
 
-    def _planned(
+    def _plan_with_known(
         self, found: list[Due], seen: list[Due], *, is_whole: bool
     ) -> tuple[list[Due], Plan]:
+        """Remembers what was found; unless that is all, beside what was known of raised alerts."""
         said = self._said
         known = {} if is_whole else {it: due for it, due in said.dues.items() if it in self._alarms}
         # What we see comes last: the ledger's row about the same alert does not name files.
         said.dues = known | {due.alert: due for due in [*found, *seen]}
-        return self._decided(said.dues.values())
+        return self._plan_with_summaries(said.dues.values())
 
     def _without_the_ledger(self, seen: list[Due]) -> tuple[list[Due], Plan]:
         """What is due while the ledger does not answer: what we see ourselves, and, once that has
@@ -224,9 +225,9 @@ class Dispatcher:
         reached meanwhile. What an entry of the inbox has ended since is left out."""
         self._whole_look_at = 0.0
         if all(it.kind != "ledger_down" for it in seen):
-            return self._decided(seen)
+            return self._plan_with_summaries(seen)
         said, ours, held = self._said, {it.alert: it for it in seen}, set[str]()
-        summaries = self._summed([*said.dues.values(), *seen])
+        summaries = self._summaries_due([*said.dues.values(), *seen])
         while True:
             standing = {
                 alert: due
@@ -243,18 +244,18 @@ class Dispatcher:
             said.hold_against_the_inbox(asked)
             held |= asked
 
-    def _decided(self, of: Iterable[Due]) -> tuple[list[Due], Plan]:
+    def _plan_with_summaries(self, of: Iterable[Due]) -> tuple[list[Due], Plan]:
         dues = [*of]
-        dues += self._summed(dues)
+        dues += self._summaries_due(dues)
         return dues, decide(dues, self._alarms, self._rules, self._now())
 
-    def _summed(self, dues: list[Due]) -> list[Due]:
+    def _summaries_due(self, dues: list[Due]) -> list[Due]:
         """The digests and reports that are to be sent now."""
         now, alarms = self._now(), self._alarms
         digests = self._summaries.digests(self._rules, alarms, dues, now)
         return digests + self._summaries.reports(self._rules, alarms, now)
 
-    def _asked(self, *, is_whole: bool) -> list[Due] | None:
+    def _ask_ledger(self, *, is_whole: bool) -> list[Due] | None:
         """What is due by the ledger: all, or what nobody has raised; None where it is silent."""
         self._is_behind, at = False, self._now()
         try:
@@ -279,7 +280,7 @@ class Dispatcher:
             if due.alert in self._alarms or due.since > raised_from or due.raised_at is None
         ]
 
-    def _seen(self, status: Mapping[str, object] | None) -> list[Due]:
+    def _look_beside_the_log(self, status: Mapping[str, object] | None) -> list[Due]:
         """What is alarming beside the log. What is over is recorded."""
         if self._watch is None:
             return []
@@ -311,11 +312,11 @@ class Dispatcher:
             return
         with contextlib.suppress(InboxUnavailable):  # it may be read, and others may write to it
             self._read_on()
-        # Where nobody knows who has been told of what, only of what was never raised.
+        # With a log that was never read, nobody knows who was told: only of what was never raised.
         is_read = self._recorded.is_read
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + LOOK_SECONDS
-            found = self._asked(is_whole=is_read)
+            found = self._ask_ledger(is_whole=is_read)
             if found is not None:
                 self._said.dues = {it.alert: it for it in found}
         standing = self._said.standing(self._inbox.clock()).values()
