@@ -194,8 +194,8 @@ def test_no_fault_hides_another(file: Path) -> None:
 
 
 def test_every_file_that_a_part_may_name_is_looked_at() -> None:
-    """A channel whose secret is not listed is read by anybody, and whoever cannot be told by it for
-    want of a file is not named."""
+    """Anybody could read a secret that is not listed, and nobody was named who could not be told
+    for want of a file."""
     named = {
         f"{of}.{name}"
         for of, part in (("mail", Mail), ("recipients.ana", Recipient))
@@ -203,7 +203,7 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
         if Path in get_args(field.annotation)
     }
     known = {it.rpartition(".")[2] for it in named} - {"ca_file"}
-    assert known == set(SECRETS), "SECRETS of alert_rules, unless everybody may read it"
+    assert known == set(SECRETS), "name each secret in SECRETS of pipeline/alert_rules/__init__.py"
     mail = {
         "host": "mail",
         "sender": "p@x",
@@ -213,7 +213,9 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
     }
     ana = {"apprise_file": "none", "webhook": "http://x", "webhook_secret_file": "none"}
     rules = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ana}})
-    assert set(Files().unusable(rules)) == named, "`_readers` of channels.py"
+    assert set(Files().unusable(rules)) == named, (
+        "read each in `_readers` of pipeline/alert/channels.py"
+    )
 
 
 def test_a_secret_that_several_name_is_looked_at_once(file: Path) -> None:
@@ -288,10 +290,10 @@ def test_the_page_shows_the_defaults_and_each_condition() -> None:
     assert "[ladder]" in defaults
     shown, in_force = AlertRules.model_validate(tomllib.loads(defaults)), AlertRules()
     other = [name for name, value in in_force if getattr(shown, name) != value]
-    assert other == [], "write what the code has into the defaults of docs/alerts.md#settings"
+    assert other == [], "write these defaults of the code into docs/alerts.md#settings"
     table = page.partition("## Conditions\n")[2].partition("###")[0]
     kinds = " ".join(re.findall(r"^\|(.*?)\|", table, re.MULTILINE))
-    rows = "its row in docs/alerts.md#conditions"
+    rows = "give each condition, and nothing else, a row in docs/alerts.md#conditions"
     assert set(re.findall("`([a-z_]+)`", kinds)) == set(CONDITIONS), rows
 
 
@@ -300,7 +302,9 @@ def test_every_breach_that_alarms_is_a_kind_and_nothing_else_is() -> None:
     page = (Path(__file__).parents[1] / "docs/rules.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[a-z_`, ]+) \| breach", page, re.MULTILINE)
     breaches = {name for row in rows for name in re.findall("[a-z_]+", row)}
-    assert set(BREACHES) == breaches - {"expired_unfinished", "alert_undelivered"}
+    assert set(BREACHES) == breaches - {"expired_unfinished", "alert_undelivered"}, (
+        "name each breach of the page in pipeline/breaches.py, and nothing else"
+    )
     assert set(BESIDE_THE_LOG) == LASTING | {"certificate_ends"}
     with closing(duckdb.connect()) as connection:
         connection.execute(script("macros"))

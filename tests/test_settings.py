@@ -238,7 +238,8 @@ NO_SECRETS = {
 
 
 def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
-    """By its name alone a file of passwords or tokens was none."""
+    """Files of passwords or tokens were found by the word `secret` in their names: others were not
+    looked at."""
     fields = Settings.model_fields.items()
     names = {name for name, it in fields if "Path" in str(it.annotation)} - NO_SECRETS
     files = {name: tmp_path / name for name in names}
@@ -248,7 +249,7 @@ def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
     settings = settings_in(tmp_path).model_copy(update=files)  # whatever they need besides
     found = {it.remedy for it in stores.secrets(settings)}
     assert {f"chmod 600 {file}" for file in files.values()} <= found, (
-        "`secrets` of pipeline/cli/doctor/stores.py looks at it, or NO_SECRETS here names it"
+        "name each in `secrets` of pipeline/cli/doctor/stores.py; in NO_SECRETS if it holds none"
     )
 
 

@@ -59,7 +59,8 @@ def test_each_page_is_offered_and_somebody_decided_who_opens_it():
     offered = set(re.findall(r'\("(\w+)", _\(', (ROOT / "app.py").read_text(encoding="utf-8")))
     assert offered == files, "name each page in _sections of app.py"
     assert files == {*FOR_ANALYSTS, *NOT_FOR_ANALYSTS}, (
-        "decide: _PAGES_FOR_ANALYSTS of audience.py with FOR_ANALYSTS, or NOT_FOR_ANALYSTS here"
+        "decide whether analysts open it: name it in _PAGES_FOR_ANALYSTS of audience.py and in"
+        " FOR_ANALYSTS here, or in NOT_FOR_ANALYSTS"
     )
 
 
@@ -76,7 +77,8 @@ def test_analysts_open_some_pages_and_every_other_role_opens_all():
 def test_analysts_read_every_view_but_those_about_one_process_or_seller():
     closed = {view for view in public() if not audience.may_read(person(Role.ANALYST), view)}
     assert closed == CLOSED_VIEWS, (
-        "decide: _VIEWS_FOR_ANALYSTS of audience.py, or CLOSED_VIEWS here"
+        "decide whether analysts read it: name it in _VIEWS_FOR_ANALYSTS of audience.py, or in"
+        " CLOSED_VIEWS here"
     )
     for role in (Role.OFFICER, Role.AUDITOR, Role.ADMIN):
         assert all(audience.may_read(person(role), view) for view in public()), role

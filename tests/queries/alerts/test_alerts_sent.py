@@ -167,7 +167,8 @@ def test_of_what_began_and_was_never_ended_the_last_counts() -> None:
 
 
 def test_what_was_raised_is_no_longer_new_whatever_its_kind() -> None:
-    """The view finds by itself what was not raised; it has to be what `alerts` says of it."""
+    """`new_alerts` works out by itself which alerts nobody has raised; it has to agree with
+    `alerts`."""
     # Besides the ladder, conditions of every kind: a platform that failed for more than an hour.
     failing = [started("f1", "2026-05-27T00:00:00Z", process_id="p10", body={})]
     failing += [finished("f1", 503, "2026-05-27T00:00:01Z", process_id="p10")]
@@ -183,8 +184,8 @@ def test_what_was_raised_is_no_longer_new_whatever_its_kind() -> None:
     kinds = {row["kind"] for row in every}
     missing = {*CONDITIONS} - kinds
     assert missing == set(), (
-        f"add {missing} to this history, by which roles are tried, or date what you added before"
-        " the 401 of 28 May: a later answer ends that"
+        f"add lines that show {missing} to this history. If you did not add a condition, lines that"
+        " you added to RICH end one: date answers before the 401 of 28 May"
     )
     known = {*possible(AlertRules().ladder, AlertRules().conditions)}
     assert {(row["kind"], row["severity"], row["role"]) for row in every} < known
