@@ -14,8 +14,8 @@ from pipeline.ledger import service
 from pipeline.texts import printable
 
 REMEMBERED: Final = 10_000
-"""Numbers and instants as they were written: a page writes three hundred, nearly all of them as
-the run before did, and Babel takes 30 to 100 µs for each."""
+"""Written numbers and instants that are kept: a page writes three hundred, nearly all of them the
+same as the run before, and Babel takes 30 to 100 µs for each."""
 
 _DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
 _DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
@@ -26,7 +26,7 @@ GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
 """The grid writes instants in the browser, by a pattern of its own dialect."""
 SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": "dd/mm/yyyy hh:mm"}
 SHEET_DAY = {"en": "d mmm yyyy", "pt": "dd/mm/yyyy"}
-"""So does a spreadsheet."""
+"""A spreadsheet has a dialect of its own, too."""
 
 _ADDRESS = re.compile(
     r"https?(?=://)|www(?=\.)|mailto(?=:)|xmpp(?=:)|(?<=\S)@(?=\S)", re.IGNORECASE
@@ -53,7 +53,7 @@ def second(instant: datetime | None) -> str:
 
 
 def local_day(instant: datetime | None) -> str:
-    """The day of an instant on the reader's wall."""
+    """The day of an instant in the reader's zone."""
     return _instant(instant, _DAY)
 
 
@@ -102,8 +102,8 @@ def second_in(instant: datetime, into: str, where: ZoneInfo) -> str:
 
 
 def local(instant: datetime) -> datetime:
-    """An instant of a view on the reader's wall clock; at the ends of the calendar, where that
-    clock would show a day that does not exist, it is left as it is."""
+    """An instant of a view in the reader's zone. At the ends of the calendar, where that zone would
+    show a day that does not exist, it is left in UTC."""
     return _local(instant, zone())
 
 

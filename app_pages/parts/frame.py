@@ -1,4 +1,5 @@
-"""What stands around every page: instant, zone and language, and which instant it shows."""
+"""Draws what is around every page: the choices of instant, zone and language, the bell, and a
+banner on a page that shows the past."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -65,11 +66,12 @@ KEYBOARD_SCRIPT: Final = """(() => {
         else if (byKeys) later(follow, 3)
     }).observe(document.body, {childList: true, subtree: true})
 })()"""
-"""What a button opens stands at the end of the page, behind all that Tab goes through first: so
-whoever opens it by the keyboard is led into it. Escape leads back to the button, some frames later.
-A card that is drawn for another row, or what is open once something was done, has other buttons:
-Tab would begin at the top of the page. So the card itself gets the focus, or what is still open, or
-the comparison that was asked for there; and none of its buttons: Enter was meant for another.
+"""Streamlit puts what a button opens at the end of the page, so that Tab would come to it last. So
+the focus moves into it when the keyboard opens it; Escape moves it back to the button, some frames
+later. When a card is drawn for another row, or a form again after an act, its former buttons are
+gone, and Tab would begin at the top of the page. So the card gets the focus, or what is still open,
+or the comparison that was asked for there: never one of its buttons, since a reader who still
+presses Enter meant another one.
 """
 ZONES: Final = (
     "America/Sao_Paulo",
@@ -92,9 +94,9 @@ def lead_keyboard() -> None:
 
 
 def bell(names: Callable[[], Sequence[str]]) -> None:
-    """How many alerts nobody has taken yet, how many requests wait for a second person, and how
-    many of the alerts wait for whoever looks, under any of these names: each leads to what it
-    counts. Nothing where there is none."""
+    """Links with the number of alerts that nobody has taken yet, of those among them that wait for
+    the reader under any of these names, and of requests that wait for a second person. A number
+    that is zero is left out."""
     if not access.may_open("alerts"):
         return
     by_assignee = views.groups("alerts", ["assignee"], where={"is_open": True})
@@ -124,7 +126,7 @@ def _to_approve() -> int:
 
 
 def choose_view() -> None:
-    """Instant, time zone and language: each stands in the URL and stays from page to page.
+    """The inputs of instant, time zone and language. The URL holds each, from page to page.
 
     They are always in sight, and not in a popover, because Streamlit carries a bound input to the
     next page only while the browser shows it.
@@ -160,8 +162,8 @@ def choose_view() -> None:
 
 
 def hold_choices() -> None:
-    """The same where nobody is admitted, out of sight: what no input stands for is taken out of the
-    URL, and whoever came in again would be shown the present."""
+    """Draws the same inputs out of sight, where nobody is logged in. Without them Streamlit would
+    take their values out of the URL, and the page would show the present after the login."""
     with st.container(key="choices_held"):
         choose_view()
 
@@ -187,7 +189,7 @@ def _pick_instant() -> None:
 
 
 def _zones() -> list[str]:
-    """The one of the settings first, since it is the default, and the browser's own."""
+    """The zones to choose from: the settings' first, since it is the default, and the browser's."""
     known = [service.current().settings.time_zone, *ZONES, st.context.timezone]
     return list(dict.fromkeys(zone for zone in known if zone))
 
@@ -204,7 +206,8 @@ def _take_picked() -> None:
 
 
 def _look_at(name: str) -> None:
-    """One of the instants that people name, counted from now and on the reader's wall."""
+    """Moves the page to one of the instants that people name, counted from now in the reader's
+    zone."""
     now = instants.of(service.current().now()).replace(tzinfo=None)
     there = moments.end_of(name, now, formats.zone())
     st.session_state["as_of"] = instants.readable(instants.from_datetime(there))
@@ -244,7 +247,7 @@ def time_travel_banner() -> None:
 
 
 def closed_page() -> None:
-    """What stands in the place of a page that the reader's role does not open."""
+    """The page that is shown in place of one that the reader's role does not open."""
     elements.empty(
         _("This page is not open to your role"),
         _("Ask whoever runs Prazo for a role: see *Who may look* in the guide *Operations*."),

@@ -26,8 +26,8 @@ COPY_SCRIPT: Final = """(() => {
         typed.remove()
     }, true)
 })()"""
-"""The same for everybody, so that the content security policy can name it by its digest. Browsers
-have a newer way to copy, but not where the page came without TLS."""
+"""The same script for everybody, so that the content security policy can name it by its digest. It
+copies in an old way: the newer one works only on pages that came over TLS."""
 CARRY_SCRIPT: Final = """(() => {
     if (window.prazoCarries) return
     window.prazoCarries = true
@@ -45,17 +45,17 @@ CARRY_SCRIPT: Final = """(() => {
         document.addEventListener(way, carry, true)
     }
 })()"""
-"""Puts instant, zone and language into a link's address once somebody points at it: a tab that it
-is opened in would show the present. Streamlit carries them to the next page of a session itself,
-and would have them twice if the page had put them there."""
+"""Adds instant, zone and language to a link's address once somebody points at it, so that a new tab
+shows the same instant. The page cannot add them itself: within a session Streamlit carries them to
+the next page, and they would be there twice."""
 
 _LEADS = "a click leads to"
 _PAGES = "pages that links lead to"
 
 
 def lead_to(pages: Mapping[str, st.Page]) -> None:
-    """Says which pages links lead to, by the stems of their files: those of the navigation. Given
-    a path, Streamlit would look at each of its folders on the disk, for every link."""
+    """Sets the pages of the navigation, by the stems of their files, for links to lead to. If links
+    named paths, Streamlit would look for each folder of each path on the disk."""
     st.session_state[_PAGES] = pages
 
 
@@ -141,8 +141,8 @@ def to_rows(**query: str | Sequence[str]) -> None:
 
 
 def lead(page: str, **query: str) -> None:
-    """Goes to a page once the one that is drawn asks `follow`; from where none can be opened, such
-    as a click on a chart."""
+    """Goes to a page once the drawn page calls `follow`. For callbacks, such as a click on a chart,
+    from which no page can be opened."""
     st.session_state[_LEADS] = (page, query)
 
 

@@ -1,8 +1,8 @@
 """Mints the links by which one seller answers one review, and says what a link still opens.
 
-A link holds a secret of 256 bits, of which only the hash is kept. Minting is the invitation: the
-row and the `invited` entry are one commit. What a link opens ends by its time, by a person, when
-the seller has confirmed, or when the process is finished, whichever comes first.
+A link holds a secret of 256 bits, of which only the hash is kept. Minting a link is the invitation:
+its row and the `invited` entry are one commit. A link works until it expires, a person revokes it,
+the seller has confirmed, or the process is finished, whichever comes first.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
 MAX_LIVE: Final = 10
-"""Links of a process that work at a time; a fresh one then needs another to be revoked."""
+"""The most links of a process that work at once; before another is made, one has to be revoked."""
 _NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Digits and letters that nobody mistakes for each other."""
 NUMBER_CHARACTERS: Final = 12
@@ -87,11 +87,12 @@ class Journey:
 
     @property
     def journey_id(self) -> str:
-        """Under which the log has its steps."""
+        """The id under which the log has the journey's steps."""
         return f"jrn_{self.ref}"
 
     def is_live(self, now: int) -> bool:
-        """Whether its seller may still answer, as far as its own row says."""
+        """Whether the seller may still answer, by the link's row alone: the process may be finished
+        all the same."""
         return self.revoked_at is None and self.confirmed_at is None and now < self.expires_at
 
 
@@ -104,7 +105,7 @@ class Minted(NamedTuple):
 
 
 def digest(secret: str) -> str:
-    """How a secret is kept."""
+    """The hash by which a secret is kept."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -128,9 +129,9 @@ def mint(
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
 
-    channel    by which the link goes to the seller; who brings it there is the caller
-    email      where a code is sent
-    made_by    a person's name, where one made it
+    channel    by which the caller brings the link to the seller
+    email      the address to which codes are sent
+    made_by    the name of the person who makes it; None where a program does
 
     Where the platform has refused fields by name, the link asks for these alone. Raises
     `CallerError` where no link can be made, and `SettingsError` without PRAZO_JOURNEY_URL.
@@ -223,9 +224,9 @@ def _minted(
 def for_messages(
     settings: Settings, inbox: Inbox, recorded_by: str
 ) -> Callable[[str, str | None], str | None]:
-    """A function that makes a fresh link for the seller of a process, to go out with a message,
-    unless one that it made before still works; None where none can be made. It raises
-    `InboxUnavailable`."""
+    """A function that gives a link for a message to the seller of a process: the link that it made
+    before, if that still works, else a fresh one; None where no link can be made. The function
+    raises `InboxUnavailable`."""
 
     def fresh(process_id: str, before: str | None) -> str | None:
         try:
@@ -240,7 +241,7 @@ def for_messages(
 
 
 def still_works(inbox: Inbox, url: str) -> bool:
-    """Whether a link that was made may be sent again, as far as its own row says. Raises
+    """Whether a link may be sent again, by its row alone, as `is_live` says. Raises
     `InboxUnavailable`."""
     known = by_token(inbox, url.rpartition("/")[2])
     return known is not None and known.is_live(inbox.now())
@@ -253,8 +254,8 @@ def by_token(inbox: Inbox, token: str) -> Journey | None:
 
 
 def by_ref(inbox: Inbox, ref: str) -> Journey | None:
-    """The journey with a number, whatever became of it; None for what can be none, of which no
-    database is asked."""
+    """The journey with a number, whatever became of it. None where there is none; a text that
+    cannot be a number costs no question to the database."""
     if len(ref) != NUMBER_CHARACTERS or not set(ref) <= set(_NUMBERS):
         return None
     rows = inbox.query(_BY_REF, ref)
@@ -267,7 +268,7 @@ def of_process(inbox: Inbox, process_id: str) -> list[Journey]:
 
 
 def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = None) -> int:
-    """Ends one link, or all of a process; how many."""
+    """Ends one link, or all links of a process. How many were ended."""
     now = inbox.now()
     if ref is not None:
         return inbox.execute(_REVOKE, now, ref)
@@ -275,20 +276,22 @@ def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = Non
 
 
 def forget_addresses(inbox: Inbox, now: int) -> int:
-    """Removes the e-mail addresses of links that have expired by `now`, in microseconds; how many.
+    """Removes the e-mail addresses of links that have expired by `now`, in microseconds. How many
+    were removed.
 
-    Confirming and revoking a link removes its address at once; that of a link whose process is
-    finished stays until the link expires. Raises `InboxUnavailable`.
+    Confirming or revoking a link removes its address at once; where the process is finished, the
+    address stays until the link expires. Raises `InboxUnavailable`.
     """
-    return inbox.execute(_FORGET, now) if inbox.query(_TO_FORGET, now) else 0  # it holds writers up
+    # Asked first, since an update keeps other writers waiting.
+    return inbox.execute(_FORGET, now) if inbox.query(_TO_FORGET, now) else 0
 
 
 def allows(settings: Settings, url: str) -> bool:
-    """Whether a seller may be led to a URL at the end: it begins with one that the settings allow,
-    up to the end of its host or of a part of its path."""
+    """Whether a seller may be led to a URL at the end: it is one that the settings allow, or goes
+    on from such a one with `/` or `?`."""
     if len(url) > 2000 or not url.isprintable() or "\\" in url or " " in url:
         return False
-    # A browser goes up by these, out of what is allowed.
+    # By these a browser would leave the path that is allowed.
     if any(unquote(it) in (".", "..") for it in re.split("[?#]", url)[0].split("/")):
         return False
     for prefix in words(settings.journey_return_urls):
