@@ -5,6 +5,7 @@ They stand in the inbox, which every machine reaches, and not in the log: they p
 
 from enum import StrEnum
 
+from pipeline import instants
 from pipeline.inbox.store import Inbox
 
 _BEAT = """
@@ -14,6 +15,7 @@ _BEAT = """
 
 _SEEN = "sees "
 """Begins the name of a row that says: somebody sees that something is wrong."""
+_FORGET = f"delete from heartbeats where name like '{_SEEN}%' and (at < $1 or at > $2)"
 
 
 class Part(StrEnum):
@@ -54,9 +56,10 @@ def see_no_longer(inbox: Inbox, what: str, who: str) -> None:
 
 
 def is_seen(inbox: Inbox, what: str, lately: int) -> bool:
-    """Whether anybody said so in the last microseconds, as many as `lately`; older rows are those
-    of processes that were killed. Raises `InboxUnavailable`."""
-    since = inbox.now() - lately
-    inbox.execute(f"delete from heartbeats where name like '{_SEEN}%' and at < $1", since)
+    """Whether anybody said so in the last microseconds, as many as `lately`. Older rows are those
+    of processes that were killed; so are those that are yet to come, by a clock that was ahead, or
+    they are written again. Raises `InboxUnavailable`."""
+    now = inbox.now()
+    inbox.execute(_FORGET, now - lately, now + instants.ALLOWED_AHEAD)
     names = inbox.query("select name from heartbeats")
     return any(name.startswith(f"{_SEEN}{what} ") for (name,) in names)

@@ -26,15 +26,19 @@ SWEEP_SECONDS: Final = 5.0
 MAX_PER_SWEEP: Final = 200
 HELD_FOR: Final = 3 * instants.MINUTE
 """Longer than an attempt takes: then whoever had it is gone."""
+LONGEST_HELD: Final = HELD_FOR + instants.ALLOWED_AHEAD
+"""A row that is held for longer was taken by a clock that was ahead. Whoever took it is gone, or
+has the process's lease, and by that nothing is sent twice."""
 
 # Those first that were tried least lately: who always fails keeps no other out of the sweep.
 _WAITING: Final = f"""
     select ref, process_id, confirmed_at from journeys
-    where confirmed_at is not null and settled_at is null and submitting_until < $1
+    where confirmed_at is not null and settled_at is null
+        and (submitting_until < $1 or submitting_until > $2)
     order by submitting_until, confirmed_at limit {MAX_PER_SWEEP}"""
 _TAKE: Final = """
     update journeys set submitting_until = $1
-    where ref = $2 and settled_at is null and submitting_until < $3"""
+    where ref = $2 and settled_at is null and (submitting_until < $3 or submitting_until > $4)"""
 _SETTLE: Final = "update journeys set settled_at = $1 where ref = $2"
 _LEAVE: Final = "update journeys set submitting_until = 0 where ref = $1"
 
@@ -58,7 +62,8 @@ class Sender:
     async def sweep(self) -> None:
         """Submits what waits now, one after the other. Raises `InboxUnavailable`."""
         now = await self._submissions.now()
-        for ref, process_id, at in await asyncio.to_thread(self._inbox.query, _WAITING, now):
+        waiting = (_WAITING, now, now + LONGEST_HELD)
+        for ref, process_id, at in await asyncio.to_thread(self._inbox.query, *waiting):
             try:
                 await self.submit(ref, process_id, at)
             except OperatorError:
@@ -73,7 +78,7 @@ class Sender:
         """Submits the answers of one journey, unless somebody else does. What our own rules refuse
         is left to an officer, with its reason in the log. Raises `InboxUnavailable`."""
         now = await self._submissions.now()
-        taken = (now + HELD_FOR, ref, now)
+        taken = (now + HELD_FOR, ref, now, now + LONGEST_HELD)
         if await asyncio.to_thread(self._inbox.execute, _TAKE, *taken) != 1:
             return
         _, case = await self._submissions.standing(process_id)

@@ -205,6 +205,27 @@ def test_what_one_process_sees_is_over_for_no_other(
     assert inbox.query("select name from heartbeats") == []
 
 
+def test_what_one_saw_by_a_clock_that_was_ahead_is_over_once_the_clock_is_right(
+    watching: Watch,
+    seconds: list[float],
+    tmp_path: Path,
+    inbox: Inbox,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before: a process that was killed while the clock was a month ahead kept its alert open for a
+    month, and nobody was told of what went wrong next: it was the same alert, told long ago."""
+    well, clock = Watch(settings_in(tmp_path), inbox), [NOW + 30 * instants.DAY]
+    monkeypatch.setattr(inbox, "now", lambda: clock[0])
+    due, alarms = raised(watching, seconds)
+    watching.look(None, alarms, ALONE, {}, NOW)  # it is killed then
+    clock[0] = NOW
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    clock[0] = NOW + 5 * instants.MINUTE  # of another machine, as far apart as clocks may be
+    watching.look(None, alarms, ALONE, {}, NOW)
+    clock[0] = NOW
+    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
+
+
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7, 8, 9])
 def test_the_last_of_a_kind_is_found_however_many_there_were(
     watching: Watch, inbox: Inbox, number: int

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.journey.sending import Sender
+from pipeline.journey.sending import HELD_FOR, Sender
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.ready import payload_of
 from sandbox.server import Handle
@@ -142,7 +143,7 @@ def test_a_page_that_dies_after_the_confirmation_submits_when_it_is_back(
     platform.add_fault(kind="slow", seconds=30.0, process_id=process)
     page.inbox.execute(  # as if another page had it, and died
         "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + 600 * 10**6,
+        page.inbox.now() + HELD_FOR,
         process,
     )
     assert seller.confirm(review).slug == "receipt"
@@ -151,6 +152,24 @@ def test_a_page_that_dies_after_the_confirmation_submits_when_it_is_back(
     platform.clear_faults()
     page.inbox.execute("update journeys set submitting_until = 0 where process_id = $1", process)
     page.start()
+    wait_until(lambda: around.marketplace.state(process) == "FINISHED")
+    assert len(around.marketplace.starts(process)) == 1
+
+
+def test_a_page_that_died_while_the_clock_was_ahead_keeps_no_confirmed_answers_back(
+    around: Round, platform: Handle
+) -> None:
+    """Before: nobody submitted them for as long as the clock had been ahead."""
+    process = around.asked("revenue")
+    page = around.page
+    seller = page.seller()
+    review = seller.answer_all(seller.open(page.mint(process).url))
+    page.inbox.execute(
+        "update journeys set submitting_until = $1 where process_id = $2",
+        page.inbox.now() + 30 * instants.DAY + HELD_FOR,
+        process,
+    )
+    seller.confirm(review)
     wait_until(lambda: around.marketplace.state(process) == "FINISHED")
     assert len(around.marketplace.starts(process)) == 1
 
@@ -164,7 +183,7 @@ def test_what_our_rules_refused_of_others_keeps_no_confirmed_answers_back(
     review = seller.answer_all(seller.open(page.mint(process).url))
     page.inbox.execute(  # as if another page had it, and died
         "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + 600 * 10**6,
+        page.inbox.now() + HELD_FOR,
         process,
     )
     seller.confirm(review)
@@ -265,7 +284,7 @@ def test_what_a_seller_has_corrected_is_ready_again(around: Round, platform: Han
     review = seller.answer_all(seller.open(page.mint(process).url))
     page.inbox.execute(  # as where an officer sends
         "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + 600 * 10**6,
+        page.inbox.now() + HELD_FOR,
         process,
     )
     seller.confirm(review)
