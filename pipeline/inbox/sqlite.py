@@ -156,6 +156,7 @@ class SqliteInbox(Inbox):
         self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
+        self._beside: list[object] = []  # as the writer was opened
         self._has_failed = self._is_closed = False
         self._readers = Readers(self._connect)
         try:
@@ -273,6 +274,7 @@ class SqliteInbox(Inbox):
         if self._is_closed:
             raise sqlite3.ProgrammingError("it is closed already")
         self._check_place()
+        self._check_beside()
         if self._writer is None or not self._is_proved:
             self._drop_writer()
             self.prove()
@@ -283,12 +285,23 @@ class SqliteInbox(Inbox):
             self._writer.execute("pragma temp_store = memory")
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
             self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
+            self._writer.execute(_LAST)  # from here on the WAL is there
+            self._beside = _beside(self._path)
         self._writer.execute("begin immediate")
         return self._writer
 
     def _check_place(self) -> None:
         if _identity(self._path) != self._file:
             raise OSError("another file took its path since it was opened; restart to use that one")
+
+    def _check_beside(self) -> None:
+        """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
+        it. What it has goes into the file, unless others have begun another WAL meanwhile."""
+        if self._writer is None or (now := _beside(self._path)) == self._beside:
+            return
+        if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
+            _move_in_wal(self._writer)
+        raise OSError("its WAL was deleted in use: stop all that use this inbox, then start them")
 
     def _empty_wal(self) -> None:
         """Moves the WAL's pages into the database, so that a new writer starts an empty WAL.
@@ -465,6 +478,12 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
 
 def _numbered(values: Sequence[object]) -> dict[str, object]:
     return {str(number): value for number, value in enumerate(values, 1)}
+
+
+def _beside(path: Path) -> list[object]:
+    """What SQLite keeps beside a file: its WAL, and by what its users hear of each other."""
+    places = (path.with_name(f"{path.name}{it}") for it in ("-wal", "-shm"))
+    return [_identity(it) if it.exists() else None for it in places]
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -4,6 +4,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,8 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import migrations
 from pipeline.inbox.sqlite import SqliteInbox
 from tests.inbox.drafts import note
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -170,6 +174,53 @@ def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):
         inbox.append([note()])
     inbox.close()
     assert sorted(_modes(path)) == ["inbox.db", "moved.db"]
+
+
+@pytest.mark.parametrize("deleted", [["-wal"], ["-wal", "-shm"], ["-shm"]])
+def test_nothing_acknowledged_is_lost_with_a_wal_that_is_deleted_in_use(
+    path: Path, deleted: list[str]
+):
+    """Somebody tidied up under a running receiver: it went on answering 200 into a file without a
+    name, and all that it had ever acknowledged was gone with its next kill. `prazo verify` said
+    VERIFIED of the empty log."""
+    inbox = SqliteInbox(path)
+    follower = SqliteInbox(path)  # has it open, so that no WAL is emptied by being closed
+    inbox.append([note()])
+    assert follower.last()[0] == 1
+    for suffix in deleted:
+        Path(f"{path}{suffix}").unlink()
+    for _ in range(2):
+        with pytest.raises(InboxUnavailable, match="its WAL was deleted in use"):
+            inbox.append([note()])
+    copy = path.with_name("as after a kill.db")
+    shutil.copy(path, copy)
+    killed = SqliteInbox(copy)
+    assert killed.last()[0] == 1
+    killed.close()
+    follower.close()
+    inbox.close()
+    again = SqliteInbox(path)
+    assert [it.entry.seq for it in again.append([note()]) if it.entry] == [2]
+    again.close()
+
+
+def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
+    inbox = SqliteInbox(path)
+    inbox.append([note()])
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink()
+    begin = (
+        "import os, sys; from pathlib import Path; from pipeline.inbox.sqlite import SqliteInbox\n"
+        "from tests.inbox.drafts import note\n"
+        "SqliteInbox(Path(sys.argv[1])).append([note()]); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", begin, path], cwd=ROOT, check=True)
+    theirs = Path(f"{path}-wal").read_bytes()
+    before = path.read_bytes()
+    with pytest.raises(InboxUnavailable, match="its WAL was deleted in use"):
+        inbox.append([note()])
+    assert (path.read_bytes(), Path(f"{path}-wal").read_bytes()) == (before, theirs)
+    inbox.close()
 
 
 def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
