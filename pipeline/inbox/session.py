@@ -52,6 +52,7 @@ _SESSION = f"""
             when 'remote_apply' then 'remote_apply' else 'on' end, false),
         -- A cancelled wait for a synchronous standby would count as committed.
         set_config('statement_timeout', '0', false),
+        set_config('client_min_messages', 'warning', false),  -- `commit_durably` listens
         set_config('lock_timeout', '{LOCK_SECONDS:g}s', false),
         -- A receiver that freezes or vanishes while it holds the lock must not hold up the others.
         set_config('idle_in_transaction_session_timeout', '{2 * SILENT_SECONDS:g}s', false),
@@ -187,10 +188,22 @@ class Session(psycopg.Connection[tuple[Any, ...]]):
     def commit_durably(self) -> None:
         """Commits the transaction; once this returns, it is on disk.
 
-        The server ends a statement's time-out before it commits.
+        The server ends a statement's time-out before it commits. Where a person ends its wait for a
+        synchronous standby, it commits all the same, and warns: after a failover it may be gone.
         """
-        with self.limited_to(COMMIT_SECONDS):
-            committed = self.execute("commit")
+        warnings: list[str | None] = []
+
+        def hear(warning: psycopg.errors.Diagnostic) -> None:
+            warnings.append(warning.message_primary)
+
+        self.add_notice_handler(hear)
+        try:
+            with self.limited_to(COMMIT_SECONDS):
+                committed = self.execute("commit")
+        finally:
+            self.remove_notice_handler(hear)
+        if warnings:
+            raise psycopg.OperationalError(f"the server warned: {warnings[0]}")
         if committed.statusmessage != "COMMIT":  # a transaction that failed is rolled back
             raise psycopg.OperationalError(f"the server answered {committed.statusmessage}")
 

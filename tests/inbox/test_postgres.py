@@ -236,6 +236,27 @@ def test_a_server_default_of_synchronous_commit_off_does_not_reach_the_inbox(
     inbox.close()
 
 
+def test_nothing_is_acknowledged_whose_wait_for_a_standby_was_cancelled(
+    inbox: PostgresInbox, database: str, postgres: PostgresServer
+):
+    """The server says COMMIT to it all the same, and 200 was answered. The standby that is gone, or
+    behind, may take over: then the entry is lost, and nobody sends it again."""
+    inbox.append([note()])
+    reload = "select pg_reload_conf()"
+    _run(database, "alter system set synchronous_standby_names = 'gone'", reload)
+    cancel = "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
+    try:
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(inbox.append, [note()])
+            wait_until(lambda: bool(_run(database, cancel)))
+            with pytest.raises(InboxUnavailable, match="canceling wait for synchronous"):
+                waiting.result()
+    finally:
+        _run(database, "alter system reset synchronous_standby_names", reload)
+    wait_until(lambda: _run(database, "show synchronous_standby_names") == [("",)])
+    assert [it.entry.seq for it in inbox.append([note()]) if it.entry] == [3]
+
+
 def test_a_stronger_synchronous_commit_than_ours_is_kept(database: str):
     _run(database, f"alter database {DATABASE} set synchronous_commit = remote_apply")
     inbox = PostgresInbox(database)
