@@ -92,6 +92,8 @@ _LOCK: Final = "select pg_advisory_xact_lock(%s), current_setting('prazo.session
 _NO_MORE: Final = ("too many clients", "too many connections", "connection slots are reserved")
 """What a server says that takes no more connections: of all, of a role's or a database's, and of
 all but those that it keeps for its administrators."""
+_READ_ONLY: Final = ("is read-only", "in a read-only transaction", "is in hot standby")
+"""What libpq says of a new session, and the server in one that is open."""
 
 RV = TypeVar("RV")
 
@@ -237,6 +239,11 @@ def remedy_for(error: psycopg.Error) -> str:
             "raise max_connections in the server's postgresql.conf and restart it, or the limit"
             " that it names (`alter role` or `alter database ... connection limit`): a machine that"
             " runs all parts takes about 12 connections, and 40 under load"
+        )
+    if any(it in str(error) for it in _READ_ONLY):
+        return (
+            "find out why the server takes no writes: default_transaction_read_only is on, as where"
+            " its disk is nearly full, or it is a standby; PRAZO_INBOX has to name the primary"
         )
     return "check that the server runs, its disk, and this user's rights; then try again"
 

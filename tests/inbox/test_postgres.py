@@ -14,6 +14,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, Receipt, open_inbox
 from pipeline.inbox import postgres as engine
 from pipeline.inbox.postgres import _NOW, PostgresInbox
+from pipeline.inbox.store import Head
 from pipeline.receive.clock_watch import entry_of
 from tests.inbox.drafts import note
 from tests.support.machine import wait_until
@@ -202,6 +203,27 @@ def test_a_server_that_takes_no_more_connections_is_said_to_and_which_limit_to_r
             PostgresInbox(database, create=False)
     assert refused.value.remedy.startswith("raise max_connections in the server's postgresql.conf")
     assert "`alter role`" in refused.value.remedy
+
+
+def test_a_server_that_takes_no_writes_is_called_that(
+    inbox: PostgresInbox, database: str, postgres: PostgresServer
+):
+    """It was said to check that the server runs."""
+    why = "find out why the server takes no writes: default_transaction_read_only is on"
+    inbox.put_head(Head(1, b"root"))
+    setting = "default_transaction_read_only"
+    _run(postgres.url(), f"alter database {DATABASE} set {setting} = on")
+    try:
+        with pytest.raises(InboxUnavailable) as refused:
+            PostgresInbox(database, create=False)
+    finally:
+        _run(postgres.url(), f"alter database {DATABASE} reset {setting}")
+    assert (refused.value.remedy or "").startswith(why)
+    with inbox._readers.borrowed() as session:
+        session.execute("set default_transaction_read_only = on")  # as a reload sets it in all
+    with pytest.raises(InboxUnavailable) as refused:
+        inbox.put_head(Head(2, b"root"))
+    assert (refused.value.remedy or "").startswith(why)
 
 
 def test_a_writer_waits_for_the_lock_no_longer_than_its_limit(
