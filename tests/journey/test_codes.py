@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.journey.entrance import codes
@@ -122,6 +123,21 @@ def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
     # The button did nothing, and nobody said why.
     assert (last.status, last.html.count("não enviamos mais códigos")) == (422, 1)
     assert "Peça um novo link a Loja do Zé" in last.html
+
+
+def test_a_code_that_was_sent_while_the_clock_was_ahead_is_over_and_another_is_sent(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    """Before: it was good for as long as the clock had been ahead, and no other was sent."""
+    _, url, _ = opened(page)
+    other = page.seller()
+    former = asked_for(other, url, endpoint)
+    page.inbox.execute(
+        "update journeys set code_sent_at = $1 where code_sent_at is not null",
+        page.inbox.now() + 30 * instants.DAY,
+    )
+    assert other.post(url, do="check", code=former).status == 422
+    assert other.post(url, do="check", code=asked_for(other, url, endpoint)).status == 200
 
 
 def test_the_way_back_and_a_second_loading_send_no_form_without_scripts_either(

@@ -41,17 +41,26 @@ _MADE: Final = f"""
     update journeys
     set code_sha256 = $1, code_sent_at = $2, code_tries = 0, codes_sent = codes_sent + 1
     where ref = $3 and codes_sent < {MAX_CODES}
-        and (code_sent_at is null or code_sent_at < $4)"""
+        and (code_sent_at is null or code_sent_at < $4 or code_sent_at > $5)"""
 _TRY: Final = f"""
     update journeys set code_tries = code_tries + 1
-    where ref = $1 and code_sha256 is not null and code_tries < {MAX_TRIES} and code_sent_at > $2"""
+    where ref = $1 and code_sha256 is not null and code_tries < {MAX_TRIES}
+        and code_sent_at > $2 and code_sent_at <= $3"""
 _USE: Final = """
     update journeys set code_sha256 = null where ref = $1 and code_sha256 = $2"""
 _IS_SENT: Final = """
-    select 1 from journeys where ref = $1 and code_sha256 is not null and code_sent_at > $2"""
+    select 1 from journeys
+    where ref = $1 and code_sha256 is not null and code_sent_at > $2 and code_sent_at <= $3"""
 _IS_USED_UP: Final = f"select 1 from journeys where ref = $1 and codes_sent >= {MAX_CODES}"
 
 Sending = Literal["sent", "too_soon", "used_up", "failed"]
+
+
+def _lives(now: int) -> tuple[int, int]:
+    """After the first instant and up to the second one, a code was sent that may be typed now. One
+    that was sent later is of a clock that was ahead: it would be good until then, and keep the
+    seller from another."""
+    return now - LIFE, now + instants.ALLOWED_AHEAD
 
 
 class Codes:
@@ -77,7 +86,7 @@ class Codes:
 
     def is_awaited(self, journey: Journey, now: int) -> bool:
         """Whether a code was sent that may still be typed."""
-        return bool(self._inbox.query(_IS_SENT, journey.ref, now - LIFE))
+        return bool(self._inbox.query(_IS_SENT, journey.ref, *_lives(now)))
 
     def send(self, journey: Journey, language: Language, now: int) -> Sending:
         """Makes a code and sends it; it counts, whether it arrives or not. Where so many are under
@@ -92,7 +101,8 @@ class Codes:
 
     def _send(self, journey: Journey, language: Language, now: int) -> Sending:
         code = f"{secrets.randbelow(10**6):06d}"
-        made = (self._kept(journey, code), now, journey.ref, now - PAUSE)
+        _, latest = _lives(now)
+        made = (self._kept(journey, code), now, journey.ref, now - PAUSE, latest)
         if self._inbox.execute(_MADE, *made) != 1:
             return "used_up" if self._inbox.query(_IS_USED_UP, journey.ref) else "too_soon"
         try:
@@ -108,7 +118,7 @@ class Codes:
     def check(self, journey: Journey, code: str, now: int) -> bool:
         """Whether this is the code. It works once."""
         digits = "".join(it for it in code if it.isascii() and it.isdigit())[:12]
-        if self._inbox.execute(_TRY, journey.ref, now - LIFE) != 1:
+        if self._inbox.execute(_TRY, journey.ref, *_lives(now)) != 1:
             return False
         return self._inbox.execute(_USE, journey.ref, self._kept(journey, digits)) == 1
 
