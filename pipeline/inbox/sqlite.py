@@ -156,7 +156,7 @@ class SqliteInbox(Inbox):
         self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._beside: list[object] = []  # as the writer was opened
+        self._beside: list[object] = []  # once the writer is open: see `_beside`
         self._has_failed = self._is_closed = False
         self._readers = Readers(self._connect)
         try:
@@ -275,7 +275,7 @@ class SqliteInbox(Inbox):
             raise sqlite3.ProgrammingError("it is closed already")
         self._check_place()
         self._check_beside()
-        if self._writer is None or not self._is_proved:
+        if self._writer is None or not self._beside or not self._is_proved:
             self._drop_writer()
             self.prove()
             self._empty_wal()
@@ -297,7 +297,8 @@ class SqliteInbox(Inbox):
     def _check_beside(self) -> None:
         """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
         it. What it has goes into the file, unless others have begun another WAL meanwhile."""
-        if self._writer is None or (now := _beside(self._path)) == self._beside:
+        now = _beside(self._path)
+        if self._writer is None or self._beside in ([], now):
             return
         if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
             _move_in_wal(self._writer)
@@ -329,7 +330,7 @@ class SqliteInbox(Inbox):
     def _drop_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._writer = None
+            self._writer, self._beside = None, []
 
     def probe(self) -> None:
         """Writes and syncs a mark by the way that entries take."""

@@ -238,6 +238,19 @@ def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
     inbox.close()
 
 
+def test_a_writer_that_could_not_be_opened_is_opened_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    inbox = SqliteInbox(path)
+    with monkeypatch.context() as broken:
+        broken.setattr("pipeline.inbox.sqlite._LAST", "select broken")
+        for _ in range(2):
+            with pytest.raises(InboxUnavailable, match="no such column"):
+                inbox.append([note()])
+    assert inbox.append([note()])[0].entry is not None
+    inbox.close()
+
+
 def test_a_first_write_waits_for_whoever_has_the_file_alone(path: Path):
     """As the last who closes it has: eight programs that began at once found it locked."""
     inbox = SqliteInbox(path)
