@@ -270,7 +270,7 @@ def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["receiver_host", "dashboard_host", "journey_host"])
-def test_what_is_no_address_is_named_as_that(name: str, text: str) -> None:
+def test_what_is_not_an_address_is_named_as_that(name: str, text: str) -> None:
     """It was said to be reachable from other machines, and to need tokens; with all of that it was
     a name that is not known, or a traceback."""
     with pytest.raises(SettingsError) as refused:

@@ -88,7 +88,7 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
     assert "check [mail] (127.0.0.1, port 1, security none)" in tried.stderr
 
 
-def test_a_secret_that_is_for_the_sender_alone_is_named_and_is_no_fault(
+def test_a_secret_that_is_for_the_sender_alone_is_named_and_is_not_a_fault(
     environment, tmp_path, monkeypatch
 ) -> None:
     """It ended with 1 and said that nobody is told, for everybody but the user who sends. Root may

@@ -87,7 +87,7 @@ def test_no_port_is_offered_that_is_meant_for_another_part(taken):
         ("nosuch.invalid", "no address is known for the name nosuch.invalid ("),
     ],
 )
-def test_an_address_of_another_machine_is_no_question_of_ports(host, why):
+def test_an_address_of_another_machine_is_not_a_question_of_ports(host, why):
     """The search for a free port failed on it, and told of the disk's free space."""
     with pytest.raises(OperatorError) as refused:
         ports.check(ports.Wanted("receiver", host, free_port(), "--port"))
