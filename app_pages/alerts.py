@@ -151,22 +151,22 @@ def _take(row: views.Row) -> None:
 def _submit(
     what: str,
     label: str,
-    act: Callable[[views.Row, str], acting.Told],
+    act: Callable[[views.Row, str], acting.Feedback],
     row: views.Row,
     own: str,
 ) -> None:
     acting.submit(f"{what} {own}", label, partial(act, row, own), may=Permission.ANNOTATE)
 
 
-def _acknowledge(row: views.Row, own: str) -> acting.Told:
+def _acknowledge(row: views.Row, own: str) -> acting.Feedback:
     actor = acting.actor_of(f"acknowledge_actor {own}")
     return records.take_alerts([row["alert_id"]], actor, _recorded(row, None, ""))
 
 
-def _snooze(row: views.Row, own: str) -> acting.Told:
+def _snooze(row: views.Row, own: str) -> acting.Feedback:
     actor, why = acting.actor_of(f"snooze_actor {own}"), acting.typed(f"snooze_reason {own}")
     if (lacking := acting.missing(why, actor)) is not None:
-        return acting.Told(lacking, kept=why)
+        return acting.Feedback(lacking, kept=why)
     hours = SNOOZES[acting.typed(f"snooze_hours {own}")]
 
     def act() -> None:
@@ -182,13 +182,13 @@ def _snooze(row: views.Row, own: str) -> acting.Told:
     return _recorded(row, acting.tried(act), why)
 
 
-def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Told:
+def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Feedback:
     if error is not None:
-        return acting.Told("", error=error, kept=typed)
+        return acting.Feedback("", error=error, kept=typed)
     process = row["process_id"] or ""
     about = [occurrences.alert_name(row["kind"]), views.shown("process_id", process)]
     names = " ".join(formats.plain(it) for it in about if it)
-    return acting.Told(_("Recorded for {processes}.", processes=names), is_done=True)
+    return acting.Feedback(_("Recorded for {processes}.", processes=names), is_done=True)
 
 
 def sent() -> None:
@@ -266,7 +266,7 @@ def _channels(vias: Iterable[str]) -> str:
     return formats.plain(", ".join(words.word(occurrences.CHANNELS, it) for it in vias))
 
 
-def _try(rules: AlertRules) -> acting.Told:
+def _try(rules: AlertRules) -> acting.Feedback:
     """Sends the test message; what became of it, channel by channel."""
     became = try_channels(rules, acting.typed("trial_to"))
     said = []
@@ -278,7 +278,7 @@ def _try(rules: AlertRules) -> acting.Told:
             else _("{channel}: {fault}", channel=channel, fault=formats.plain(fault))
         )
     is_done = not any(became.values())
-    return acting.Told("  \n".join(said), is_done=is_done, is_shown=False)
+    return acting.Feedback("  \n".join(said), is_done=is_done, is_shown=False)
 
 
 def scheduled(rules: AlertRules) -> None:
@@ -354,10 +354,10 @@ def _make_calendar(rules: AlertRules) -> None:
         acting.submit("calendar_made", label, press, may=Permission.ANNOTATE)
 
 
-def _made(rules: AlertRules) -> acting.Told:
+def _made(rules: AlertRules) -> acting.Feedback:
     assignee, actor = acting.typed("calendar_assignee"), acting.actor_of("calendar_actor")
     if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."), kept=assignee)
+        return acting.Feedback(_("A name is needed: it goes into the log."), kept=assignee)
     held = service.current()
 
     def make() -> None:
@@ -367,8 +367,8 @@ def _made(rules: AlertRules) -> acting.Told:
         acting.own()[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token, spoken)
 
     if (error := acting.tried(make, actor)) is not None:
-        return acting.Told("", error=error, kept=assignee)
-    return acting.Told("", is_done=True, empties=("calendar_assignee",))
+        return acting.Feedback("", error=error, kept=assignee)
+    return acting.Feedback("", is_done=True, empties=("calendar_assignee",))
 
 
 def _revoke_calendar(feeds: Sequence[str]) -> None:
@@ -382,12 +382,12 @@ def _revoke_calendar(feeds: Sequence[str]) -> None:
         acting.submit("calendar_revoked", label, _revoked, may=Permission.ANNOTATE)
 
 
-def _revoked() -> acting.Told:
+def _revoked() -> acting.Feedback:
     feed, actor = acting.typed("calendar_chosen"), acting.actor_of("calendar_revoker")
     said = _("Recorded for {processes}.", processes=formats.code(feed))
     by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
     return acting.record(
-        lambda: [calendar_revoked(feed, **by)], actor, acting.Told(said, is_done=True)
+        lambda: [calendar_revoked(feed, **by)], actor, acting.Feedback(said, is_done=True)
     )
 
 

@@ -52,7 +52,7 @@ def _take(process: views.Row) -> None:
     if me is None or process.get("assignee") == me:
         return
 
-    def take() -> acting.Told:
+    def take() -> acting.Feedback:
         return records.assign([process], me, "", me)
 
     key, icon = f"take {records.key_of(process)}", ":material/person_add:"
@@ -63,11 +63,11 @@ def assign(process: views.Row) -> None:
     """The form that gives a process to somebody."""
     own = records.key_of(process)
 
-    def record() -> acting.Told:
+    def record() -> acting.Feedback:
         actor = acting.actor_of(f"assignment_actor {own}")
         assignee, why = records.assignee_of(own, actor), acting.typed(f"assignment_text {own}")
-        told = records.assign([process], assignee, why, actor)
-        return told._replace(empties=(f"assignment_text {own}",))
+        feedback = records.assign([process], assignee, why, actor)
+        return feedback._replace(empties=(f"assignment_text {own}",))
 
     with (
         st.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}"),
@@ -83,12 +83,14 @@ def note(process: views.Row) -> None:
     """The form that writes a note on a process."""
     own = records.key_of(process)
 
-    def record() -> acting.Told:
+    def record() -> acting.Feedback:
         text, actor = acting.typed(f"note_text {own}"), acting.actor_of(f"note_actor {own}")
         if (lacking := acting.missing(text, actor)) is not None:
-            return acting.Told(lacking, kept=text)
-        told = records.record([process], lambda: [records.note(process, text, actor)], actor, text)
-        return told._replace(empties=(f"note_text {own}",))
+            return acting.Feedback(lacking, kept=text)
+        feedback = records.record(
+            [process], lambda: [records.note(process, text, actor)], actor, text
+        )
+        return feedback._replace(empties=(f"note_text {own}",))
 
     with (
         st.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}"),
@@ -103,7 +105,7 @@ def remind(process: views.Row) -> None:
     """The message that reminds a seller, to copy, and the form that records that it was sent."""
     own = records.key_of(process)
 
-    def record() -> acting.Told:
+    def record() -> acting.Feedback:
         channel, actor = records.channel_of(own), acting.actor_of(f"reminder_actor {own}")
         return records.record(
             [process], lambda: [reminder(channel, **records.signed(process, actor))], actor, ""
@@ -158,13 +160,13 @@ def open_or_close_ticket(process: views.Row) -> None:
         records.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
 
 
-def _close(process: views.Row, drawn: views.Row) -> acting.Told:
+def _close(process: views.Row, drawn: views.Row) -> acting.Feedback:
     """Records the ticket that was drawn as closed, unless somebody else has closed it since."""
     actor = acting.actor_of(f"ticket_actor {records.key_of(process)}")
     acting.catch_up()
     now = views.read_one("tickets", where={"process_id": process["process_id"]})
     if now is None or now["seq"] != drawn["seq"]:
-        return acting.Told(
+        return acting.Feedback(
             _("Ticket {number} is not open any more.", number=records.number_of(drawn))
         )
     return records.record(
@@ -172,15 +174,15 @@ def _close(process: views.Row, drawn: views.Row) -> acting.Told:
     )
 
 
-def _open(process: views.Row) -> acting.Told:
+def _open(process: views.Row) -> acting.Feedback:
     """Records a ticket as opened, unless somebody else has opened one since the form was drawn."""
     own = records.key_of(process)
     number, actor = acting.typed(records.number_key(own)), acting.actor_of(f"ticket_actor {own}")
     if not number or not actor:
         wanted = _("A number and a name are needed: both go into the log.")
-        return acting.Told(wanted, kept=number)
-    told = records.open_tickets([process], number, actor)
-    return told._replace(empties=(records.number_key(own),))
+        return acting.Feedback(wanted, kept=number)
+    feedback = records.open_tickets([process], number, actor)
+    return feedback._replace(empties=(records.number_key(own),))
 
 
 def notes(process: views.Row) -> None:

@@ -149,11 +149,11 @@ def _decide(row: views.Row) -> None:
                 acting.submit(f"{decision} {own}", _(label), press, icon=icon, may=may)
 
 
-def _decided(row: views.Row, decision: Decision) -> acting.Told:
+def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
     own, held = row["request_id"], service.current()
     why, actor = acting.typed(f"decide_reason {own}"), acting.actor_of(f"decide_actor {own}")
     if (lacking := acting.missing(why, actor)) is not None:
-        return acting.Told(lacking, kept=why)
+        return acting.Feedback(lacking, kept=why)
     error = acting.tried(
         lambda: clearances.decide(
             held.inbox,
@@ -169,9 +169,9 @@ def _decided(row: views.Row, decision: Decision) -> acting.Told:
     )
     if error is not None:
         acting.catch_up()  # somebody else may have decided
-        return acting.Told("", error=error, kept=why)
+        return acting.Feedback("", error=error, kept=why)
     act, state = _(occurrences.ACTS[row["act"]]), words.word(STATES, decision)
-    return acting.Told(f"{act}: {state}", is_done=True)
+    return acting.Feedback(f"{act}: {state}", is_done=True)
 
 
 def _table(rows: Sequence[views.Row]) -> None:

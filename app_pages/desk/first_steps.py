@@ -157,8 +157,8 @@ def _samples() -> None:
         acting.button("samples", _("Load them"), _load, may=Permission.ANNOTATE)
 
 
-def _load() -> acting.Told:
+def _load() -> acting.Feedback:
     held = service.current()
     taking = Taking.of(held.settings, held.inbox)
     error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, taking))
-    return acting.Told("", is_done=error is None, error=error)
+    return acting.Feedback("", is_done=error is None, error=error)

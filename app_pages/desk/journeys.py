@@ -70,12 +70,12 @@ def make_link(process: views.Row) -> None:
             st.code(made, language=None, wrap_lines=True)
 
 
-def _make(process_id: str, own: str) -> acting.Told:
+def _make(process_id: str, own: str) -> acting.Feedback:
     from pipeline.journey import links as journeys
 
     actor = acting.actor_of(f"link_actor {own}")
     if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."))
+        return acting.Feedback(_("A name is needed: it goes into the log."))
     held = service.current()
     made: list[str] = []
 
@@ -92,10 +92,10 @@ def _make(process_id: str, own: str) -> acting.Told:
         made.append(minted.url)
 
     if (error := acting.tried(mint, actor)) is not None:
-        return acting.Told("", error=error)
+        return acting.Feedback("", error=error)
     acting.own()[f"link {process_id}"] = made[0]
-    told = _("Recorded for {processes}.", processes=formats.code(own))
-    return acting.Told(told, is_done=True, kept=made[0], empties=(f"link_email {own}",))
+    feedback = _("Recorded for {processes}.", processes=formats.code(own))
+    return acting.Feedback(feedback, is_done=True, kept=made[0], empties=(f"link_email {own}",))
 
 
 # --- what is answered ----------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def _button(
     edition: int,
     label: str,
     icon: str,
-    act: Callable[[Sequence[str]], acting.Told],
+    act: Callable[[Sequence[str]], acting.Feedback],
     process_ids: Sequence[str],
 ) -> None:
     press = partial(act, process_ids)
@@ -229,25 +229,25 @@ def _still_ready(process_ids: Sequence[str]) -> list[str]:
     return [it for it in process_ids if it in ready]
 
 
-def _look(process_ids: Sequence[str]) -> acting.Told:
+def _look(process_ids: Sequence[str]) -> acting.Feedback:
     from pipeline.submit import ready
 
     ready_now = _still_ready(process_ids)
     try:
         looked = ready.look(service.current().settings, ready_now)
     except PrazoError as error:
-        return acting.Told("", error=error)
+        return acting.Feedback("", error=error)
     st.session_state[_LOOKED] = tuple(looked)
     return _gone(process_ids, ready_now)
 
 
-def _send(process_ids: Sequence[str]) -> acting.Told:
+def _send(process_ids: Sequence[str]) -> acting.Feedback:
     from pipeline.submit import ready
     from pipeline.submit.attempt import Result, Sent
 
     actor = acting.actor_of("ready_actor")
     if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."))
+        return acting.Feedback(_("A name is needed: it goes into the log."))
     settings, ready_now = service.current().settings, _still_ready(process_ids)
     held: list[Ready] = []
     outcomes: Counter[str] = Counter()
@@ -263,12 +263,12 @@ def _send(process_ids: Sequence[str]) -> acting.Told:
     if ready_now:
         st.toast(_("Sending …"), icon=":material/send:")
         if (error := acting.tried(send, actor)) is not None:
-            return acting.Told("", error=error)
+            return acting.Feedback("", error=error)
     st.session_state[_LOOKED] = tuple(held)
     st.session_state[_CHOSEN] = ()
     gone = _gone(process_ids, ready_now)
     said = "  \n".join(filter(None, (_how_it_ended(outcomes), gone.text)))
-    return acting.Told(said, is_done=set(outcomes) == {"accepted"} and not gone.text)
+    return acting.Feedback(said, is_done=set(outcomes) == {"accepted"} and not gone.text)
 
 
 def _how_it_ended(outcomes: Mapping[str, int]) -> str:
@@ -289,10 +289,12 @@ def _how_it_ended(outcomes: Mapping[str, int]) -> str:
     )
 
 
-def _gone(process_ids: Sequence[str], ready_now: Sequence[str]) -> acting.Told:
+def _gone(process_ids: Sequence[str], ready_now: Sequence[str]) -> acting.Feedback:
     """Says of which nothing was done since they are not ready any more."""
     left = [views.shown("process_id", it) for it in process_ids if it not in set(ready_now)]
     if not left:
-        return acting.Told("")
+        return acting.Feedback("")
     names = elements.paths(left)
-    return acting.Told(_("Not ready any more, and so left alone: {processes}.", processes=names))
+    return acting.Feedback(
+        _("Not ready any more, and so left alone: {processes}.", processes=names)
+    )

@@ -54,18 +54,18 @@ def subscribe() -> None:
         acting.submit("subscribe", _("Schedule it"), _subscribe, may=Permission.ANNOTATE)
 
 
-def _subscribe() -> acting.Told:
+def _subscribe() -> acting.Feedback:
     """Schedules what the page shows: its filters are in the address that it was pressed on."""
     name, actor = acting.typed("report_name"), acting.actor_of("report_actor")
     if (lacking := acting.missing(name, actor)) is not None:
-        return acting.Told(lacking, kept=name)
+        return acting.Feedback(lacking, kept=name)
     asked = [it for it in address.filters() if it[0] != compared.WITH]
     said = {it: acting.typed(f"report_{it}") for it in ("days", "weekday", "at")}
     said["filters"] = urlencode(asked)
     to, by = acting.typed("report_to"), {"actor": actor, "recorded_by": acting.RECORDED_BY}
     # The page Alerts lists it: here nothing else would say that it is scheduled.
     text = _("Recorded for {processes}.", processes=formats.plain(name))
-    done = acting.Told(text, is_done=True, is_shown=False, empties=("report_name",))
+    done = acting.Feedback(text, is_done=True, is_shown=False, empties=("report_name",))
     return acting.record(
         lambda: [subscription(people.rules(), name, to, **by, **said)], actor, done, kept=name
     )
@@ -93,13 +93,13 @@ def _names() -> list[str]:
     return [row["report_name"] for row in views.read("report_subscriptions")]
 
 
-def _end() -> acting.Told:
+def _end() -> acting.Feedback:
     name, actor = acting.typed("report_to_end"), acting.actor_of("report_ender")
     if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."))
+        return acting.Feedback(_("A name is needed: it goes into the log."))
     acting.catch_up()
     said = _("Not sent any more: {report}.", report=formats.plain(name))
-    done = acting.Told(said, is_done=True)
+    done = acting.Feedback(said, is_done=True)
     if name not in _names():  # somebody else has ended it
         return done
     by = {"actor": actor, "recorded_by": acting.RECORDED_BY}

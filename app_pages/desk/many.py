@@ -52,23 +52,23 @@ def for_many(rows: Sequence[views.Row]) -> None:
             records.submit(f"many {lists.unticked()}", _("Record it"), press, about=ticked)
 
 
-def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Told:
+def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Feedback:
     """Records it for exactly the processes that were ticked when it was pressed. What is refused
     leaves ticks and text as they are."""
     actor = acting.actor_of("many_actor")
     if not rows:
-        return acting.Told(_("None ticked"))
+        return acting.Feedback(_("None ticked"))
     if what == "acknowledge":
-        told = records.take_alerts(records.open_alerts(rows), actor, records.recorded(rows))
+        feedback = records.take_alerts(records.open_alerts(rows), actor, records.recorded(rows))
     else:
-        told = _draft_for_many(rows, what, actor)
-    if told.is_done:
+        feedback = _draft_for_many(rows, what, actor)
+    if feedback.is_done:
         lists.untick()
-        return told._replace(empties=("many_why", "many_note", records.number_key("many")))
-    return told
+        return feedback._replace(empties=("many_why", "many_note", records.number_key("many")))
+    return feedback
 
 
-def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.Told:
+def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.Feedback:
     text = acting.typed(
         {"note": "many_note", "ticket": records.number_key("many")}.get(what, "many_why")
     )
@@ -78,10 +78,10 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
         "remind": lambda row: reminder(channel, **records.signed(row, actor)),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
-        return acting.Told(lacking, kept=text)
+        return acting.Feedback(lacking, kept=text)
     if what == "ticket" and not text:
         wanted = _("Something is still missing: what is recorded goes into the log.")
-        return acting.Told(wanted, kept=text)
+        return acting.Feedback(wanted, kept=text)
     if what == "assign":
         return records.assign(rows, assignee, text, actor)
     if what == "ticket":

@@ -172,7 +172,7 @@ def _ask(subject: _Subject) -> None:
         )
 
 
-def _order(subject: _Subject) -> acting.Told:
+def _order(subject: _Subject) -> acting.Feedback:
     """Makes the package that was asked for, or says what is missing."""
     reason, actor = acting.typed("reason"), acting.actor_of("actor")
     is_full = st.session_state["profile"] == "full" and _may_take_everything()
@@ -181,11 +181,11 @@ def _order(subject: _Subject) -> acting.Told:
         unseen = _(
             "What goes in was not shown yet for what you chose: look at it, and press again."
         )
-        return acting.Told(unseen, kept=reason)
+        return acting.Feedback(unseen, kept=reason)
     if not subject.is_complete:
-        return acting.Told(_("First say what the package is about."), kept=reason)
+        return acting.Feedback(_("First say what the package is about."), kept=reason)
     if (lacking := acting.missing(reason, actor)) is not None:
-        return acting.Told(lacking, kept=reason)
+        return acting.Feedback(lacking, kept=reason)
     return _make(
         Request(
             subject.scope(),
@@ -272,7 +272,7 @@ def _start_of(day: date) -> int:
 # --- making it and handing it out ----------------------------------------------------------------
 
 
-def _make(request: Request) -> acting.Told:
+def _make(request: Request) -> acting.Feedback:
     """Makes the package, in a folder that goes with the session. Meanwhile nothing can be drawn on
     the page: how far it is stands in the corner."""
     folder = OwnFolder(ON_ITS_WAY)
@@ -302,13 +302,13 @@ def _make(request: Request) -> acting.Told:
         package = _Package(made[0], request)
         weakref.finalize(package, folder.remove)
         st.session_state[_MADE] = package
-        return acting.Told("", is_done=True)
+        return acting.Feedback("", is_done=True)
     acting.catch_up()  # an export is an entry, even one that came to nothing, and so is a request
     if not isinstance(error, Awaited):
-        return acting.Told("", error=error, kept=request.reason)
+        return acting.Feedback("", error=error, kept=request.reason)
     acting.remember_name(request.actor)
     st.session_state[_WAITS] = True
-    return acting.Told("", is_done=True)
+    return acting.Feedback("", is_done=True)
 
 
 def _say_that_it_waits() -> None:

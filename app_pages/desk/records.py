@@ -45,14 +45,14 @@ def signed(row: views.Row, actor: str) -> dict[str, Any]:
 
 def record(
     processes: Sequence[views.Row], drafts: Callable[[], Sequence[Draft]], actor: str, kept: str
-) -> acting.Told:
+) -> acting.Feedback:
     """As `acting.record`, for entries about these processes, which the text names."""
     return acting.record(drafts, actor, recorded(processes), kept=kept)
 
 
-def recorded(processes: Sequence[views.Row]) -> acting.Told:
+def recorded(processes: Sequence[views.Row]) -> acting.Feedback:
     names = [key_of(it) for it in processes]
-    return acting.Told(
+    return acting.Feedback(
         _("Recorded for {processes}.", processes=elements.paths(names)), is_done=True
     )
 
@@ -110,7 +110,7 @@ def number_key(key: str) -> str:
     return f"ticket_number {key}"
 
 
-def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Told:
+def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Feedback:
     """Records a ticket as opened for each of these processes, unless one of them has one."""
     return _record_unless(
         lambda rows: _ticket_in_the_way(rows, number),
@@ -121,7 +121,7 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
     )
 
 
-def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Told:
+def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Feedback:
     """Assigns each of these processes, unless one of them was assigned to somebody else since the
     page was drawn: that person would not know that it is no longer theirs."""
     return _record_unless(
@@ -133,7 +133,7 @@ def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) 
     )
 
 
-InTheWay = Callable[[Sequence[views.Row]], acting.Told | None]
+InTheWay = Callable[[Sequence[views.Row]], acting.Feedback | None]
 """Says why nothing is to be recorded about these processes, by what the pages see now."""
 
 
@@ -143,22 +143,22 @@ def _record_unless(
     draft: Callable[[views.Row], Draft],
     actor: str,
     kept: str,
-) -> acting.Told:
+) -> acting.Feedback:
     """Appends an entry about each of these processes, unless `in_the_way` objects. Nothing else is
     recorded about a process between that look and its entry: of two people who act in the same
     moment, the second is refused."""
     if is_blank(actor):
-        return acting.Told(_("A name is needed: it goes into the log."), kept=kept)
+        return acting.Feedback(_("A name is needed: it goes into the log."), kept=kept)
     left = list(processes)
     for _time in range(MOST_TIMES):
         found = _record_once(in_the_way, left, draft, actor)
-        if isinstance(found, acting.Told):
+        if isinstance(found, acting.Feedback):
             return found._replace(kept=kept)
         if not found:
             return recorded(processes)
         left = found
     busy = _("Something else was recorded at the same moment: press again.")
-    return acting.Told(busy, kept=kept)
+    return acting.Feedback(busy, kept=kept)
 
 
 def _record_once(
@@ -166,7 +166,7 @@ def _record_once(
     processes: Sequence[views.Row],
     draft: Callable[[views.Row], Draft],
     actor: str,
-) -> list[views.Row] | acting.Told:
+) -> list[views.Row] | acting.Feedback:
     """Tries once. The processes about which something else was recorded meanwhile, so that they
     have to be tried again; or why nothing was recorded."""
     lengths: dict[str, int] = {}
@@ -182,7 +182,7 @@ def _record_once(
         return standing
     error = error or acting.tried(append, actor)
     if error is not None:
-        return acting.Told("", error=error)
+        return acting.Feedback("", error=error)
     pairs = zip(processes, receipts, strict=True)
     return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
 
@@ -199,7 +199,7 @@ def number_of(recorded: views.Row) -> str:
     return formats.plain(views.shown("number", recorded["number"] or "–"))
 
 
-def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Told | None:
+def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Feedback | None:
     """Why a ticket is not recorded: somebody has opened another one. None where none of the
     processes has an open ticket, by what the pages see."""
     ids = [it["process_id"] for it in processes]
@@ -216,10 +216,10 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.To
         instant=formats.minute(other["recorded_at"]),
         name=formats.plain(other["actor"] or "–"),
     )
-    return acting.Told(text)
+    return acting.Feedback(text)
 
 
-def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Told | None:
+def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Feedback | None:
     """Why nothing is assigned: one of the processes was assigned to somebody else since the page
     was drawn. None where none was."""
     drawn = {row["process_id"]: row["assignee"] for row in processes}
@@ -232,7 +232,7 @@ def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Tol
                 name=formats.plain(now["assignee"]),
                 instant=formats.minute(now["assigned_at"]),
             )
-            return acting.Told(text)
+            return acting.Feedback(text)
     return None
 
 
@@ -249,13 +249,13 @@ def open_alerts(processes: Sequence[views.Row]) -> list[str]:
     return [row["alert_id"] for row in raised if row["process_id"] in ids]
 
 
-def take_alerts(alerts: Sequence[str], actor: str, done: acting.Told) -> acting.Told:
+def take_alerts(alerts: Sequence[str], actor: str, done: acting.Feedback) -> acting.Feedback:
     """Records that the actor sees to these alerts, except for those that somebody else has taken
     since the page was drawn. `done`: what to say of those that are recorded."""
     if not actor:
-        return acting.Told(_("A name is needed: it goes into the log."))
+        return acting.Feedback(_("A name is needed: it goes into the log."))
     if not alerts:
-        return acting.Told(_("Nobody was told of an alert on these that is not taken yet."))
+        return acting.Feedback(_("Nobody was told of an alert on these that is not taken yet."))
     acting.catch_up()
     found = views.read("alerts", where={"alert_id": list(alerts)})
     taken = [row for row in found if row["acknowledged_at"] is not None]
@@ -268,7 +268,7 @@ def take_alerts(alerts: Sequence[str], actor: str, done: acting.Told) -> acting.
 
     error = acting.tried(take, actor)
     if error is not None:
-        return acting.Told("", error=error)
+        return acting.Feedback("", error=error)
     if left:
         return done
     text = _(
@@ -276,4 +276,4 @@ def take_alerts(alerts: Sequence[str], actor: str, done: acting.Told) -> acting.
         name=formats.plain(taken[0]["acknowledged_by"] or "–"),
         instant=formats.minute(taken[0]["acknowledged_at"]),
     )
-    return acting.Told(text)
+    return acting.Feedback(text)

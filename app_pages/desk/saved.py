@@ -74,10 +74,10 @@ def _offered(page: str) -> dict[str, object]:
 
 
 def _save(page: str) -> None:
-    def record() -> acting.Told:
+    def record() -> acting.Feedback:
         name, actor = acting.typed("view_name"), acting.actor_of("view_actor")
         if (lacking := acting.missing(name, actor)) is not None:
-            return acting.Told(lacking, kept=name)
+            return acting.Feedback(lacking, kept=name)
 
         def drafts() -> list[Draft]:
             saved = view_step(
@@ -101,10 +101,10 @@ def _save(page: str) -> None:
         acting.submit("save_view", _("Save it"), record, about=page, may=Permission.ANNOTATE)
 
 
-def _recorded(name: str) -> acting.Told:
+def _recorded(name: str) -> acting.Feedback:
     """That a step of a view is recorded, by its name."""
     said = _("Recorded for {processes}.", processes=formats.plain(views.masked(name)))
-    return acting.Told(said, is_done=True)
+    return acting.Feedback(said, is_done=True)
 
 
 def _identity(row: views.Row) -> str:
@@ -151,13 +151,13 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
         )
 
 
-def _dropped(page: str, row: views.Row, actor: str) -> acting.Told:
+def _dropped(page: str, row: views.Row, actor: str) -> acting.Feedback:
     name, by = row["view_name"], {"actor": actor, "recorded_by": acting.RECORDED_BY}
-    told = acting.record(
+    feedback = acting.record(
         lambda: [view_step("dropped", page, name, for_all=not row["owner"], **by)],
         actor,
         _recorded(name),
     )
-    if told.is_done:
+    if feedback.is_done:
         st.session_state["view_to_drop"] = None
-    return told
+    return feedback

@@ -38,7 +38,7 @@ click."""
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
-_TOLD: Final = "what became of presses"
+_FEEDBACK: Final = "what became of presses"
 _PRESSES: Final = "presses"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
@@ -180,7 +180,7 @@ def catch_up() -> None:
 # --- a press -------------------------------------------------------------------------------------
 
 
-class Told(NamedTuple):
+class Feedback(NamedTuple):
     """What became of a press, to be said where its button stands."""
 
     text: str
@@ -202,7 +202,7 @@ class _Pressed(NamedTuple):
 
     acts: int = 0
     ended_at: float = -math.inf  # of the last one, `time.monotonic`
-    told: Told | None = None
+    feedback: Feedback | None = None
 
 
 class _Presses:
@@ -216,23 +216,23 @@ class _Presses:
     def of(self, key: str) -> _Pressed:
         return self._by_key.get(key, _Pressed())
 
-    def note(self, key: str, told: Told) -> None:
+    def note(self, key: str, feedback: Feedback) -> None:
         acts = self.of(key).acts + 1
-        self._by_key[key] = _Pressed(acts, time.monotonic(), told)
+        self._by_key[key] = _Pressed(acts, time.monotonic(), feedback)
 
 
 def record(
-    drafts: Callable[[], Sequence[Draft]], actor: str, done: Told, *, kept: str = ""
-) -> Told:
+    drafts: Callable[[], Sequence[Draft]], actor: str, done: Feedback, *, kept: str = ""
+) -> Feedback:
     """Appends the entries in the actor's name. Returns `done`, or what is wrong where they were
     refused, with `kept`, which was typed."""
     if is_blank(actor):
-        return Told(_("A name is needed: it goes into the log."), kept=kept)
+        return Feedback(_("A name is needed: it goes into the log."), kept=kept)
     error = tried(lambda: service.current().inbox.append(drafts()), actor)
-    return done if error is None else Told("", error=error, kept=kept)
+    return done if error is None else Feedback("", error=error, kept=kept)
 
 
-Press = Callable[[], Told]
+Press = Callable[[], Feedback]
 """What a press does for what was on the page when it was pressed."""
 
 
@@ -282,10 +282,10 @@ def actor_of(key: str) -> str:
 
 def say_rest() -> None:
     """Says what became of presses whose buttons are no longer on the page."""
-    for told in st.session_state.pop(_TOLD, {}).values():
-        _say(told)
-        if told.kept:
-            st.code(told.kept, language=None, wrap_lines=True)
+    for feedback in st.session_state.pop(_FEEDBACK, {}).values():
+        _say(feedback)
+        if feedback.kept:
+            st.code(feedback.kept, language=None, wrap_lines=True)
 
 
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
@@ -300,28 +300,28 @@ def _press(
     drawn before the act, or right after it. The second click broke off the page that would have
     said what became of the first, so it says that itself."""
     with _unbroken(), presses.turn:
-        before, told = presses.of(key), _refused(may, in_past)
+        before, feedback = presses.of(key), _refused(may, in_past)
         is_second = acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS
-        if told is None and is_second:
-            told = before.told
-        elif told is None:
-            told = press()
-            if told.is_done:
-                presses.note(key, told)
-        if told is None:
+        if feedback is None and is_second:
+            feedback = before.feedback
+        elif feedback is None:
+            feedback = press()
+            if feedback.is_done:
+                presses.note(key, feedback)
+        if feedback is None:
             return
-        for emptied in told.empties if told.is_done else ():
+        for emptied in feedback.empties if feedback.is_done else ():
             st.session_state[emptied] = ""
-        if told.text or told.error is not None:
-            st.session_state.setdefault(_TOLD, {})[key] = told
+        if feedback.text or feedback.error is not None:
+            st.session_state.setdefault(_FEEDBACK, {})[key] = feedback
 
 
-def _refused(may: Permission, in_past: bool) -> Told | None:
+def _refused(may: Permission, in_past: bool) -> Feedback | None:
     """Why the reader may no longer do what the drawn page offered; None where they may."""
     if not access.may(may):
-        return Told(_("Nothing was recorded: your role does not allow it any more."))
+        return Feedback(_("Nothing was recorded: your role does not allow it any more."))
     if views.as_of() is not None and not in_past:
-        return Told(_("Nothing was recorded: the page shows an instant that is over."))
+        return Feedback(_("Nothing was recorded: the page shows an instant that is over."))
     return None
 
 
@@ -344,23 +344,23 @@ def _unbroken() -> Iterator[None]:
 
 
 def _tell(key: str) -> None:
-    told: Told | None = st.session_state.get(_TOLD, {}).pop(key, None)
-    if told is None:
+    feedback: Feedback | None = st.session_state.get(_FEEDBACK, {}).pop(key, None)
+    if feedback is None:
         return
-    if told.is_done and told.is_shown:
+    if feedback.is_done and feedback.is_shown:
         with st.container(key=f"heard {key}"):
-            _say(told)
+            _say(feedback)
     else:
-        _say(told)
+        _say(feedback)
 
 
-def _say(told: Told) -> None:
-    if told.error is not None:
-        elements.say(told.error)
-    if told.text and told.is_done:
-        st.success(told.text, icon=":material/check:")
-    elif told.text:
-        st.warning(told.text)
+def _say(feedback: Feedback) -> None:
+    if feedback.error is not None:
+        elements.say(feedback.error)
+    if feedback.text and feedback.is_done:
+        st.success(feedback.text, icon=":material/check:")
+    elif feedback.text:
+        st.warning(feedback.text)
 
 
 # --- personal data -------------------------------------------------------------------------------
@@ -391,11 +391,11 @@ def ask_for_personal_data(
         _mask_in_time(view, subject)
         return
 
-    def record() -> Told:
+    def record() -> Feedback:
         key = f"unmask_{view}"
         reason, actor = typed(f"{key}_reason"), actor_of(f"{key}_actor")
         if (lacking := missing(reason, actor)) is not None:
-            return Told(lacking, kept=reason)
+            return Feedback(lacking, kept=reason)
 
         def append() -> None:
             drafted = action(
@@ -411,10 +411,10 @@ def ask_for_personal_data(
 
         error = tried(append, actor)
         if error is not None:
-            return Told("", error=error, kept=reason)
+            return Feedback("", error=error, kept=reason)
         until = time.monotonic() + service.current().settings.unmask_seconds
         _unmasked()[(view, subject)] = until
-        return Told("", is_done=True, empties=(f"{key}_reason",))
+        return Feedback("", is_done=True, empties=(f"{key}_reason",))
 
     with (
         st.popover(_("Show personal data"), icon=":material/visibility:"),

@@ -2199,7 +2199,7 @@ def _check_consistency(
     in_force = sealed.keys.at(held.size)
     continued = {**earlier, str(checkpoint.size): checkpoint.root}
     ended = [it for it in given_up if it.fork < held.size <= it.reached]
-    told = f"; entry {ended[-1].seq} says that a past was lost" if ended else ""
+    lost = f"; entry {ended[-1].seq} says that a past was lost" if ended else ""
     if held.log != checkpoint.log:
         verdict.fault("the earlier checkpoint is of another log")
     elif held.root == continued.get(str(held.size)) and key == in_force:
@@ -2218,13 +2218,13 @@ def _check_consistency(
     elif key != in_force:
         verdict.fault(
             f"the checkpoint given is signed by the log's key {key}, and {in_force} is the one that"
-            f" signs for {held.size} entries{told}: it is of a past that was lost, and that"
+            f" signs for {held.size} entries{lost}: it is of a past that was lost, and that"
             " `prazo verify --against` explains, or somebody used a key that was not in force"
         )
     elif str(held.size) in earlier:
         verdict.fault(
             f"THE LOG WAS REWRITTEN: the earlier checkpoint has another root at {held.size}"
-            f" entries{told}"
+            f" entries{lost}"
         )
     elif held.size > checkpoint.size:
         verdict.undecided.append(
@@ -2234,11 +2234,11 @@ def _check_consistency(
     elif held.size == checkpoint.size:
         verdict.fault(
             f"THE LOG WAS REWRITTEN: the checkpoint given has the package's own {held.size}"
-            f" entries, and another root{told}"
+            f" entries, and another root{lost}"
         )
     else:
         verdict.fault(
-            f"the package proves nothing about a checkpoint of {held.size} entries{told}: ask for a"
+            f"the package proves nothing about a checkpoint of {held.size} entries{lost}: ask for a"
             " new package, exported --against that checkpoint"
         )
 

@@ -179,13 +179,14 @@ class Clock:
 
     # --- what others say ---
 
-    def hear_database(self, asked: int, told: int) -> None:
-        """The database's time, which it told when asked; `asked`: the steady clock's before."""
+    def hear_database(self, asked: int, answered: int) -> None:
+        """Takes the time that the database gave as its answer; `asked`: the steady clock's time
+        before the question."""
         with self._lock:
             steady, offset = self._moment()
             if steady - asked > instants.SECOND:
-                return  # nobody knows when it was told
-            first, self._database = self._database is None, told - steady
+                return  # nobody knows when that was its time
+            first, self._database = self._database is None, answered - steady
             if first and not self._has_left and not _agree(offset, self._database):
                 # Nothing says that our own reckoning, which began with the wall clock, is right.
                 self._settle(DATABASE, steady, offset, self._database, MACHINE)

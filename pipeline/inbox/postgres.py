@@ -336,8 +336,8 @@ class PostgresInbox(Inbox):
     def now(self) -> int:
         """The database's clock, in microseconds: the same for every machine. Once it has left the
         time that is believed, that time."""
-        told, believed = self.steady(), self.machine.now()
-        return told if abs(told - believed) <= TOLERANCE else believed
+        of_server, believed = self.steady(), self.machine.now()
+        return of_server if abs(of_server - believed) <= TOLERANCE else believed
 
     def steady(self) -> int:
         """The database's clock, whatever it says."""

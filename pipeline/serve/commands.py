@@ -227,8 +227,8 @@ class OwnLedger:
             from pipeline.ledger import reader
 
             reader.check(asked.view, where)  # a refused request must not leave an entry
-            told = {"as_of": as_of, "where": where, "limit": asked.limit}
-            clearance = unmask_rows(self._service, asked.view, told, asked.unmask)
+            rows = {"as_of": as_of, "where": where, "limit": asked.limit}
+            clearance = unmask_rows(self._service, asked.view, rows, asked.unmask)
             if clearance is not None and as_of is None:
                 as_of = clearance.as_of
         return self._service.now() if as_of is None else as_of

@@ -243,9 +243,9 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
     with open_log(HISTORY) as service:
 
         def assigns(row: views.Row, name: str, actor: str) -> tuple[str, str]:
-            told = records.assign([row], name, "", actor)
+            feedback = records.assign([row], name, "", actor)
             [assigned] = service.reader.read("assignments").to_pylist()
-            return told.text, assigned["assignee"]
+            return feedback.text, assigned["assignee"]
 
         assert assigns(drawn, "Ana", "Ana") == ("Recorded for `prc_2`.", "Ana")
         said, assignee = assigns(drawn, "Bia", "Bia")
@@ -266,7 +266,7 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     by = {"actor": "Bruno", "recorded_by": "test", "process_id": "prc_2", "seller_id": "sel_ana"}
     with open_log(HISTORY) as service:
 
-        def look(*asked: Any) -> acting.Told | None:
+        def look(*asked: Any) -> acting.Feedback | None:
             found = looked(*asked)
             if found is None:
                 service.inbox.append([ticket("opened", number="T-2", **by)])
@@ -295,7 +295,7 @@ def test_a_double_click_acts_once_and_none_without_its_role(
         press(app, "Record the reminder")
         assert len(service.inbox.find(kind="reminded")) == 2
         monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 0)
-        app.session_state["presses"].note("reminder prc_2", acting.Told("", is_done=True))
+        app.session_state["presses"].note("reminder prc_2", acting.Feedback("", is_done=True))
         press(app, "Record the reminder")
         assert len(service.inbox.find(kind="reminded")) == 2
         # The form was gone without a word, as if it had been recorded.
@@ -310,10 +310,10 @@ def test_of_two_presses_at_once_the_second_waits_and_does_nothing() -> None:
     both clicks of a double click were recorded."""
     presses, done = acting._Presses(), list[str]()
 
-    def act() -> acting.Told:
+    def act() -> acting.Feedback:
         time.sleep(0.05)
         done.append("once")
-        return acting.Told("", is_done=True)
+        return acting.Feedback("", is_done=True)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(acting.access, "may", lambda _: True)
