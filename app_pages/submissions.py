@@ -88,7 +88,7 @@ def outcome_badge(outcome: str) -> str:
 
 def waiting_row(row: views.Row) -> None:
     """A process whose submission waits: for what, why, how long still, and the way to it."""
-    left = formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")
+    left = formats.time_badge(row["seconds_to_deadline"])
     elements.action_row(
         row["next_action"],
         f"{outcome_badge(row['last_outcome'])} {left}",

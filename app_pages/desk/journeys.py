@@ -133,7 +133,7 @@ def _ready_row(row: views.Row, *, may_choose: bool) -> bool:
             label = _("Choose {process}", process=formats.plain(own))
             is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
         links.to_process(process_id, is_named=True)
-        badges = [formats.badge(formats.time_left(row["seconds_to_deadline"]), "gray")]
+        badges = [formats.time_badge(row["seconds_to_deadline"])]
         if row["review_type"] is None:  # it is sent like an ACI
             badges.append(formats.badge(_("type of review unknown"), "orange"))
         st.markdown(" ".join(badges), width="content")

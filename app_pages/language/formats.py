@@ -192,6 +192,11 @@ def time_left(seconds: int | None) -> str:
     )
 
 
+def time_badge(seconds: int | None) -> str:
+    """The same as a badge: red once it is late."""
+    return badge(time_left(seconds), "red" if seconds is not None and seconds <= 0 else "gray")
+
+
 def _span(minutes: int) -> str:
     """A time in words: of three days and more the days are enough, of less the hours matter."""
     days, hours = divmod(minutes // 60, 24)

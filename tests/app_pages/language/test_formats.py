@@ -52,6 +52,15 @@ def test_the_time_to_a_deadline_is_put_into_words(
 
 
 @pytest.mark.parametrize(
+    ("seconds", "colour"),
+    [(None, "gray"), (1, "gray"), (0, "red"), (-1, "red")],
+    ids=["finished", "a second before", "at the deadline", "after it"],
+)
+def test_a_badge_is_red_from_the_deadline_on(seconds: int | None, colour: str) -> None:
+    assert formats.time_badge(seconds).startswith(f":{colour}-badge[")
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (0.0, "0 s"),
