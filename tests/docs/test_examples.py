@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -165,3 +166,20 @@ def test_the_commands_of_the_operations_page(
         type_(line.replace("/mnt/backup", str(tmp_path)).replace("FOLDER", "samples"))
     assert len(before) == 3 + len(events)
     assert type_("prazo show log_entries --format ndjson").splitlines()[: len(before)] == before
+
+
+def commands(group: click.Group, name: str = "prazo") -> Iterator[str]:
+    """The names of a group's commands, as they are typed."""
+    for each, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name} {each}")
+        elif not command.hidden:
+            yield f"{name} {each}"
+
+
+def test_each_command_is_named_on_a_page() -> None:
+    text = " ".join(page.read_text(encoding="utf-8") for page in pages.PAGES)
+    said = re.sub(r"\s+", " ", text)
+    unnamed = [it for it in commands(main) if not re.search(rf"{it}(?![\w-])", said)]
+    # `prazo alerts` alone does the first, and `make demo` the second.
+    assert unnamed == ["prazo alerts due", "prazo demo"], "say what it is for in README or docs/"
