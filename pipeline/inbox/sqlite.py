@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from pipeline import instants
-from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import SPARE_BYTES, is_barred, make_folder, sync
+from pipeline import files, instants
+from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows
@@ -156,15 +155,16 @@ class SqliteInbox(Inbox):
         self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._beside: list[object] = []  # once the writer is open: see `_beside`
+        self._beside: list[tuple[int, int] | None] = []  # the writer's
         self._has_failed = self._is_closed = False
         self._readers = Readers(self._connect)
         try:
             if not path.exists():
                 if not create:
-                    raise _missing(path)
+                    raise schema.missing(path)
                 self._create(identity or new_identity())
-            self._file = _identity(path)
+            self._file = files.identity_of(path)
+            self._real_path = path.resolve()  # SQLite keeps its WAL where a link leads
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
             self.close()
@@ -179,7 +179,7 @@ class SqliteInbox(Inbox):
         """Makes the file under another name and then links it to its path: a crash leaves no
         half-made inbox, and if another process was faster, its inbox stays."""
         folder = self._path.parent
-        make_folder(folder)
+        files.make_folder(folder)
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
             draft = Path(aside) / self._path.name
             # Bodies hold personal data. SQLite gives its WAL the mode of this file.
@@ -201,10 +201,10 @@ class SqliteInbox(Inbox):
                     }.items(),
                 )
                 _move_in_wal(connection)
-            sync(draft)
+            files.sync(draft)
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
-        sync(folder)  # the file's name must survive a power cut, as its bytes do
+        files.sync(folder)  # the file's name must survive a power cut, as its bytes do
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -240,10 +240,10 @@ class SqliteInbox(Inbox):
         whoever gives the file its rights back forgets that one, which no message of SQLite names.
         """
         parts = (Path(f"{self._path}{it}") for it in DATABASE_SUFFIXES)
-        if barred := [str(it) for it in (self._path.parent, *parts) if is_barred(it)]:
+        if barred := [str(it) for it in (self._path.parent, *parts) if files.is_barred(it)]:
             return f"let the user who runs this read and write {', '.join(barred)}"
         with contextlib.suppress(OSError):
-            if (free := shutil.disk_usage(self._path.parent).free) < SPARE_BYTES:
+            if (free := shutil.disk_usage(self._path.parent).free) < files.SPARE_BYTES:
                 return f"make room in {self._path.parent}, on whose disk {free:,} bytes are free"
         return "check the disk's free space and the file's permissions, then try again"
 
@@ -286,18 +286,18 @@ class SqliteInbox(Inbox):
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
             self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
             self._writer.execute(_LAST)  # from here on the WAL is there
-            self._beside = _beside(self._path)
+            self._beside = files.identities_beside(self._real_path)
         self._writer.execute("begin immediate")
         return self._writer
 
     def _check_place(self) -> None:
-        if _identity(self._path) != self._file:
+        if files.identity_of(self._path) != self._file:
             raise OSError("another file took its path since it was opened; restart to use that one")
 
     def _check_beside(self) -> None:
         """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
         it. What it has goes into the file, unless others have begun another WAL meanwhile."""
-        now = _beside(self._path)
+        now = files.identities_beside(self._real_path)
         if self._writer is None or self._beside in ([], now):
             return
         if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
@@ -448,7 +448,7 @@ def make_whole(path: Path) -> None:
     try:
         with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
             _move_in_wal(connection)
-        sync(path)
+        files.sync(path)
     except (sqlite3.Error, OSError) as error:
         raise InboxUnavailable(
             f"The inbox {path} is not whole",
@@ -479,22 +479,3 @@ def version_of(path: Path, connection: sqlite3.Connection) -> int:
 
 def _numbered(values: Sequence[object]) -> dict[str, object]:
     return {str(number): value for number, value in enumerate(values, 1)}
-
-
-def _beside(path: Path) -> list[object]:
-    """What SQLite keeps beside a file: its WAL, and by what its users hear of each other."""
-    places = (path.with_name(f"{path.name}{it}") for it in ("-wal", "-shm"))
-    return [_identity(it) if it.exists() else None for it in places]
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
-
-
-def _missing(path: Path) -> InboxMissing:
-    return InboxMissing(
-        f"There is no inbox at {path}",
-        "the file does not exist" if path.is_absolute() else f"{Path.cwd()} has no such file",
-        "set PRAZO_INBOX to the file that `prazo receive` writes, or start that first",
-    )

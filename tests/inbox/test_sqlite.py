@@ -204,6 +204,20 @@ def test_nothing_acknowledged_is_lost_with_a_wal_that_is_deleted_in_use(
     again.close()
 
 
+def test_a_wal_that_is_deleted_in_use_is_noticed_where_a_link_leads_to_the_inbox(path: Path):
+    """SQLite keeps the WAL beside the file, not beside the link."""
+    (path.parent / "disk").mkdir()
+    place = path.parent / "disk" / "inbox.db"
+    SqliteInbox(place).close()
+    path.symlink_to(place)
+    inbox = SqliteInbox(path)
+    inbox.append([note()])
+    Path(f"{place}-wal").unlink()
+    with pytest.raises(InboxUnavailable, match="its WAL was deleted in use"):
+        inbox.append([note()])
+    inbox.close()
+
+
 def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
     inbox = SqliteInbox(path)
     inbox.append([note()])

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files import content_of
 from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
 
@@ -102,4 +102,13 @@ def other(path: Path, content: str) -> InboxUnavailable:
         f"{path} is not an inbox",
         f"it is {content}",
         "set PRAZO_INBOX to the inbox's file, or to a path where nothing is yet",
+    )
+
+
+def missing(path: Path) -> InboxMissing:
+    """What to say where there is no file."""
+    return InboxMissing(
+        f"There is no inbox at {path}",
+        "the file does not exist" if path.is_absolute() else f"{Path.cwd()} has no such file",
+        "set PRAZO_INBOX to the file that `prazo receive` writes, or start that first",
     )
