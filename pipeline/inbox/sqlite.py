@@ -157,6 +157,7 @@ class SqliteInbox(Inbox):
         self._writer: sqlite3.Connection | None = None
         self._beside: list[tuple[int, int] | None] = []  # the writer's
         self._has_failed = self._is_closed = False
+        self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
         try:
             if not path.exists():
@@ -275,6 +276,7 @@ class SqliteInbox(Inbox):
             raise sqlite3.ProgrammingError("it is closed already")
         self._check_place()
         self._check_beside()
+        self._check_size()
         if self._writer is None or not self._beside or not self._is_proved:
             self._drop_writer()
             self.prove()
@@ -303,6 +305,17 @@ class SqliteInbox(Inbox):
         if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
             _move_in_wal(self._writer)
         raise OSError("its WAL was deleted in use: stop all that use this inbox, then start them")
+
+    def _check_size(self) -> None:
+        """Raises OSError where the file was cut, or a shorter one was written over it: what is
+        written then may hang on pages that this process alone still has. No inbox shrinks."""
+        size = self._path.stat().st_size
+        if size < self._bytes:
+            self._readers.drop_idle()
+            self.prove()  # which names what is lost, where it is
+            was = f"it was cut in use, from {self._bytes:,} bytes to {size:,}"
+            raise OSError(f"{was}: stop all that use this inbox, see that it is whole, then start")
+        self._bytes = size
 
     def _empty_wal(self) -> None:
         """Moves the WAL's pages into the database, so that a new writer starts an empty WAL.

@@ -17,7 +17,7 @@ import pytest
 from pipeline import files
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import migrations
-from pipeline.inbox.sqlite import SqliteInbox
+from pipeline.inbox.sqlite import SqliteInbox, make_whole
 from tests.inbox.drafts import note
 
 ROOT = Path(__file__).parents[2]
@@ -215,6 +215,25 @@ def test_a_wal_that_is_deleted_in_use_is_noticed_where_a_link_leads_to_the_inbox
     Path(f"{place}-wal").unlink()
     with pytest.raises(InboxUnavailable, match="its WAL was deleted in use"):
         inbox.append([note()])
+    inbox.close()
+
+
+def test_nothing_is_acknowledged_into_a_file_that_was_cut_in_use(path: Path):
+    """What had been moved into the file was gone; this process still had it in its cache, and went
+    on answering 200 until it came upon a page that was missing."""
+    inbox = SqliteInbox(path)
+    for _ in range(20):
+        inbox.append([note(body=os.urandom(8000))])
+    make_whole(path)
+    inbox.append([note()])
+    whole = path.read_bytes()
+    os.truncate(path, len(whole) // 2)
+    for _ in range(2):
+        with pytest.raises(InboxUnavailable):
+            inbox.append([note()])
+    with path.open("r+b") as file:  # the right one is put back
+        file.write(whole)
+    assert [it.entry.seq for it in inbox.append([note()]) if it.entry] == [22]
     inbox.close()
 
 
