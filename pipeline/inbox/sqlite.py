@@ -455,14 +455,16 @@ def uri_of(path: Path, *, is_at_rest: bool = False) -> str:
 
 
 def make_whole(path: Path) -> None:
-    """Returns once a closed inbox's file alone holds all of it, on disk: what is still in its WAL
-    would be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be
-    done, for want of room for example: SQLite says nothing of that when the inbox is closed."""
+    """Returns once an inbox's file alone holds all of it, on disk: what is still in its WAL would
+    be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be done,
+    for want of room for example: SQLite says nothing of that when the inbox is closed.
+
+    Only SQLite may open the file here: whoever closes a file ends all locks that the process has on
+    it, and without them the next process to leave deletes the WAL that this one still uses."""
     try:
         with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
             _move_in_wal(connection)
-        files.sync(path)
-    except (sqlite3.Error, OSError) as error:
+    except sqlite3.Error as error:
         raise InboxUnavailable(
             f"The inbox {path} is not whole",
             str(error),

@@ -17,6 +17,7 @@ import pytest
 from pipeline import files
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import migrations
+from pipeline.inbox.erased import cut
 from pipeline.inbox.sqlite import SqliteInbox, make_whole
 from tests.inbox.drafts import note
 
@@ -235,6 +236,26 @@ def test_nothing_is_acknowledged_into_a_file_that_was_cut_in_use(path: Path):
         file.write(whole)
     assert [it.entry.seq for it in inbox.append([note()]) if it.entry] == [22]
     inbox.close()
+
+
+def test_emptying_the_wal_ends_no_lock_of_the_process_that_does_it(path: Path):
+    """`prazo forget` lost its locks when it had cut the file. Where the receiver was started again
+    just then, and killed, `prazo forget` took itself for the last one and deleted the WAL with what
+    had been acknowledged since."""
+    forgetting = SqliteInbox(path)
+    forgetting.append([note()])
+    assert cut(forgetting, str(path))
+    append = (
+        "import os, sys; from pathlib import Path; from pipeline.inbox.sqlite import SqliteInbox\n"
+        "from tests.inbox.drafts import note\n"
+        "inbox = SqliteInbox(Path(sys.argv[1])); inbox.append([note()])\n"
+    )
+    for end in ("inbox.close()", "os._exit(0)"):
+        subprocess.run([sys.executable, "-c", append + end, path], cwd=ROOT, check=True)
+    forgetting.close()
+    again = SqliteInbox(path)
+    assert again.last()[0] == 3
+    again.close()
 
 
 def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
