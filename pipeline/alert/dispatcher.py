@@ -135,6 +135,8 @@ class Dispatcher:
             except InboxUnavailable as error:
                 LOG.error("alerts wait: %s", error)
                 self._do_without_the_log()
+            # People come first: this may take long, where the ledger's holder is slow or hangs.
+            self._said.look_ahead()
         except OperatorError as error:
             LOG.error("alerts wait: %s", error)
 
@@ -220,11 +222,13 @@ class Dispatcher:
         return self._plan_with_summaries(said.dues.values())
 
     def _without_the_ledger(self, seen: list[Due]) -> tuple[list[Due], Plan]:
-        """What is due while the ledger does not answer: what we see ourselves, and, once that has
-        `ledger_down`, also the alerts of its last answer that were raised, and the rungs that are
-        reached meanwhile. What an entry of the inbox has ended since is left out."""
+        """What is due while the ledger does not say it: what we see ourselves, and, once that has
+        `ledger_down` or it has been silent for as long as it may lag, also the alerts of its last
+        answer that were raised, and the rungs that are reached meanwhile. What an entry of the
+        inbox has ended since is left out."""
         self._whole_look_at = 0.0
-        if all(it.kind != "ledger_down" for it in seen):
+        is_down = any(it.kind == "ledger_down" for it in seen)
+        if not is_down and not self._said.is_silent(self._rules.watch.lag_minutes * 60):
             return self._plan_with_summaries(seen)
         said, ours, held = self._said, {it.alert: it for it in seen}, set[str]()
         summaries = self._summaries_due([*said.dues.values(), *seen])
@@ -266,11 +270,9 @@ class Dispatcher:
             self._is_behind = isinstance(error, LedgerBehind)
             LOG.error("the ledger does not say what is due: %s", error)
             return None
-        self._said.answered_at = at
+        self._said.answered(at, is_whole=is_whole)
         if is_whole:
             self._whole_look_at = time.monotonic() + WHOLE_LOOK_SECONDS
-            if self._watch is not None:
-                self._said.look_ahead()
         # The view also has older alerts: those that are held, which were raised, though perhaps
         # only in a file (docs/alerts.md#what-is-due), and pressing ones that nobody has raised.
         raised_from = self._now() - self._rules.look_back_days * instants.DAY

@@ -1,10 +1,19 @@
 """What whoever sends asks of a ledger: what is due, and what digests and reports are made from."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pipeline.alert.entries import Due
 from pipeline.alert.summaries.digest import Process
+
+
+class Coming(NamedTuple):
+    """A rung that is to be due, where nothing more becomes known of its process."""
+
+    at: int
+    """From when on, in microseconds: once it is reached, or later, while it is somebody else's
+    turn."""
+    due: Due
 
 
 class Processes(Protocol):
@@ -28,10 +37,9 @@ class Source(Processes, Protocol):
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
-    def coming(self) -> list[Due]:
-        """The rungs that processes reach soon, where nothing more becomes known of them, as they
-        are due then: what whoever sends has to know once it does not answer. Raises as `due`
-        does."""
+    def coming(self, after: int) -> list[Coming]:
+        """The rungs that are due soon, and those that became so after an instant: what whoever
+        sends has to know once it does not answer. Raises as `due` does."""
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said is due, or is to come, that no entry of the inbox has ended since;

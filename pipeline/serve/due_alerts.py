@@ -4,7 +4,7 @@ that this process opens.
 They are due by the inbox's clock, whatever this machine's or the holder's says. A ledger that is
 catching up says nothing: what was finished since is still unfinished there, and late by now. One
 that stands still is believed, but for what was finished since by the inbox; and so is what one said
-that nobody holds any more.
+that nobody holds any more, or that is built again.
 """
 
 import logging
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pipeline import instants
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.source import Coming
 from pipeline.alert.summaries.digest import Process
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError, PrazoError
 from pipeline.inbox import Inbox
@@ -109,6 +110,7 @@ class _Asked(NamedTuple):
 
     ledger: Ledger
     stands_still: bool  # it does not follow its inbox, or lags for so long that it may as well not
+    lacking: int  # entries of its inbox
 
 
 class _DueAlerts(ABC):
@@ -119,6 +121,8 @@ class _DueAlerts(ABC):
         self._inbox, self._now = inbox, now
         self._finished: dict[str, int] = {}  # process -> seq of its newest entry when it was asked
         self._stood: dict[str, Any] | None = None  # where it was when it said last what is due
+        self._foresaw: dict[str, Any] | None = None  # likewise, and what is to come
+        self._said_at = 0.0  # when it said last what is due; on the monotonic clock
 
     def due(self) -> list[Due]:
         """The alerts that are due now."""
@@ -128,23 +132,32 @@ class _DueAlerts(ABC):
         """Those of them that were not raised."""
         return self._dues(NEW_VIEW)
 
-    def coming(self) -> list[Due]:
-        """The rungs that processes reach within three days, where nothing more becomes known of
-        them, as they are due then. Of two that one reaches between two of the instants that are
-        asked for, the later one."""
-        now, found = self._now(), dict[str, Due]()
+    def coming(self, after: int) -> list[Coming]:
+        """The rungs that are due within three days and that nobody has raised, where nothing more
+        becomes known of their processes, and those that were reached after an instant. One that was
+        not due when it was reached is due from the first instant on that is asked for and has it.
+        Of two that a process reaches between two of these, the later one."""
+        now, found = self._now(), dict[str, Coming]()
         with self._asking() as asked:
+            self._position(asked)
             for hours in COMING_HOURS:
                 then = now + hours * instants.HOUR
                 for due in due_in(asked.ledger.read(NEW_VIEW, as_of=then)):
-                    if due.is_rung and due.since > now:
-                        found.setdefault(due.alert, due)
+                    if due.is_rung:
+                        at = due.since if due.since > after else then
+                        found.setdefault(due.alert, Coming(at, due))
+                after = then
+        self._foresaw = self._stood
         return [*found.values()]
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said is due, or is to come, that no entry of the inbox has ended since;
         for when it does not answer."""
-        return [*dues] if self._stood is None else self._since(self._stood, dues)
+        # What is to come may be of an earlier answer than what is due.
+        positions = [it for it in (self._stood, self._foresaw) if it is not None]
+        if not positions:
+            return [*dues]
+        return self._since(min(positions, key=lambda position: position["last_seq"]), dues)
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes."""
@@ -173,11 +186,22 @@ class _DueAlerts(ABC):
         with self._asking() as asked:
             # Before the rows: what came between is looked for in the inbox, too.
             is_noted = asked.stands_still or view == VIEW
-            stands = _standing(asked.ledger) if is_noted else None
+            stands = self._position(asked) if is_noted else None
             dues = due_in(asked.ledger.read(view, as_of=self._now()))
         if stands is not None and view == VIEW:
-            self._stood = stands
+            self._stood, self._said_at = stands, time.monotonic()
         return dues if stands is None or not asked.stands_still else self._since(stands, dues)
+
+    def _position(self, asked: _Asked) -> dict[str, Any] | None:
+        """Where a ledger is: see `_standing`. Raises `LedgerBehind` where it had more entries when
+        it said last what is due, as before it was built again, and that is not too long ago: what
+        it said then, and what was to come, is nearer to the truth."""
+        stands = _standing(asked.ledger)
+        if asked.lacking and stands is not None and self._stood is not None:
+            is_recent = time.monotonic() - self._said_at < COMING_HOURS[-1] * 3600
+            if is_recent and stands["last_seq"] < self._stood["last_seq"]:
+                raise _behind(asked.lacking)
+        return stands
 
     def _since(self, stands: Mapping[str, Any], dues: Iterable[Due]) -> list[Due]:
         """Those of a ledger that no later entry has ended; each says of when the ledger is."""
@@ -234,7 +258,7 @@ class OpenLedger(_DueAlerts):
         problem = self._ledger.problem()
         if lacking and problem is None:
             raise _behind(lacking)
-        yield _Asked(self._ledger, problem is not None)
+        yield _Asked(self._ledger, problem is not None, lacking)
 
     def status(self) -> None:
         """Nothing: a command that sends once does not watch its ledger."""
@@ -268,7 +292,7 @@ class HeldLedger(_DueAlerts):
             has_problem = status["problem"] is not None
             if lacking and not has_problem and status["lag_seconds"] < self._patience():
                 raise _behind(lacking)
-            yield _Asked(ledger, has_problem or lacking > 0)
+            yield _Asked(ledger, has_problem or lacking > 0, lacking)
 
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pipeline.alert.entries import Due
+from pipeline.alert.source import Coming
 
 
 class Bare:
@@ -12,7 +13,7 @@ class Bare:
     def is_mask(self, shown: str, recorded: str) -> bool:
         return False
 
-    def coming(self) -> list[Due]:
+    def coming(self, after: int) -> list[Coming]:
         return []
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:

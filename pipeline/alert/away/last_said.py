@@ -1,16 +1,19 @@
 """Remembers what the ledger said last: what is due, and which rungs come next.
 
-The sender asks it for both while it answers. While nobody holds the ledger, its last answer is
-used, without the alerts that an entry of the inbox has ended since.
+The sender asks it for both while it answers. While nobody holds the ledger, or it is built again,
+its last answer is used, without the alerts that an entry of the inbox has ended since.
 """
 
-import contextlib
+import logging
+import time
 from collections.abc import Iterable
 from typing import Final
 
 from pipeline.alert.entries import Due
-from pipeline.alert.source import Source
-from pipeline.errors import OperatorError
+from pipeline.alert.source import Coming, Source
+from pipeline.errors import LedgerBehind, PrazoError
+
+LOG = logging.getLogger(__name__)
 
 
 class LastSaid:
@@ -20,21 +23,40 @@ class LastSaid:
         self._source: Final = source
         self.dues: dict[str, Due] = {}
         """Alert -> the alert as it was last known to be due."""
-        self.answered_at = 0
-        """The instant of the ledger's last answer, in microseconds. A rung that was reached by then
-        is due only if that answer has it."""
-        self._coming: dict[str, Due] = {}
+        # The instant of the ledger's last answer, in microseconds. A rung that was to be due by
+        # then is due only if that answer has it.
+        self._answered_at = 0
+        self._answered_on = 0.0  # the same on the monotonic clock
+        self._coming: dict[str, Coming] = {}
+        self._looks_ahead = False
+
+    def answered(self, at: int, *, is_whole: bool) -> None:
+        """Notes that the ledger said what is due at an instant. `is_whole`: all of it."""
+        self._answered_at, self._answered_on = at, time.monotonic()
+        self._looks_ahead = self._looks_ahead or is_whole
+
+    def is_silent(self, seconds: float) -> bool:
+        """Whether the ledger has not said for so long what is due."""
+        return time.monotonic() - self._answered_on >= seconds
 
     def look_ahead(self) -> None:
-        """Asks which rungs come next. Where the ledger does not answer, its last answer stays."""
-        with contextlib.suppress(OperatorError):
-            self._coming = {due.alert: due for due in self._source.coming()}
+        """Asks which rungs come next, once after each answer with all that is due. Where that is
+        not said, the last answer stays."""
+        if not self._looks_ahead:
+            return
+        self._looks_ahead = False
+        try:
+            self._coming = {it.due.alert: it for it in self._source.coming(self._answered_at)}
+        except LedgerBehind:
+            self._looks_ahead = True  # it lacks what was just recorded, and only for a moment
+        except PrazoError as error:
+            LOG.error("the ledger does not say which rungs come next: %s", error)
 
     def standing(self, now: int) -> dict[str, Due]:
         """Alert -> what was due, and the rungs that were to come and are reached by now. Where a
         process has reached such a rung, its earlier rungs are left out."""
         coming = self._coming.items()
-        reached = {it: due for it, due in coming if self.answered_at < due.since <= now}
+        reached = {name: it.due for name, it in coming if self._answered_at < it.at <= now}
         since = dict[str | None, int]()
         for due in reached.values():
             since[due.process_id] = max(due.since, since.get(due.process_id, due.since))
@@ -50,6 +72,9 @@ class LastSaid:
 
     def hold_against_the_inbox(self, alerts: Iterable[str]) -> None:
         """Leaves out those of these alerts that an entry of the inbox has ended."""
-        for said in (self.dues, self._coming):
-            asked = [said.pop(it) for it in alerts if it in said]
-            said |= {due.alert: due for due in self._source.lasting(asked)}
+        asked = [*alerts]
+        dues = [self.dues.pop(it) for it in asked if it in self.dues]
+        self.dues |= {due.alert: due for due in self._source.lasting(dues)}
+        coming = {it: self._coming.pop(it) for it in asked if it in self._coming}
+        for due in self._source.lasting(it.due for it in coming.values()):
+            self._coming[due.alert] = coming[due.alert]._replace(due=due)

@@ -1,8 +1,9 @@
 """Which rungs come next is known before they are reached: a ledger that nobody holds any more says
 nothing, and the deadlines of its processes go on to pass."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,19 @@ import pytest
 
 from pipeline import instants
 from pipeline.alert import channels, dispatcher, watch
+from pipeline.alert.away import last_said
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.source import Coming
 from pipeline.alert.watch import Watch, name_of
 from pipeline.alert_rules import AlertRules
-from pipeline.errors import OperatorError
+from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import reminder
 from pipeline.log.deliveries import delivery
 from pipeline.serve.commands import OwnLedger
-from pipeline.serve.due_alerts import OpenLedger
+from pipeline.serve.due_alerts import OpenLedger, _Asked
 from tests.alert.away.test_processes import ACI
 from tests.alert.away.test_turns import ALWAYS
 from tests.alert.test_decision import MAIL
@@ -33,10 +37,22 @@ class Leaving(OpenLedger):
     """A ledger that somebody holds, until they do not."""
 
     is_gone = False
+    built_again: LedgerService | None = None
+    """One that is built again, and lacks an entry yet."""
+
+    def __init__(self, service: LedgerService, inbox: Inbox) -> None:
+        super().__init__(OwnLedger(service), inbox)
+        self.before_looks_ahead: Callable[[], object] = lambda: None
+
+    def coming(self, after: int) -> list[Coming]:
+        self.before_looks_ahead()
+        return super().coming(after)
 
     def _asking(self) -> AbstractContextManager[Any]:
         if self.is_gone:
             raise OperatorError("Nobody holds the ledger", "no process answers for it")
+        if self.built_again is not None:
+            return nullcontext(_Asked(OwnLedger(self.built_again), True, lacking=1))
         return super()._asking()
 
     def status(self) -> Any:
@@ -57,7 +73,7 @@ class Office:
         monkeypatch.setattr(channels, "send", self.send)
         self.got: list[tuple[str, str | None, bool]] = []
         """(kind, process, whether it says of when the ledger is) of what an officer was told."""
-        self.source = Leaving(OwnLedger(service), inbox)
+        self.source = Leaving(service, inbox)
         people = {"ana": {"email": "a@market.example"}}
         people |= {"eva": {"email": "e@market.example", "role": "admin"}}
         said = {"mail": MAIL, "recipients": people, "hours": ALWAYS, "watch": {"receivers": []}}
@@ -104,13 +120,15 @@ def test_a_ledger_says_which_rungs_come_within_three_days(office: Office) -> Non
     office.report("p1", soon, status="OVERDUE")
     office.report("p2", later, status="OVERDUE")
     office.report("p3", soon, status="FINISHED")
-    found = {(it.kind, it.process_id, it.since, it.alert) for it in office.source.coming()}
-    assert found == {
+    office.told(after_hours=0)
+    coming = office.source.coming(office.began)
+    assert {(it.due.kind, it.due.process_id, it.at, it.due.alert) for it in coming} == {
         ("before_1d", "p1", soon - 24 * HOUR, name_of("before_1d", f"{soon}:p1")),
         ("before_4h", "p1", soon - 4 * HOUR, name_of("before_4h", f"{soon}:p1")),
         ("expired", "p1", soon, name_of("expired", f"{soon}:p1")),
         ("before_3d", "p2", later - 72 * HOUR, name_of("before_3d", f"{later}:p2")),
     }
+    assert all(it.at == it.due.since for it in coming)
 
 
 def test_people_hear_of_deadlines_that_come_while_nobody_holds_the_ledger(office: Office) -> None:
@@ -128,3 +146,93 @@ def test_people_hear_of_deadlines_that_come_while_nobody_holds_the_ledger(office
     assert office.told(after_hours=27) == [("expired", "p1", True)]
     office.source.is_gone = False
     assert office.told(after_hours=28) == []
+
+
+def test_people_hear_of_a_rung_once_it_is_no_longer_the_sellers_turn(office: Office) -> None:
+    """A seller who was reminded 62 hours ago has ten left. One process reached the rung an hour
+    ago, another reaches it in two. Before: of the first nobody heard, of the second too soon."""
+    office.shift = -62 * HOUR
+    for process_id, hours in (("p1", 167), ("p2", 170)):
+        office.report(process_id, office.began + hours * HOUR, status="OVERDUE")
+        office.inbox.append(
+            [
+                reminder(
+                    "email", actor="ana", recorded_by="ana", process_id=process_id, seller_id=None
+                )
+            ]
+        )
+    assert office.told(after_hours=0) == []
+    office.source.is_gone = True
+    assert office.told(after_hours=9) == []
+    assert office.told(after_hours=13) == [("before_7d", "p1", True), ("before_7d", "p2", True)]
+
+
+def test_people_hear_of_what_is_due_before_the_ledger_is_asked_what_comes(office: Office) -> None:
+    """A holder that hangs while it is asked ahead kept people waiting for five minutes."""
+    told = []
+    office.report("p1", office.began + 26 * HOUR, status="OVERDUE")
+    office.source.before_looks_ahead = lambda: told.extend(office.got)
+    office.told(after_hours=0)
+    assert told == [("before_3d", "p1", False)]
+
+
+def test_people_hear_of_a_rung_that_is_reached_while_the_ledger_is_asked(office: Office) -> None:
+    """Before: it was in neither answer, that of what was due and that of what was to come."""
+
+    def go_on() -> None:
+        office.shift = instants.HOUR // 30
+
+    office.report("p1", office.began + 24 * HOUR + instants.MINUTE, status="OVERDUE")
+    office.source.before_looks_ahead = go_on
+    assert office.told(after_hours=0) == [("before_3d", "p1", False)]
+    office.source.is_gone = True
+    assert office.told(after_hours=1) == [("before_1d", "p1", True)]
+
+
+@pytest.mark.parametrize("error", [OperatorError, CallerError])
+def test_nobody_hears_of_what_was_finished_before_the_last_answer_by_an_earlier_look_ahead(
+    office: Office, error: type[OperatorError | CallerError]
+) -> None:
+    """The holder dies between both. Before: what was finished was looked for after the last answer
+    alone, and people were told that its deadline came; and a refusal ended whoever sends."""
+
+    def die() -> None:
+        raise error("It is gone")
+
+    deadline = office.began + 26 * HOUR
+    for process_id in ("p1", "p2"):
+        office.report(process_id, deadline, status="OVERDUE")
+    office.told(after_hours=0)
+    office.report("p1", deadline, status="FINISHED")
+    office.source.before_looks_ahead = die
+    office.sends._whole_look_at = 0.0
+    assert office.told(after_hours=1) == []
+    office.source.is_gone = True
+    assert office.told(after_hours=3) == [("before_1d", "p2", True)]
+
+
+def test_a_ledger_that_is_built_again_does_not_replace_what_it_said_when_it_had_more(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lacks `p2` yet, perhaps for hours. Before: of that nobody heard meanwhile."""
+    monotonic = time.monotonic
+    monkeypatch.setattr(
+        last_said.time, "monotonic", lambda: monotonic() + office.shift / instants.SECOND
+    )
+    deadline = office.began + 26 * HOUR
+    office.report("p1", deadline, status="OVERDUE")
+    settings = settings_in(tmp_path, ledger=tmp_path / "again.duckdb")
+    with closing(LedgerService(settings)) as again:
+        again.catch_up()
+        office.report("p2", deadline, status="OVERDUE")
+        assert office.told(after_hours=0) == [
+            ("before_3d", "p1", False),
+            ("before_3d", "p2", False),
+        ]
+        office.report("p1", deadline, status="FINISHED")
+        office.source.built_again = again
+        assert office.told(after_hours=0.1) == []
+        assert office.told(after_hours=3) == [("before_1d", "p2", True)]
+        assert office.told(after_hours=27) == [("expired", "p2", True)]
+        office.source.built_again = None
+        assert office.told(after_hours=28) == []
