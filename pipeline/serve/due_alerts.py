@@ -20,7 +20,13 @@ from pipeline import instants
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.source import Coming
 from pipeline.alert.summaries.digest import Process
-from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError, PrazoError
+from pipeline.errors import (
+    CallerError,
+    InboxUnavailable,
+    LedgerBehind,
+    OperatorError,
+    PrazoError,
+)
 from pipeline.inbox import Inbox
 from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask, mask_within
@@ -103,6 +109,16 @@ def _behind(lacking: int) -> LedgerBehind:
         f"it lacks {counted(lacking, 'entry')}, and what it shows is past",
         "wait until it has them",
     )
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Has a holder that refuses, as one that ends or whose disk is full, be one that says nothing:
+    whoever sends goes on without it."""
+    try:
+        yield
+    except CallerError as error:
+        raise OperatorError("The ledger's holder refuses", error.finding, error.remedy) from None
 
 
 class _Asked(NamedTuple):
@@ -280,7 +296,7 @@ class HeldLedger(_DueAlerts):
 
     @contextmanager
     def _asking(self) -> Iterator[_Asked]:
-        with holder(self._settings) as ledger:
+        with _refusing(), holder(self._settings) as ledger:
             if ledger is None:
                 raise OperatorError("Nobody holds the ledger", "no process answers for it")
             lacking = ledger.catch_up(HELD_SECONDS)
@@ -297,7 +313,7 @@ class HeldLedger(_DueAlerts):
     def status(self) -> dict[str, Any] | None:
         """How the ledger stands; None while nobody holds it, or it does not answer."""
         try:
-            with holder(self._settings) as ledger:
+            with _refusing(), holder(self._settings) as ledger:
                 return None if ledger is None else self._stands(ledger)
         except OperatorError:
             return None

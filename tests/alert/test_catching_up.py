@@ -2,9 +2,12 @@
 believed, but for what is finished by the inbox."""
 
 import functools
+import json
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from pipeline.alert.entries import Due
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
+from pipeline.http.holder import announced
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
@@ -200,6 +204,37 @@ def test_where_nobody_holds_it_nothing_is_known_rather_than_nothing_due(
 ) -> None:
     with pytest.raises(OperatorError, match="Nobody holds the ledger"):
         held(monkeypatch, tmp_path, inbox, None).due()
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A holder that is alive, and whose ledger cannot be read, as on a full disk."""
+
+    def do_GET(self) -> None:
+        """Answers with how it stands, and refuses rows."""
+        numbers = {"inbox_seq": 1, "last_seq": 1, "lag_seconds": 0.0}
+        stands = {"problem": None, "is_verified": True, **numbers}
+        is_status = self.path == "/api/status"
+        fault = {"error": "The ledger is closed", "why": "", "remedy": "", "exit_code": 2}
+        self.send_response(200 if is_status else 503)
+        self.end_headers()
+        self.wfile.write(json.dumps(stands if is_status else fault).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+def test_a_holder_that_refuses_ends_nobody_who_sends(tmp_path: Path, inbox: Inbox) -> None:
+    """Before: the error went through, and `prazo alerts run` ended with what it knew."""
+    settings = settings_in(tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with announced(settings.ledger, "127.0.0.1", server.server_port):
+            source = HeldLedger(settings, inbox, lambda: 600.0)
+            assert source.status() is not None
+            for ask in (source.due, source.new, source.open_processes, source.subscriptions):
+                with pytest.raises(OperatorError, match="The ledger is closed"):
+                    ask()
+        server.shutdown()
 
 
 def test_one_that_is_catching_up_is_not_down(
