@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
+from pipeline import instants
 from pipeline.alert.entries import Due
 from pipeline.alert.source import Coming, Source
 from pipeline.errors import LedgerBehind, PrazoError
@@ -54,7 +55,8 @@ class LastSaid:
 
     def standing(self, now: int) -> dict[str, Due]:
         """Alert -> what was due, and the rungs that were to come and are reached by now. Where a
-        process has reached such a rung, its earlier rungs are left out."""
+        process has reached such a rung, its earlier rungs are left out; so is what is yet to come,
+        since it was due by a clock that was ahead."""
         coming = self._coming.items()
         reached = {name: it.due for name, it in coming if self._answered_at < it.at <= now}
         since = dict[str | None, int]()
@@ -63,7 +65,8 @@ class LastSaid:
         return {
             alert: due
             for alert, due in (self.dues | reached).items()
-            if not due.is_rung or due.since >= since.get(due.process_id, due.since)
+            if due.since <= now + instants.ALLOWED_AHEAD
+            and (not due.is_rung or due.since >= since.get(due.process_id, due.since))
         }
 
     def is_foreseen(self, alert: str) -> bool:

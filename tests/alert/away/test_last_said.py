@@ -236,3 +236,12 @@ def test_a_ledger_that_is_built_again_does_not_replace_what_it_said_when_it_had_
         assert office.told(after_hours=27) == [("expired", "p2", True)]
         office.source.built_again = None
         assert office.told(after_hours=28) == []
+
+
+def test_what_was_due_by_a_clock_that_was_ahead_waits_for_its_time(office: Office) -> None:
+    """Before: people heard a day too soon that the deadline had passed, and nothing once it had."""
+    office.report("p1", office.began + 26 * HOUR, status="OVERDUE")
+    assert office.told(after_hours=27) == [("expired", "p1", False)]
+    office.source.is_gone = True
+    assert office.told(after_hours=1) == office.told(after_hours=25) == []
+    assert office.told(after_hours=26.5) == [("expired", "p1", True)]
