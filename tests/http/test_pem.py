@@ -9,6 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
     load_pem_private_key,
 )
@@ -25,6 +26,18 @@ LOCKED_KEY = load_pem_private_key(KEY, None).private_bytes(
     Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"s3cret")
 )
 DER = x509.load_pem_x509_certificate(CERTIFICATE).public_bytes(Encoding.DER)
+# The curve P-256, and one that the library does not know.
+KNOWN, UNKNOWN = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a811ccf5501822e")
+OF_UNKNOWN_KEY = ssl.DER_cert_to_PEM_cert(DER.replace(KNOWN, UNKNOWN)).encode()
+UNKNOWN_KEY = (
+    ssl.DER_cert_to_PEM_cert(
+        load_pem_private_key(KEY, None)
+        .private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+        .replace(KNOWN, UNKNOWN)
+    )
+    .replace("CERTIFICATE", "PRIVATE KEY")
+    .encode()
+)
 SWAPPED = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
 
 
@@ -53,6 +66,20 @@ def fault(folder: Path, certificate: bytes | None, key: bytes | None) -> Setting
             KEY,
             "in {certificate} another certificate stands before the one of the key in {key}",
             "put ours first",
+        ),
+        (
+            CERTIFICATE,
+            UNKNOWN_KEY,
+            "the key in {key} is of a kind that is not supported: "
+            "Curve 1.2.156.10197.1.302 is not supported",
+            "on the curve P-256",
+        ),
+        (
+            OF_UNKNOWN_KEY,
+            KEY,
+            "a key in {certificate} is of a kind that is not supported: "
+            "Curve 1.2.156.10197.1.302 is not supported",
+            "on the curve P-256",
         ),
         (None, KEY, "{certificate} cannot be read: No such file or directory", "PRAZO_CLIENT_CERT"),
         (CERTIFICATE, None, "{key} cannot be read: No such file or directory", "PRAZO_CLIENT_KEY"),

@@ -11,6 +11,7 @@ _WHAT: Final = "The TLS client certificate cannot be used"
 _AS_PEM: Final = (
     "write it as PEM: `openssl x509 -inform DER` does, or `openssl pkcs12 -nodes` of a .p12 or .pfx"
 )
+_ANOTHER: Final = "have a certificate issued for an RSA key, or one on the curve P-256"
 
 
 def trusting(path: Path) -> ssl.SSLContext:
@@ -42,6 +43,7 @@ def _no_password() -> str:
 def _fault(certificate: Path, key: Path, error: Exception) -> SettingsError:
     """Why two files cannot be used together; `error` is what OpenSSL says of it."""
     from cryptography import x509  # takes a while, and a pair that fits does without
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
@@ -65,7 +67,18 @@ def _fault(certificate: Path, key: Path, error: Exception) -> SettingsError:
         )
     except ValueError:
         return SettingsError(_WHAT, f"{key} is damaged", "put the file as it was made in its place")
-    fits = [it.public_key() == ours for it in chain]
+    except UnsupportedAlgorithm as unsupported:
+        return SettingsError(
+            _WHAT, f"the key in {key} is of a kind that is not supported: {unsupported}", _ANOTHER
+        )
+    try:
+        fits = [it.public_key() == ours for it in chain]
+    except (ValueError, UnsupportedAlgorithm) as unsupported:
+        return SettingsError(
+            _WHAT,
+            f"a key in {certificate} is of a kind that is not supported: {unsupported}",
+            _ANOTHER,
+        )
     if not any(fits):
         return SettingsError(
             _WHAT,
