@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -39,12 +40,10 @@ BUSY_SECONDS: Final = 10.0
 PAGE_BYTES: Final = 8192
 """Of a new inbox. Of pages of 4 KB, SQLite's own size, entries of 1.3 KB, as those are that are not
 compressed, leave a third empty (docs/performance.md#size)."""
-
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
-
+BESIDE_SECONDS: Final = 0.02  # between two looks at the WAL's name: what it has is saved then
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
-
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 ROWS_PER_INSERT: Final = 64
 _STATEMENTS_KEPT: Final = 2 * ROWS_PER_INSERT  # one for each number of rows, and all others
@@ -156,6 +155,7 @@ class SqliteInbox(Inbox):
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._beside: list[tuple[int, int] | None] = []  # the writer's
+        self._look_beside_at = 0.0  # on the monotonic clock
         self._has_failed = self._is_closed = False
         self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
@@ -274,9 +274,8 @@ class SqliteInbox(Inbox):
     def _begun(self) -> sqlite3.Connection:
         if self._is_closed:
             raise sqlite3.ProgrammingError("it is closed already")
-        self._check_place()
+        self._check_size(self._check_place())
         self._check_beside()
-        self._check_size()
         if self._writer is None or not self._beside or not self._is_proved:
             self._drop_writer()
             self.prove()
@@ -292,24 +291,29 @@ class SqliteInbox(Inbox):
         self._writer.execute("begin immediate")
         return self._writer
 
-    def _check_place(self) -> None:
-        if files.identity_of(self._path) != self._file:
+    def _check_place(self) -> int:
+        """The file's size, in bytes; raises OSError where another file took its path."""
+        status = self._path.stat()  # one call for both: each waits for Python's lock
+        if (status.st_dev, status.st_ino) != self._file:
             raise OSError("another file took its path since it was opened; restart to use that one")
+        return status.st_size
 
     def _check_beside(self) -> None:
         """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
         it. What it has goes into the file, unless others have begun another WAL meanwhile."""
+        if self._writer is None or not self._beside or time.monotonic() < self._look_beside_at:
+            return
         now = files.identities_beside(self._real_path)
-        if self._writer is None or self._beside in ([], now):
+        if now == self._beside:
+            self._look_beside_at = time.monotonic() + BESIDE_SECONDS
             return
         if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
             _move_in_wal(self._writer)
         raise OSError("its WAL was deleted in use: stop all that use this inbox, then start them")
 
-    def _check_size(self) -> None:
+    def _check_size(self, size: int) -> None:
         """Raises OSError where the file was cut, or a shorter one was written over it: what is
         written then may hang on pages that this process alone still has. No inbox shrinks."""
-        size = self._path.stat().st_size
         if size < self._bytes:
             self._readers.drop_idle()
             self.prove()  # which names what is lost, where it is

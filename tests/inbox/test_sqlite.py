@@ -16,7 +16,7 @@ import pytest
 
 from pipeline import files
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import migrations
+from pipeline.inbox import migrations, sqlite
 from pipeline.inbox.erased import cut
 from pipeline.inbox.sqlite import SqliteInbox, make_whole
 from tests.inbox.drafts import note
@@ -27,6 +27,12 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "inbox.db"
+
+
+@pytest.fixture
+def looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write looks whether the WAL has its name, however soon after the last look."""
+    monkeypatch.setattr(sqlite, "BESIDE_SECONDS", 0.0)
 
 
 def _modes(path: Path) -> dict[str, int]:
@@ -177,6 +183,7 @@ def test_nothing_is_acknowledged_into_a_file_that_was_moved_away(path: Path):
     assert sorted(_modes(path)) == ["inbox.db", "moved.db"]
 
 
+@pytest.mark.usefixtures("looks_always")
 @pytest.mark.parametrize("deleted", [["-wal"], ["-wal", "-shm"], ["-shm"]])
 def test_nothing_acknowledged_is_lost_with_a_wal_that_is_deleted_in_use(
     path: Path, deleted: list[str]
@@ -205,6 +212,7 @@ def test_nothing_acknowledged_is_lost_with_a_wal_that_is_deleted_in_use(
     again.close()
 
 
+@pytest.mark.usefixtures("looks_always")
 def test_a_wal_that_is_deleted_in_use_is_noticed_where_a_link_leads_to_the_inbox(path: Path):
     """SQLite keeps the WAL beside the file, not beside the link."""
     (path.parent / "disk").mkdir()
@@ -258,6 +266,7 @@ def test_emptying_the_wal_ends_no_lock_of_the_process_that_does_it(path: Path):
     again.close()
 
 
+@pytest.mark.usefixtures("looks_always")
 def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
     inbox = SqliteInbox(path)
     inbox.append([note()])
