@@ -100,6 +100,8 @@ def test_people_hear_of_a_deadline_that_passes_while_the_ledger_is_gone(office: 
             deadline = instants.now() + 8 * instants.SECOND
             report(office, "p2", deadline, type=ACI, status="OVERDUE")
             report(office, "p3", now + 50 * DAY)
-            # All that is due was looked at once it knew of `p2`.
             wait_until(lambda: ("raised", "opened", None, "p3") in office.said(), pause=0.1)
+            # Between two turns it asks what is to come: by the next one it knows of `p2`.
+            report(office, "p4", now + 50 * DAY)
+            wait_until(lambda: ("raised", "opened", None, "p4") in office.said(), pause=0.1)
         wait_until(lambda: ("sent", "expired", "ana", "p2") in office.said(), pause=0.1)
