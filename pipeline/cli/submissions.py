@@ -253,11 +253,9 @@ def _record(
         for _time in range(MOST_TIMES):
             known = inbox.find(process_id=process)
             if not known:
-                raise CallerError(
-                    f"There is no review process {process}",
-                    "no webhook, attempt or collection names it",
-                    "check the id",
-                )
+                from pipeline.submit.resume import unknown_process
+
+                raise unknown_process(process)
             seller_id = next((it.seller_id for it in known if it.seller_id is not None), None)
             draft = drafted(seller_id)
             if in_the_way is not None:

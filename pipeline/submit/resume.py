@@ -121,15 +121,16 @@ def resume(
     a 401. Raises `CallerError` where nothing names the process."""
 
     async def first(submissions: Submissions, patience: Patience) -> Result:
-        _, case = await submissions.standing(process_id)
-        if case.process is None:
-            raise unknown_process(process_id)
         result: Result
         while isinstance(
             result := await submissions.retry(process_id, "asked", recorded_by=recorded_by),
             Busy,
         ) and await _is_time_left(patience):
             pass
+        if isinstance(result, NotDue):  # nothing waits: is there such a process at all?
+            _, case = await submissions.standing(process_id)
+            if case.process is None:
+                raise unknown_process(process_id)
         return result
 
     return _see_through(settings, process_id, first, patience_seconds, recorded_by, on_attempt)
