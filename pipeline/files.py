@@ -318,9 +318,8 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def identity_of(path: Path) -> tuple[int, int]:
+def identity_of(status: os.stat_result) -> tuple[int, int]:
     """What tells a file from another one that takes its path, as long as it is there."""
-    status = path.stat()
     return status.st_dev, status.st_ino
 
 
@@ -329,7 +328,7 @@ def identities_beside(database: Path) -> list[tuple[int, int] | None]:
     found: list[tuple[int, int] | None] = []
     for suffix in ("-wal", "-shm"):
         try:
-            found.append(identity_of(Path(f"{database}{suffix}")))
+            found.append(identity_of(Path(f"{database}{suffix}").stat()))
         except FileNotFoundError:
             found.append(None)
     return found

@@ -164,7 +164,7 @@ class SqliteInbox(Inbox):
                 if not create:
                     raise schema.missing(path)
                 self._create(identity or new_identity())
-            self._file = files.identity_of(path)
+            self._file = files.identity_of(path.stat())
             self._real_path = path.resolve()  # SQLite keeps its WAL where a link leads
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
@@ -294,7 +294,7 @@ class SqliteInbox(Inbox):
     def _check_place(self) -> int:
         """The file's size, in bytes; raises OSError where another file took its path."""
         status = self._path.stat()  # one call for both: each waits for Python's lock
-        if (status.st_dev, status.st_ino) != self._file:
+        if files.identity_of(status) != self._file:
             raise OSError("another file took its path since it was opened; restart to use that one")
         return status.st_size
 
