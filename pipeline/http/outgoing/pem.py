@@ -11,6 +11,7 @@ _WHAT: Final = "The TLS client certificate cannot be used"
 _AS_PEM: Final = (
     "write it as PEM: `openssl x509 -inform DER` does, or `openssl pkcs12 -nodes` of a .p12 or .pfx"
 )
+_CHANGED_PLACES: Final = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
 _ANOTHER: Final = "have a certificate issued for an RSA key, or one on the curve P-256"
 
 
@@ -115,11 +116,9 @@ def _part(path: Path, setting: str, wanted: bytes) -> bytes:
     elif b"-----BEGIN " not in content:
         why, remedy = "is not in PEM", _AS_PEM
     elif b"PRIVATE KEY-----" in content:
-        why = "holds a private key, and no certificate"
-        remedy = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
-    elif b"CERTIFICATE-----" in content and setting.endswith("KEY_FILE"):
-        why = "holds a certificate, and no private key"
-        remedy = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
+        why, remedy = "holds a private key, and no certificate", _CHANGED_PLACES
+    elif b"CERTIFICATE-----" in content:
+        why, remedy = "holds a certificate, and no private key", _CHANGED_PLACES
     else:
         why, remedy = "holds neither a certificate nor a private key", f"check {setting}"
     raise SettingsError(_WHAT, f"{path} {why}", remedy)
