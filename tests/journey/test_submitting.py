@@ -15,7 +15,7 @@ from pipeline.journey.sending import HELD_FOR, Sender
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.ready import payload_of
 from sandbox.server import Handle
-from tests.journey.seller import Screen
+from tests.journey.seller import Screen, Seller
 from tests.journey.served import Page, served
 from tests.support.commands import run
 from tests.support.machine import wait_until
@@ -44,6 +44,18 @@ class Round:
 
     def answered(self, process: str) -> Screen:
         return self.page.seller().finish(self.page.mint(process).url)
+
+    def taken(self, held_for: int) -> tuple[str, Seller, Screen]:
+        """A process, its seller, and the review that they have yet to confirm, while another page
+        has the answers, as if it had died; `held_for` in microseconds."""
+        process, seller = self.asked("revenue"), self.page.seller()
+        review = seller.answer_all(seller.open(self.page.mint(process).url))
+        self.page.inbox.execute(
+            "update journeys set submitting_until = $1 where process_id = $2",
+            self.page.inbox.now() + held_for,
+            process,
+        )
+        return process, seller, review
 
 
 @pytest.fixture(scope="module", params=["auto"])
@@ -136,16 +148,9 @@ def test_any_other_answer_is_not_the_sellers_business(
 def test_a_page_that_dies_after_the_confirmation_submits_when_it_is_back(
     around: Round, platform: Handle
 ) -> None:
-    process = around.asked("revenue")
+    process, seller, review = around.taken(HELD_FOR)
     page = around.page
-    seller = page.seller()
-    review = seller.answer_all(seller.open(page.mint(process).url))
     platform.add_fault(kind="slow", seconds=30.0, process_id=process)
-    page.inbox.execute(  # as if another page had it, and died
-        "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + HELD_FOR,
-        process,
-    )
     assert seller.confirm(review).slug == "receipt"
     assert around.marketplace.starts(process) == []
     page.stop(signal.SIGKILL)
@@ -160,15 +165,7 @@ def test_a_page_that_died_while_the_clock_was_ahead_keeps_no_confirmed_answers_b
     around: Round, platform: Handle
 ) -> None:
     """Before: nobody submitted them for as long as the clock had been ahead."""
-    process = around.asked("revenue")
-    page = around.page
-    seller = page.seller()
-    review = seller.answer_all(seller.open(page.mint(process).url))
-    page.inbox.execute(
-        "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + 30 * instants.DAY + HELD_FOR,
-        process,
-    )
+    process, seller, review = around.taken(30 * instants.DAY + HELD_FOR)
     seller.confirm(review)
     wait_until(lambda: around.marketplace.state(process) == "FINISHED")
     assert len(around.marketplace.starts(process)) == 1
@@ -177,15 +174,8 @@ def test_a_page_that_died_while_the_clock_was_ahead_keeps_no_confirmed_answers_b
 def test_what_our_rules_refused_of_others_keeps_no_confirmed_answers_back(
     around: Round, platform: Handle
 ) -> None:
-    process = around.asked("revenue")
+    process, seller, review = around.taken(HELD_FOR)
     page, marketplace = around.page, around.marketplace
-    seller = page.seller()
-    review = seller.answer_all(seller.open(page.mint(process).url))
-    page.inbox.execute(  # as if another page had it, and died
-        "update journeys set submitting_until = $1 where process_id = $2",
-        page.inbox.now() + HELD_FOR,
-        process,
-    )
     seller.confirm(review)
     stray = page.folder / "stray.json"
     stray.write_text("{}")

@@ -4,8 +4,9 @@ are missing, empty or garbled, or that never come to their end."""
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,15 +62,20 @@ def expires(office: Office, process_id: str) -> None:
         inbox.append([delivery(event, occurred_at=now, recorded_by="webhook")])
 
 
+@contextmanager
+def sending(office: Office) -> Iterator[Any]:
+    """Somebody holds the ledger and the process that is given sends, until the block ends."""
+    with office.running("-m", "pipeline.cli", "follow"), office.running(PROGRAM, "1") as sends:
+        yield sends
+
+
 def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_hears_once_it_is_there(
     office: Office,
 ) -> None:
     """Before: whoever sends did not start, and nobody heard of any deadline until somebody put the
     file there."""
     expires(office, "p1")
-    with ExitStack() as running:
-        running.enter_context(office.running("-m", "pipeline.cli", "follow"))
-        sends = running.enter_context(office.running(PROGRAM, "1"))
+    with sending(office) as sends:
         wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
         wait_until(lambda: ("sent", "channel_files", "ops", None) in office.said(), pause=0.1)
         assert ("desk", "expired") not in office.told()
@@ -105,9 +111,7 @@ def test_a_file_that_never_comes_to_its_end_keeps_nobody_waiting(office: Office)
     rules.write_text(rules.read_text().replace('to = ["desk"]', 'to = ["ana"]'))
     os.mkfifo(office.folder / "desk-secret")
     expires(office, "p1")
-    with ExitStack() as running:
-        running.enter_context(office.running("-m", "pipeline.cli", "follow"))
-        running.enter_context(office.running(PROGRAM, "1"))
+    with sending(office):
         wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
         wait_until(lambda: ("sent", "channel_files", "ops", None) in office.said(), pause=0.1)
         messages = [json.loads(it.body) for it in office.desk.taken]
@@ -129,9 +133,7 @@ def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office:
         "PRAZO_CLIENT_KEY_FILE": "key",
     }
     expires(office, "p1")
-    with ExitStack() as running:
-        running.enter_context(office.running("-m", "pipeline.cli", "follow"))
-        running.enter_context(office.running(PROGRAM, "1"))
+    with sending(office):
         wait_until(lambda: ("sent", "expired", "ana", "p1") in office.said(), pause=0.1)
         wait_until(lambda: ("sent", "platform_files", "ops", None) in office.said(), pause=0.1)
         said = "the files for the platform cannot be used: they were not read within 10 s"
