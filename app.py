@@ -23,9 +23,10 @@ from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
-from pipeline import files, memory
+from pipeline import memory
 from pipeline.audit.export import ON_ITS_WAY
 from pipeline.errors import PrazoError
+from pipeline.files import temporary
 from pipeline.http import limits
 from pipeline.ledger import service
 from pipeline.serve import api
@@ -180,7 +181,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             if settings.login == "oidc" and settings.oidc_file is not None:
                 provider(settings.oidc_file)  # else nobody could log in, and no message says so
                 config.set_option("secrets.files", [str(settings.oidc_file)])
-            files.remove_left(ON_ITS_WAY)
+            temporary.remove_left(ON_ITS_WAY)
             held.enter_context(service.ledger_service(settings))
         yield
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import NoRoom, OperatorError
-from pipeline.files import is_full, write_whole
+from pipeline.files.disk import is_full, write_whole
 
 KEY_BYTES: Final = 32
 

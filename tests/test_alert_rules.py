@@ -9,7 +9,7 @@ from typing import get_args
 import duckdb
 import pytest
 
-from pipeline import alert_rules, files
+from pipeline import alert_rules
 from pipeline.alert.alarms import LASTING
 from pipeline.alert.channels import Files
 from pipeline.alert_rules import SECRETS, AlertRules, AlertsFile
@@ -18,6 +18,7 @@ from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
 from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
+from pipeline.files import reread
 from pipeline.ledger.catalogue import script
 
 WHOLE = """
@@ -111,7 +112,7 @@ apprise_file = "channels"
 
 @pytest.fixture
 def _looked_at_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr(reread, "RECHECK_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("_looked_at_each_time")

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files, places
+from pipeline import places
 from pipeline.errors import SettingsError
-from pipeline.files import OwnFolder, RereadFile, written_whole
+from pipeline.files import temporary
+from pipeline.files.disk import written_whole
+from pipeline.files.reread import RereadFile
+from pipeline.files.temporary import OwnFolder
 from tests.support.machine import killed
 from tests.support.stores import settings_in
 
@@ -24,7 +27,7 @@ Advance = Callable[[float], None]
 def advance(monkeypatch: pytest.MonkeyPatch) -> Advance:
     """Moves the clock by which a file is looked at again."""
     passed = [time.monotonic()]
-    monkeypatch.setattr(files.time, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(time, "monotonic", lambda: passed[0])
 
     def move(seconds: float) -> None:
         passed[0] += seconds
@@ -43,13 +46,13 @@ def test_a_file_that_may_not_grow_so_far_has_no_room(tmp_path: Path) -> None:
     """`[Errno 27] File too large` named neither the file nor its folder."""
     program = (
         "import pathlib, resource, signal, sys\n"
-        "from pipeline import files\n"
+        "from pipeline.files import disk\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try:\n"
-        "    files.write_whole(pathlib.Path(sys.argv[1]), bytes(5000))\n"
+        "    disk.write_whole(pathlib.Path(sys.argv[1]), bytes(5000))\n"
         "except OSError as error:\n"
-        "    print(files.is_full(error), error.filename)\n"
+        "    print(disk.is_full(error), error.filename)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "out")],
@@ -155,7 +158,7 @@ def _leave(parent: Path, out: Path) -> None:
 def test_what_a_killed_process_left_goes_with_the_next_and_nothing_else_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(files, "LEFT_SECONDS", 0.0)
+    monkeypatch.setattr(temporary, "LEFT_SECONDS", 0.0)
     out = tmp_path / "x"
     in_use = OwnFolder("prazo-x-", tmp_path)
     for name in ("prazo-x-of-somebody", "prazo-y-12345678"):

@@ -17,7 +17,7 @@ from pipeline.audit.export import ON_ITS_WAY, Exported, export
 from pipeline.audit.request import Request, Scope
 from pipeline.clearance.clearances import Awaited
 from pipeline.errors import CallerError
-from pipeline.files import OwnFolder
+from pipeline.files.temporary import OwnFolder
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 

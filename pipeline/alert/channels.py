@@ -23,12 +23,12 @@ from pipeline.alert.links import Links
 from pipeline.alert.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
+from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
 from pipeline.errors import FileBarred, OperatorError, PrazoError
-from pipeline.files import READ_SECONDS, read_small
+from pipeline.files.reread import READ_SECONDS, read_small
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
-from pipeline.http.outgoing.aside import Aside, OneAtATime
 from pipeline.http.outgoing.pem import trusting
 
 LOG = logging.getLogger(__name__)

@@ -23,11 +23,11 @@ from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
+from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files import READ_SECONDS, read_small
+from pipeline.files.reread import READ_SECONDS, read_small
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
-from pipeline.http.outgoing.aside import Aside, OneAtATime
 from pipeline.http.outgoing.headers import authorization
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox

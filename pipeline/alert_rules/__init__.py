@@ -32,7 +32,7 @@ from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.alert_rules.untold import untold
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
+from pipeline.files.reread import RereadFile
 from pipeline.settings_files import PlainUrl
 from pipeline.texts import names_person
 

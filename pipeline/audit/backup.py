@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from pipeline import files, places
+from pipeline import places
 from pipeline.errors import (
     InboxChanged,
     InboxForked,
@@ -21,6 +21,8 @@ from pipeline.errors import (
     OperatorError,
     WrongUsage,
 )
+from pipeline.files import disk, temporary
+from pipeline.files.locks import alone_in
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest_erasure
@@ -105,10 +107,10 @@ def backup(
         if changed and not as_it_stands:
             raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with files.alone_in(folder):  # two at once would both add the same entries
+        with alone_in(folder):  # two at once would both add the same entries
             require_its_own(settings, folder, as_it_stands=as_it_stands)
             if changed:
-                files.write_whole(folder / CHANGED, f"{changed}\n".encode())
+                disk.write_whole(folder / CHANGED, f"{changed}\n".encode())
             with opened_inbox(str(folder / INBOX), source.identity) as copy:
                 # Another one may have added more while this one waited for it.
                 last = max(last, copy.last()[0])
@@ -246,7 +248,7 @@ def backup_before_migration(
             "make room, or name a folder on another disk with --backup",
         )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with files.alone_in(folder):  # two that migrate at once would both add the same entries
+    with alone_in(folder):  # two that migrate at once would both add the same entries
         version = migrations.version_of(settings.inbox)
         kept = _version_of_copy(folder) or version
         with (
@@ -467,10 +469,10 @@ def copy_keys(pairs: Sequence[tuple[Path, Path]]) -> tuple[Path, ...]:
     require_no_other_key(pairs)
     copied = []
     for source, target in pairs:
-        files.remove_left(f".{target.name}.", target.parent)  # by one that was killed
+        temporary.remove_left(f".{target.name}.", target.parent)  # by one that was killed
         if source.exists() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            files.write_whole(target, source.read_bytes(), may_replace=False)
+            disk.write_whole(target, source.read_bytes(), may_replace=False)
             copied.append(target)
     return tuple(copied)
 

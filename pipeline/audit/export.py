@@ -31,7 +31,8 @@ from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import canonical_json
 from pipeline.errors import NoRoom, OperatorError
-from pipeline.files import OwnFolder, is_full, written_whole
+from pipeline.files.disk import is_full, written_whole
+from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.service import LedgerService

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline import files
 from pipeline.audit.backup import (
     ARTIFACTS,
     ENTRIES_PER_BATCH,
@@ -42,6 +41,8 @@ from pipeline.errors import (
     OperatorError,
     PrazoError,
 )
+from pipeline.files import databases, disk
+from pipeline.files.locks import locked
 from pipeline.inbox import Head, Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in
@@ -146,7 +147,7 @@ def restore(
                 artifact_store(settings, inbox),
                 on_progress,
             )
-        if newer.is_other and (aside := files.set_aside(settings.ledger)) is not None:
+        if newer.is_other and (aside := databases.set_aside(settings.ledger)) is not None:
             notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
         if lacking:
             notes.append(f"the backup was not whole: it lacks {counted(len(lacking), 'artifact')}")
@@ -225,13 +226,13 @@ def _alone(settings: Settings) -> AbstractContextManager[None]:
     """Keeps every other restore of this machine out during the block: each would delete the other's
     draft. Raises `NotRestored` where another runs."""
     lock = Path(f"{draft_of(settings)}.lock")
-    files.make_folder(lock.parent)
+    disk.make_folder(lock.parent)
     busy = NotRestored(
         "Nothing was restored",
         f"another `prazo restore` is running, and holds {lock}",
         "wait until it has ended, and read what it says",
     )
-    return files.locked(lock, busy)
+    return locked(lock, busy)
 
 
 @contextmanager
@@ -243,7 +244,7 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
             yield inbox
         return
     draft = draft_of(settings)
-    files.remove_database(draft)
+    databases.remove_database(draft)
     try:
         with opened_inbox(str(draft), log.identity) as inbox:
             yield inbox
@@ -251,18 +252,18 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
             _keep_journeys(settings.inbox, inbox)
         make_whole(draft)
     except InboxUnavailable as error:
-        files.remove_database(draft)
+        databases.remove_database(draft)
         raise InboxUnavailable(
             "The inbox was not put back; the present one is as it was", error.finding, error.remedy
         ) from error
     except BaseException:
-        files.remove_database(draft)
+        databases.remove_database(draft)
         raise
     present = Path(settings.inbox)
     if present.exists():
         with suppress(PrazoError):  # what stands in its WAL alone goes into the file, while it can
             make_whole(present)
-    aside = files.swap_in(draft, present)  # at no moment is there none
+    aside = databases.swap_in(draft, present)  # at no moment is there none
     if aside is not None and aside.exists():
         notes.append(f"the former {present.name} was kept as {aside.name}")
     elif aside is not None:

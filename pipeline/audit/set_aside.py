@@ -14,9 +14,9 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from pipeline import files
 from pipeline.audit.backup import batches, draft_of, opened_inbox
 from pipeline.errors import OperatorError
+from pipeline.files import databases
 from pipeline.inbox import Inbox, schema
 from pipeline.inbox.postgres import PostgresInbox
 from pipeline.inbox.session import ADVISORY_LOCK, Session, said
@@ -40,7 +40,7 @@ def replaced_tables(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
     error, its entries take the place of those of `log`, in its database."""
     assert isinstance(log, PostgresInbox)
     draft = draft_of(settings)
-    files.remove_database(draft)
+    databases.remove_database(draft)
     try:
         after, _ = log.last()
         with opened_inbox(str(draft), log.identity) as inbox:
@@ -48,7 +48,7 @@ def replaced_tables(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
             aside = replace_entries(log, batches(inbox, 0, inbox.last()[0]), after)
         notes.append(f"the former tables were kept in the schema {aside} of the database")
     finally:
-        files.remove_database(draft)
+        databases.remove_database(draft)
 
 
 def replace_entries(inbox: PostgresInbox, entries: Iterable[Sequence[Entry]], after: int) -> str:

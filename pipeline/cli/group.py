@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from pipeline import memory
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
-from pipeline.files import is_full
+from pipeline.files.disk import is_full
 from pipeline.texts import LogLines, printable
 
 if TYPE_CHECKING:

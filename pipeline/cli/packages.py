@@ -7,7 +7,8 @@ import click
 
 from pipeline.cli.group import Folder, OutFile, main, say, user
 from pipeline.errors import CallerError, WrongUsage
-from pipeline.files import check_place, locked
+from pipeline.files.disk import check_place
+from pipeline.files.locks import locked
 from pipeline.settings import Settings
 from pipeline.texts import counted, printable
 
@@ -250,7 +251,7 @@ def receipt(seq: int, out: Path) -> None:
     """
     from pipeline.audit.receipts import prove
     from pipeline.errors import LedgerInUse
-    from pipeline.files import write_whole
+    from pipeline.files.disk import write_whole
     from pipeline.ledger.service import unheld_ledger
 
     try:
@@ -287,7 +288,7 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
     Give all stamps to `prazo verify --archive`. Example: prazo stamp q1.zip --out q1.2030.tsr
     """
     from pipeline.audit import timestamps
-    from pipeline.files import write_whole
+    from pipeline.files.disk import write_whole
 
     url = Settings.load().timestamp_url
     if url is None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.group import bars, printing
-from pipeline.files import write_whole
+from pipeline.files.disk import write_whole
 from pipeline.ledger.catalogue import View
 from pipeline.ledger.formats import Shown
 from pipeline.texts import printable

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from pipeline.cli.group import OutFile, main, printing, say, user
-from pipeline.files import check_place, write_whole
+from pipeline.files.disk import check_place, write_whole
 from pipeline.settings import Settings
 
 TABLE_ROWS = 50

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from pipeline import settings_files
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
+from pipeline.files.reread import RereadFile
 from pipeline.http.outgoing.pem import trusting
 from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
 

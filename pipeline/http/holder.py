@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from pipeline.errors import LedgerInUse
-from pipeline.files import write_whole
+from pipeline.files.disk import write_whole
 from pipeline.http import addresses
 
 LOOK_SECONDS: Final = 5.0

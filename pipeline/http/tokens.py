@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile
+from pipeline.files.reread import RereadFile
 from pipeline.settings import Settings
 
 SCOPES: Final = frozenset({"collect", "submit", "read", "read_personal", "export"})

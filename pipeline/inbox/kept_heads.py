@@ -13,10 +13,10 @@ import urllib.error
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from pipeline.aside import Aside
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
-from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import alone_in
+from pipeline.files.locks import alone_in
 from pipeline.inbox import schema
 from pipeline.places import DATABASE_SUFFIXES
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.errors import CallerError, InboxChanged, LedgerRefused, OperatorError
-from pipeline.files import alone_in, remove_left, sync
+from pipeline.files.disk import sync
+from pipeline.files.locks import alone_in
+from pipeline.files.temporary import remove_left
 from pipeline.inbox.store import Inbox, Outcome, Statement
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating

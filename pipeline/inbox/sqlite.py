@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from pipeline import files, instants
+from pipeline import instants
 from pipeline.errors import InboxUnavailable
+from pipeline.files import databases, disk, kinds
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows
@@ -164,7 +165,7 @@ class SqliteInbox(Inbox):
                 if not create:
                     raise schema.missing(path)
                 self._create(identity or new_identity())
-            self._file = files.identity_of(path.stat())
+            self._file = databases.identity_of(path.stat())
             self._real_path = path.resolve()  # SQLite keeps its WAL where a link leads
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
@@ -180,7 +181,7 @@ class SqliteInbox(Inbox):
         """Makes the file under another name and then links it to its path: a crash leaves no
         half-made inbox, and if another process was faster, its inbox stays."""
         folder = self._path.parent
-        files.make_folder(folder)
+        disk.make_folder(folder)
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
             draft = Path(aside) / self._path.name
             # Bodies hold personal data. SQLite gives its WAL the mode of this file.
@@ -202,10 +203,10 @@ class SqliteInbox(Inbox):
                     }.items(),
                 )
                 _move_in_wal(connection)
-            files.sync(draft)
+            disk.sync(draft)
             with contextlib.suppress(FileExistsError):
                 os.link(draft, self._path)
-        files.sync(folder)  # the file's name must survive a power cut, as its bytes do
+        disk.sync(folder)  # the file's name must survive a power cut, as its bytes do
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -238,13 +239,12 @@ class SqliteInbox(Inbox):
 
     def _remedy(self) -> str:
         """SQLite makes `-shm` with the rights that the file has then, and opens nothing without it:
-        whoever gives the file its rights back forgets that one, which no message of SQLite names.
-        """
+        whoever gives the file its rights back forgets that one, and no message of SQLite names it."""
         parts = (Path(f"{self._path}{it}") for it in DATABASE_SUFFIXES)
-        if barred := [str(it) for it in (self._path.parent, *parts) if files.is_barred(it)]:
+        if barred := [str(it) for it in (self._path.parent, *parts) if kinds.is_barred(it)]:
             return f"let the user who runs this read and write {', '.join(barred)}"
         with contextlib.suppress(OSError):
-            if (free := shutil.disk_usage(self._path.parent).free) < files.SPARE_BYTES:
+            if (free := shutil.disk_usage(self._path.parent).free) < databases.SPARE_BYTES:
                 return f"make room in {self._path.parent}, on whose disk {free:,} bytes are free"
         return "check the disk's free space and the file's permissions, then try again"
 
@@ -287,14 +287,14 @@ class SqliteInbox(Inbox):
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
             self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
             self._writer.execute(_LAST)  # from here on the WAL is there
-            self._beside = files.identities_beside(self._real_path)
+            self._beside = databases.identities_beside(self._real_path)
         self._writer.execute("begin immediate")
         return self._writer
 
     def _check_place(self) -> int:
         """The file's size, in bytes; raises OSError where another file took its path."""
         status = self._path.stat()  # one call for both: each waits for Python's lock
-        if files.identity_of(status) != self._file:
+        if databases.identity_of(status) != self._file:
             raise OSError("another file took its path since it was opened; restart to use that one")
         return status.st_size
 
@@ -303,7 +303,7 @@ class SqliteInbox(Inbox):
         it. What it has goes into the file, unless others have begun another WAL meanwhile."""
         if self._writer is None or not self._beside or time.monotonic() < self._look_beside_at:
             return
-        now = files.identities_beside(self._real_path)
+        now = databases.identities_beside(self._real_path)
         if now == self._beside:
             self._look_beside_at = time.monotonic() + BESIDE_SECONDS
             return

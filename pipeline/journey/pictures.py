@@ -14,7 +14,7 @@ from typing import Final
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import OperatorError
-from pipeline.files import OwnFolder
+from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import digests_named
 from pipeline.inbox.store import Statement

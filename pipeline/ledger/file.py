@@ -22,7 +22,9 @@ from pipeline.errors import (
     NotALedger,
     OperatorError,
 )
-from pipeline.files import DUCKDB, TEXT, content_of, remove_spilled, sync
+from pipeline.files.databases import remove_spilled
+from pipeline.files.disk import sync
+from pipeline.files.kinds import DUCKDB, TEXT, content_of
 from pipeline.ledger import arrow, materialized
 from pipeline.ledger.catalogue import script
 from pipeline.places import head_beside

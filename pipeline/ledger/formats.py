@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from pipeline import instants
 from pipeline.errors import CallerError, NoRoom, OperatorError
-from pipeline.files import OwnFolder, is_full
+from pipeline.files.disk import is_full
+from pipeline.files.temporary import OwnFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from pipeline.files import OwnFolder
+from pipeline.files.temporary import OwnFolder
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.catalogue import script
 from pipeline.ledger.file import leave_out_optimizers

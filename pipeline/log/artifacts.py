@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
-from pipeline.files import is_full, sync, write_whole
+from pipeline.files.disk import is_full, sync, write_whole
 from pipeline.log.entries import LIVE
 
 MAX_ARTIFACT_BYTES: Final = 32 * 2**20

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline import instants
-from pipeline.files import RereadFile
+from pipeline.files.reread import RereadFile
 from pipeline.http import standard_webhooks
 
 Method = Literal["none", "header", "basic", "hmac"]

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from typing import Final
 
+from pipeline.aside import Aside
 from pipeline.errors import InboxUnavailable
-from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 

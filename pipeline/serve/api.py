@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
-from pipeline import files, instants
+from pipeline import instants
 from pipeline.audit import export, stores
 from pipeline.audit import request as export_request
 from pipeline.clearance import acts, clearances
@@ -37,6 +37,7 @@ from pipeline.errors import (
     UnknownView,
     WrongUsage,
 )
+from pipeline.files import temporary
 from pipeline.http import asgi, server
 from pipeline.http.asgi import FixedHeaders
 from pipeline.http.callers import MissingScope, TurnedAway, admit
@@ -284,7 +285,7 @@ class _Package(FileResponse):
     """A package on its way. However its way ends, nothing of it stays behind: whoever asked may
     have gone, or read too slowly."""
 
-    def __init__(self, exported: export.Exported, folder: files.OwnFolder) -> None:
+    def __init__(self, exported: export.Exported, folder: temporary.OwnFolder) -> None:
         summary = {name: it for name, it in asdict(exported).items() if name != "path"}
         super().__init__(
             exported.path,
@@ -322,7 +323,7 @@ def _exported(caller: Caller, content: Any) -> Response:
     )
     if wanted.profile == "full" and not may_see_people:
         raise MissingScope("read_personal")
-    folder = files.OwnFolder(export.ON_ITS_WAY)
+    folder = temporary.OwnFolder(export.ON_ITS_WAY)
     try:
         exported = export.export(current(), wanted, folder.path / "package.zip")
     except BaseException:
@@ -487,7 +488,7 @@ def _fault(error: PrazoError) -> Response:
 
 def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     """Opens the ledger and runs the API without the dashboard, until SIGTERM or SIGINT."""
-    files.remove_left(export.ON_ITS_WAY)
+    temporary.remove_left(export.ON_ITS_WAY)
     with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
         server.run(
             Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),

@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pipeline import instants
+from pipeline.aside import Aside
 from pipeline.errors import InboxUnavailable
 from pipeline.http import addresses
 from pipeline.http.outgoing import receivers
-from pipeline.http.outgoing.aside import Aside
 from pipeline.http.outgoing.looks import Looks
 from pipeline.http.outgoing.receivers import READY, READY_SECONDS, Answer
 from pipeline.inbox.heartbeats import Part, heartbeats

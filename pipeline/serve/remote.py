@@ -18,7 +18,8 @@ from pipeline.errors import (
     UnknownView,
     WrongUsage,
 )
-from pipeline.files import remove_left, written_whole
+from pipeline.files.disk import written_whole
+from pipeline.files.temporary import remove_left
 from pipeline.http import holder as announcements
 from pipeline.ledger import formats
 from pipeline.serve import identifiers

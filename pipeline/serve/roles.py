@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pipeline.clearance import acts
 from pipeline.errors import SettingsError
-from pipeline.files import RereadFile, read_small
+from pipeline.files.reread import RereadFile, read_small
 
 
 class Role(StrEnum):

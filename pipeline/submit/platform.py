@@ -19,7 +19,7 @@ import httpx
 
 from pipeline.contract.paths import Address, is_segment, path_of
 from pipeline.errors import SettingsError
-from pipeline.files import RECHECK_SECONDS, RereadFile
+from pipeline.files.reread import RECHECK_SECONDS, RereadFile
 from pipeline.http.outgoing.failures import causes, in_words
 from pipeline.http.outgoing.headers import authorization
 from pipeline.settings import Settings

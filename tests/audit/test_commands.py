@@ -13,7 +13,7 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import from_json, to_json
 from pipeline.cli import main
 from pipeline.errors import WrongUsage
-from pipeline.files import locked
+from pipeline.files.locks import locked
 from pipeline.http.holder import find
 from pipeline.log.checkpoints import Cosigner
 from pipeline.memory import KEEPS_FREED, TUNABLES

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pipeline.cli import group, main, terminal
 from pipeline.cli.views import show
 from pipeline.errors import OperatorError
-from pipeline.files import write_whole
+from pipeline.files.disk import write_whole
 from pipeline.inbox import open_inbox
 from pipeline.ledger import formats
 from pipeline.ledger.service import LedgerService

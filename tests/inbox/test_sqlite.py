@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import files
 from pipeline.errors import InboxUnavailable
+from pipeline.files import disk
 from pipeline.inbox import migrations, sqlite
 from pipeline.inbox.erased import cut
 from pipeline.inbox.sqlite import SqliteInbox, make_whole
@@ -157,7 +157,7 @@ def test_a_file_beside_it_that_nobody_here_may_write_is_named_and_a_full_disk(
     def is_let(at: Path, how: int) -> bool:
         return at.exists() and (how == os.F_OK or at != index)
 
-    monkeypatch.setattr(files.os, "access", is_let)
+    monkeypatch.setattr(disk.os, "access", is_let)
     with pytest.raises(InboxUnavailable) as refused:
         SqliteInbox(path)
     assert refused.value.remedy == f"let the user who runs this read and write {index}"

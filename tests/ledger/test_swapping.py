@@ -10,8 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline import files
 from pipeline.errors import LedgerInUse, NoRoom
+from pipeline.files import databases
+from pipeline.files.disk import is_full
 from pipeline.inbox import Inbox
 from pipeline.ledger.following import drafts
 from pipeline.ledger.service import LedgerService
@@ -60,7 +61,7 @@ def test_a_swap_that_was_killed_leaves_a_ledger_that_opens(
 
 
 def _swap_and_die(ledger: Path, step: str, when: str) -> None:
-    owner = {"link": os, "sync": files}.get(step, Path)
+    owner = {"link": os, "sync": databases}.get(step, Path)
     do: Callable[..., object] = getattr(owner, step)
 
     def instead(*given: object) -> object:
@@ -70,7 +71,7 @@ def _swap_and_die(ledger: Path, step: str, when: str) -> None:
         raise AssertionError
 
     setattr(owner, step, instead)
-    files.swap_in(draft_of(ledger), ledger)
+    databases.swap_in(draft_of(ledger), ledger)
 
 
 def test_the_old_ledger_is_kept_and_the_new_one_serves(settings: Settings, root: bytes) -> None:
@@ -148,6 +149,6 @@ def test_what_is_not_whole_takes_no_place_and_is_called_full_only_on_a_full_disk
     for path in (database, draft_of(database), wal_of(draft_of(database))):
         path.write_bytes(b"whole")
     with pytest.raises(OSError, match="could not be written to its end") as refused:
-        files.swap_in(draft_of(database), database)
-    assert not files.is_full(refused.value)
+        databases.swap_in(draft_of(database), database)
+    assert not is_full(refused.value)
     assert sorted(tmp_path.glob("inbox.db*set-aside*")) == []

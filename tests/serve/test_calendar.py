@@ -12,9 +12,10 @@ import pytest
 import vobject
 from starlette.applications import Starlette
 
-from pipeline import files, instants
+from pipeline import instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
+from pipeline.files import reread
 from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log import actions
 from pipeline.log.deliveries import delivery
@@ -118,7 +119,7 @@ class Feeds:
 def feeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Feeds]:
     monkeypatch.setattr(calendar, "FEEDS_SECONDS", 0.0)
     monkeypatch.setattr(calendar, "TEXT_SECONDS", 0.0)
-    monkeypatch.setattr(files, "RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr(reread, "RECHECK_SECONDS", 0.0)
     rules = tmp_path / "alerts.toml"
     rules.write_text('dashboard_url = "https://prazo.example/"')
     with ledger_service(settings_in(tmp_path, alerts_file=rules)) as service:

@@ -100,7 +100,7 @@ def test_each_role_may_do_what_the_readme_says(tmp_path: Path):
 def test_a_role_that_is_taken_away_is_gone_a_second_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pipeline.files.RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr("pipeline.files.reread.RECHECK_SECONDS", 0.0)
     people = role_map(tmp_path, OFFICERS)
     ana = {"sub": "u-1", "groups": ["compliance"]}
     assert people.person(ana) is not None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from pipeline.errors import NoRoom
-from pipeline.files import is_full
+from pipeline.files.disk import is_full
 
 BAG_DECLARATION: Final = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 MAX_RATIO: Final = 50

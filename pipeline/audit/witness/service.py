@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.audit.verify import roots_by_consistency
 from pipeline.errors import CallerError, OperatorError
-from pipeline.files import write_whole
+from pipeline.files.disk import write_whole
 from pipeline.log.checkpoints import Checkpoint, Cosigner, VerificationKey
 
 MAX_REQUEST_BYTES: Final = 65_536

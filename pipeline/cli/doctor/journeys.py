@@ -11,7 +11,7 @@ from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
 from pipeline.errors import SettingsError
-from pipeline.files import read_small
+from pipeline.files.reread import read_small
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
 from pipeline.http.outgoing.receivers import said_in

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import httpx
 
+from pipeline.aside import Aside
 from pipeline.http import addresses
 from pipeline.http.outgoing import bounded
-from pipeline.http.outgoing.aside import Aside
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""

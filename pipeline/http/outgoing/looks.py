@@ -6,8 +6,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
+from pipeline.aside import Aside
 from pipeline.errors import PrazoError
-from pipeline.http.outgoing.aside import Aside
 
 LOG = logging.getLogger(__name__)
 

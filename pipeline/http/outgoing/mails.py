@@ -10,7 +10,7 @@ from typing import Final
 from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
 from pipeline.errors import SettingsError
-from pipeline.files import read_small
+from pipeline.files.reread import read_small
 from pipeline.http.outgoing.pem import trusting
 
 

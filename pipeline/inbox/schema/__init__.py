@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.files import content_of
+from pipeline.files.kinds import content_of
 from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
 
 Engine = Literal["sqlite", "postgres"]

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from pipeline import alert_rules, instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import PrazoError
-from pipeline.files import RereadFile
+from pipeline.files.reread import RereadFile
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.inbox import Inbox

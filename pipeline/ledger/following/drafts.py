@@ -5,8 +5,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline import files
 from pipeline.errors import LedgerInUse, LedgerStalled, NoRoom
+from pipeline.files import databases, disk
+from pipeline.files.locks import locked
 
 
 def draft_of(path: Path) -> Path:
@@ -31,9 +32,9 @@ def making(path: Path | None) -> Iterator[None]:
     )
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(files.locked(path.with_name(f"{path.name}.lock"), busy))
+            held.enter_context(locked(path.with_name(f"{path.name}.lock"), busy))
         except OSError as error:
-            if files.is_full(error):
+            if disk.is_full(error):
                 raise no_room(f"{path.parent} is full") from None
             raise LedgerStalled(
                 f"The ledger {path} cannot be made again",
@@ -48,10 +49,10 @@ def swapped_in(draft: Path, path: Path, *, is_dropped: bool = False) -> Path | N
     leaves the present one where it is, where the new one could not be written to its end: DuckDB
     says nothing when it closes."""
     try:
-        return files.swap_in(draft, path, is_dropped=is_dropped)
+        return databases.swap_in(draft, path, is_dropped=is_dropped)
     except OSError as error:
-        files.remove_database(draft)  # it is what fills the disk
-        if not files.is_full(error):
+        databases.remove_database(draft)  # it is what fills the disk
+        if not disk.is_full(error):
             raise
         raise no_room(f"{path.parent} is full") from None
 

@@ -26,7 +26,7 @@ from pipeline.errors import (
     OperatorError,
     PrazoError,
 )
-from pipeline.files import is_full, write_whole
+from pipeline.files.disk import is_full, write_whole
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import KeyElsewhere, SigningKeys

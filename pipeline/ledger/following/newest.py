@@ -9,8 +9,8 @@ import threading
 import time
 from typing import Final
 
+from pipeline.aside import Aside
 from pipeline.errors import InboxUnavailable
-from pipeline.http.outgoing.aside import Aside
 from pipeline.inbox import Inbox
 
 ANSWER_SECONDS: Final = 1.0

@@ -22,8 +22,8 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from pipeline import files
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused
+from pipeline.files import databases
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.erased import erase_again, erased_entries, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
@@ -170,18 +170,18 @@ class Recovery:
         LOG.warning("rebuilding the ledger from the inbox: %s", why)
         draft, is_outlived = self._path and draft_of(self._path), False
         if self._path is not None and draft is not None:
-            files.remove_database(draft)
+            databases.remove_database(draft)
             require_room(self._path)
             is_outlived = former.is_outlived(self._path, self._inbox, self._erasure)
         try:
             ledger, fork = self._built(draft, abandoned)
         except BaseException:
             if draft is not None:
-                files.remove_database(draft)  # it may be what fills the disk
+                databases.remove_database(draft)  # it may be what fills the disk
             raise
         if fork is not None and self._path is not None and self._path.exists():
             ledger.close()
-            files.remove_database(draft_of(self._path))
+            databases.remove_database(draft_of(self._path))
             raise _unreadable(self._path, f"{fork.why}; {why}")
         if self._path is not None and draft is not None:
             ledger.close()
@@ -218,7 +218,7 @@ class Recovery:
                     erasures.known(theirs.execute(ERASURES, [ERASURE]).fetchall()),
                 ):
                     return None  # the file was changed: nothing of that was ever recorded
-                files.remove_database(draft)
+                databases.remove_database(draft)
                 require_room(path)
                 self._carry_over(theirs, draft, seq)
         except (duckdb.Error, KeyError) as error:
@@ -239,7 +239,7 @@ class Recovery:
                 ledger.append(batch, more_follow=last < size)
         except BaseException:
             ledger.close()
-            files.remove_database(draft)
+            databases.remove_database(draft)
             raise
         ledger.close()
 

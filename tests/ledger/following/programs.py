@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pipeline import files
+from pipeline.files import databases
 from pipeline.inbox import store
 from pipeline.ledger.following import follower, reconcile
 from pipeline.ledger.service import LedgerService
@@ -48,7 +48,7 @@ def open_the_ledger(settings: Settings) -> None:
 
 def reconcile_until_killed(settings: Settings, step: str, call: str) -> None:
     """Killed before the so manyth call of a step."""
-    owner = {"append": store.Inbox, "swap_in": files, "write_whole": follower}[step]
+    owner = {"append": store.Inbox, "swap_in": databases, "write_whole": follower}[step]
     do, left = getattr(owner, step), int(call)
 
     def killing(*given: Any, **more: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Handles files with care, whatever crash, full disk or other process comes between."""

@@ -1,0 +1,95 @@
+"""Small files that settings name, such as secrets: read, and read again when they change."""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+from pipeline.errors import FileBarred, SettingsError
+
+LOG = logging.getLogger(__name__)
+
+READ_SECONDS: Final = 10.0
+"""How long a caller that must not hang waits for a file's disk."""
+RECHECK_SECONDS: Final = 1.0
+MAX_FILE_BYTES: Final = 1_048_576
+
+T = TypeVar("T")
+
+
+def read_small(path: Path) -> str:
+    """The text of a small file that the settings name, such as a secret's. Raises
+    `SettingsError`."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise _unreadable(path, f"it is over {MAX_FILE_BYTES} bytes")
+        return data.decode("utf-8-sig")  # some editors write a byte order mark
+    except PermissionError as error:
+        raise _unreadable(path, str(error), FileBarred) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, str(error)) from None
+
+
+def _unreadable(path: Path, why: str, kind: type[SettingsError] = SettingsError) -> SettingsError:
+    return kind(
+        f"The file {path} cannot be read",
+        why,
+        "check the path in the settings and the file's permissions",
+    )
+
+
+class RereadFile(Generic[T]):
+    """The parsed content of a file, which is checked for changes at most once a second.
+
+    If the file can no longer be read or parsed, the last good content stays in force: a rotation
+    that is only half done must not lock the platform out.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[str], T], otherwise: T | None = None) -> None:
+        """Reads the file. `otherwise`: what is in force until the file can be read; without it, a
+        file that cannot be read raises `SettingsError`."""
+        self._path = path
+        self._parse = parse
+        self._looked_at = time.monotonic()
+        self._fault: SettingsError | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        try:
+            self._stamp = self._look()
+            self._value = parse(read_small(self._path))
+        except SettingsError as error:
+            if otherwise is None:
+                raise
+            LOG.error("defaults are in force: %s", error)
+            self._value, self._fault = otherwise, error
+
+    def get(self) -> T:
+        """The newest good content."""
+        now = time.monotonic()
+        if now - self._looked_at >= RECHECK_SECONDS:
+            self._looked_at = now
+            try:
+                stamp = self._look()
+                if stamp != self._stamp or self._fault is not None:
+                    self._value = self._parse(read_small(self._path))
+                    self._stamp = stamp
+                    self._fault = None
+            except SettingsError as error:
+                if str(error) != str(self._fault):  # it is looked at every second
+                    LOG.warning("what was read before stays in force: %s", error)
+                self._fault = error
+        return self._value
+
+    def fault(self) -> SettingsError | None:
+        """Why the file's present content is not in force; None where it is."""
+        self.get()
+        return self._fault
+
+    def _look(self) -> tuple[int, int, int]:
+        try:
+            stat = self._path.stat()
+        except OSError as error:
+            raise _unreadable(self._path, str(error)) from None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
