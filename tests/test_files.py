@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from pipeline import places
 from pipeline.errors import SettingsError
-from pipeline.files import temporary
+from pipeline.files import reread, temporary
 from pipeline.files.disk import written_whole
 from pipeline.files.reread import RereadFile
 from pipeline.files.temporary import OwnFolder
@@ -147,6 +148,46 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_start(
         file.write_bytes(content)
     with pytest.raises(SettingsError, match=why):
         RereadFile(file, _number)
+
+
+def test_a_disk_that_hangs_leaves_in_force_what_was_read_and_then_is_read_again(
+    tmp_path: Path,
+    advance: Advance,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before: whoever looked at `alerts.toml` on such a disk, the process that tells people among
+    them, waited for it for ever."""
+    monkeypatch.setattr(reread, "LOOK_SECONDS", 0.05)
+    file = tmp_path / "number"
+    file.write_text("1")
+    number = RereadFile(file, _number)
+    file.unlink()
+    os.mkfifo(file)  # who reads it waits until somebody has written into it
+    for _ in range(3):
+        advance(1)
+        assert number.get() == 1
+    assert "was not read within" in str(number.fault())
+    assert caplog.text.count("what was read before stays in force") == 1
+    with file.open("w") as pipe:
+        file.unlink()
+        file.write_text("2")
+        pipe.write("3")
+    [hung] = [it for it in threading.enumerate() if it.name == "reads number"]
+    hung.join()
+    assert number.get() == 1  # 3 came too late
+    advance(1)
+    assert number.get() == 2
+    assert number.fault() is None
+
+
+def test_a_disk_that_hangs_is_waited_for_no_longer_than_so_long_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reread, "READ_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "number")
+    with pytest.raises(SettingsError, match="was not read within"):
+        RereadFile(tmp_path / "number", _number)
 
 
 def _leave(parent: Path, out: Path) -> None:

@@ -239,7 +239,7 @@ class SqliteInbox(Inbox):
 
     def _remedy(self) -> str:
         """SQLite makes `-shm` with the rights that the file has then, and opens nothing without it:
-        whoever gives the file its rights back forgets that one, and no message of SQLite names it."""
+        whoever gives the file its rights back forgets that one, which SQLite never names."""
         parts = (Path(f"{self._path}{it}") for it in DATABASE_SUFFIXES)
         if barred := [str(it) for it in (self._path.parent, *parts) if kinds.is_barred(it)]:
             return f"let the user who runs this read and write {', '.join(barred)}"

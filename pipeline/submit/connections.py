@@ -12,12 +12,18 @@ from typing import Final
 import httpx
 
 from pipeline import instants
+from pipeline.aside import OneAtATime
 from pipeline.errors import SettingsError
+from pipeline.files.reread import LOOK_SECONDS
 from pipeline.http.outgoing import clients, pem
 
 LOG = logging.getLogger(__name__)
 
 MAX_CONNECTIONS: Final = 64
+STAY: Final = "the former certificates stay in force: %s"
+
+Stamps = tuple[tuple[int, int, int] | None, ...]
+"""Of each file: when it was written, its size, and its number on the disk."""
 
 
 class Connections:
@@ -77,6 +83,7 @@ class Certificates:
     def __init__(self, certificate: Path, key: Path, authority: Path | None) -> None:
         self._certificate, self._key, self._authority = certificate, key, authority
         self._stamp = self._look()
+        self._looks = OneAtATime[tuple[Stamps, ssl.SSLContext] | None](name="certificates")
 
     def context(self) -> ssl.SSLContext:
         """Raises `SettingsError` where the files cannot be used."""
@@ -88,18 +95,28 @@ class Certificates:
 
     def changed(self) -> ssl.SSLContext | None:
         """A new context where the files have changed, fit together and are valid already; half a
-        rotation does not, and one that begins tomorrow would be refused until then."""
+        rotation does not, and one that begins tomorrow would be refused until then. A disk that
+        hangs keeps nobody waiting for long."""
+        try:
+            newer = self._looks.outcome(self._newer, LOOK_SECONDS)
+        except SettingsError as error:
+            LOG.warning(STAY, error)
+            return None
+        except TimeoutError:
+            LOG.warning(STAY, f"their files were not read within {LOOK_SECONDS:.0f} s")
+            return None
+        if newer is None:
+            return None
+        self._stamp, context = newer
+        return context
+
+    def _newer(self) -> tuple[Stamps, ssl.SSLContext] | None:
         stamp = self._look()
         if stamp == self._stamp:
             return None
-        try:
-            context = self.context()
-            self._check_begun()
-        except SettingsError as error:
-            LOG.warning("the former certificates stay in force: %s", error)
-            return None
-        self._stamp = stamp
-        return context
+        context = self.context()
+        self._check_begun()
+        return stamp, context
 
     def _check_begun(self) -> None:
         from pipeline.http.certificates import check_begun  # only a rotation needs it
@@ -113,7 +130,7 @@ class Certificates:
                 "check this machine's clock if that is wrong",
             ) from None
 
-    def _look(self) -> tuple[object, ...]:
+    def _look(self) -> Stamps:
         paths = [it for it in (self._certificate, self._key, self._authority) if it is not None]
         return tuple(_stamp_of(path) for path in paths)
 

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 import trustme
 
+from pipeline.submit import connections
 from pipeline.submit.attempt import Sent
 from pipeline.submit.connections import Certificates
 from pipeline.submit.resume import Ended
 from pipeline.submit.retries import Waiting
 from tests.submit.attempts import submit
+from tests.support.machine import wait_until
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -138,3 +140,22 @@ def test_a_renewal_that_was_put_in_place_early_takes_effect_when_it_begins(
     put(now - timedelta(seconds=1))
     assert certificates.changed() is not None
     assert certificates.changed() is None
+
+
+def test_certificates_on_a_disk_that_hangs_stay_in_force(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the loop that all requests share waited for them, webhooks among these."""
+    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.05)
+    certificate, key = tmp_path / "client.pem", tmp_path / "client.key"
+    issued = trustme.CA().issue_cert("market")
+    key.write_bytes(issued.private_key_pem.bytes())
+    certificates = Certificates(certificate, key, None)
+    os.mkfifo(certificate)
+    for _ in range(2):
+        assert certificates.changed() is None
+    assert caplog.text.count("not read within") == 2
+    certificate.write_bytes(issued.cert_chain_pems[0].bytes())  # the read under way ends with it
+    certificate.unlink()
+    certificate.write_bytes(issued.cert_chain_pems[0].bytes())
+    wait_until(lambda: certificates.changed() is not None)

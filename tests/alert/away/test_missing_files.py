@@ -138,3 +138,18 @@ def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office:
         wait_until(lambda: ("sent", "platform_files", "ops", None) in office.said(), pause=0.1)
         said = "the files for the platform cannot be used: they were not read within 10 s"
         assert office.log.read_text().count(said) == 1
+
+
+def test_rules_on_a_disk_that_hangs_stay_in_force(office: Office) -> None:
+    """Before: whoever sends waited for them, and told nobody of anything for as long."""
+    rules = office.folder / "alerts.toml"
+    (office.folder / "desk-secret").write_text("whsec_" + "QUFB" * 8)
+    with sending(office):
+        opens(office, "p1")
+        wait_until(lambda: ("sent", "opened", "desk", "p1") in office.said(), pause=0.1)
+        pipe = office.folder / "pipe"
+        os.mkfifo(pipe)
+        pipe.replace(rules)
+        wait_until(lambda: f"The file {rules.name} cannot be read" in office.log.read_text())
+        opens(office, "p2")
+        wait_until(lambda: ("sent", "opened", "desk", "p2") in office.said(), pause=0.1)
