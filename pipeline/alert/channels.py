@@ -326,6 +326,10 @@ def _services(path: Path) -> dict[str, Any]:
             notifiers[line] = apprise.Apprise()
             if not notifiers[line].add(line):
                 raise ValueError(f"{path} holds a line that is not an Apprise URL")
+            for service in notifiers[line]:
+                if service.socket_read_timeout == apprise.URLBase.socket_read_timeout:
+                    # Apprise gives up after 4 s: a slow service has the message, and gets it again.
+                    service.socket_read_timeout = asking.ANSWER_SECONDS
     finally:
         _IS_READ.reset(reading)
     if not notifiers:

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import apprise
 import pytest
 
 from pipeline import instants
@@ -114,6 +115,26 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
     assert not any(it in said for it in (TEXT.plain, "T0K3N", "http://"))
     without_a_sender: Any = message._replace(via="sms")
     assert channels.send(without_a_sender, TEXT, rules, NOON) == "AssertionError", "by Apprise"
+
+
+def test_a_service_that_answers_late_has_the_message_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Apprise waits for 4 s; who took longer had the message, and got it eight times."""
+    monkeypatch.setattr(apprise.URLBase, "socket_read_timeout", 0.05)
+    with WebhookServer().running() as slow, WebhookServer().running() as brief:
+        urls = [it.url.replace("http://", "json://") for it in (slow, brief)]
+        (tmp_path / "channels").write_text(f"{urls[0]}\n{urls[1]}?rto=0.1")
+        slow.gate.clear()
+        brief.gate.clear()
+        threading.Timer(0.5, slow.gate.set).start()
+        rules: Any = AlertRules.model_validate(
+            {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
+        )
+        message = MESSAGE._replace(via="apprise")
+        fault = channels.send(message, TEXT, rules, NOON)
+        brief.gate.set()
+    assert fault == "Apprise could not deliver it to 1 of 2 services", "its URL asks for less"
 
 
 def test_webhooks_and_mails_are_of_the_time_that_is_believed(tmp_path: Path) -> None:
