@@ -412,7 +412,7 @@ where: dict[str, Sequence[object]] = {
     "is_open": [IS_OPEN[it] for it in address.asked_for("shown", IS_OPEN)],
     "assignee": names,
 }
-facets = views.Facets("alerts", where, views.filtered({}, {"assignee": assignee}))
+facets = views.Facets("alerts", where, views.filtered(contains={"assignee": assignee}))
 # Only now is it known among which alerts each of these counts.
 with by_severity:
     address.choices(
@@ -432,13 +432,10 @@ if whose == MINE and not names:
     acting.ask_for_name("list")
 else:
     lists.with_card(
-        "alerts",
+        facets,
         listed(),
         card,
         counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
-        where=where,
-        contains={"assignee": assignee},
-        total=facets.rows(),
         nothing_matches=_("No alert matches these filters"),
         when_empty=lambda: elements.empty_of_processes(
             _("Nothing is alarming"),

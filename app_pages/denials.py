@@ -237,20 +237,16 @@ def list_denials(by_answer: Any, period: periods.Period, reason: str | None, sel
     """The denials under their filters, of which the one with numbers stands in `by_answer`."""
     where = {"retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)]}
     contains = {"seller_id": seller, "codes": f"|{reason}|" if reason else ""}
-    between = {"denied_at": period}
-    facets = views.Facets("denials", where, views.filtered({}, contains, between))
+    others = views.filtered(contains=contains, between={"denied_at": period})
+    facets = views.Facets("denials", where, others)
     with by_answer:
         names = {"yes": _("can be corrected"), "no": _("no chance")}
         address.choices(_("New attempt"), facets.numbered("retry", names, YES_NO), "retry")
     lists.with_card(
-        "denials",
+        facets,
         listed(),
         card,
         counted=counted,
-        where=where,
-        contains=contains,
-        between=between,
-        total=facets.rows(),
         nothing_matches=_("No denial matches these filters"),
     )
 
@@ -261,23 +257,18 @@ def list_returned(by_answer: Any, period: periods.Period, seller: str) -> None:
         "is_cured": [YES_NO[it] for it in address.asked_for("cured", YES_NO)],
         "was_in_vain": [True] * len(address.asked_for("vain", ("yes",))),
     }
-    contains = {"seller_id": seller}
-    between = {"came_back_at": period}
-    facets = views.Facets("returned_sellers", where, views.filtered({}, contains, between))
+    others = views.filtered(contains={"seller_id": seller}, between={"came_back_at": period})
+    facets = views.Facets("returned_sellers", where, others)
     with by_answer:
         names = {"yes": _("cured"), "no": _("not yet")}
         address.choices(_("Since then"), facets.numbered("is_cured", names, YES_NO), "cured")
         names = {"yes": _("in vain")}
         address.choices(_("New attempt"), facets.numbered("was_in_vain", names, YES_NO), "vain")
     lists.with_card(
-        "returned_sellers",
+        facets,
         returned_listed(),
         returned_card,
         counted=returned_counted,
-        where=where,
-        contains=contains,
-        between=between,
-        total=facets.rows(),
         nothing_matches=_("No seller matches these filters"),
     )
 

@@ -86,7 +86,7 @@ with lists.filters():
     with st.container(width=220):
         process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
 where = {"step": address.asked_for("step", occurrences.STEPS)}
-facets = views.Facets("collections", where, views.filtered({}, {"process_id": process}))
+facets = views.Facets("collections", where, views.filtered(contains={"process_id": process}))
 with by_step:
     address.choices(
         _("Step"),
@@ -94,13 +94,10 @@ with by_step:
         "step",
     )
 lists.with_card(
-    "collections",
+    facets,
     listed(),
     card,
     counted=counted,
-    where=where,
-    contains={"process_id": process},
-    total=facets.rows(),
     nothing_matches=_("No collection matches these filters"),
     when_empty=none_yet,
 )

@@ -100,7 +100,7 @@ where: dict[str, Sequence[object]] = {
     "severity": address.asked_for("severity", rulebook.SEVERITIES),
     "rule": address.asked_for("rule", rulebook.RULES),
 }
-facets = views.Facets("findings", where, views.filtered({}, {"process_id": process}))
+facets = views.Facets("findings", where, views.filtered(contains={"process_id": process}))
 # Only now is it known among which findings each of these counts.
 with by_severity:
     address.choices(
@@ -122,12 +122,9 @@ with by_rule:
         placeholder=_("Any"),
     )
 lists.with_card(
-    "findings",
+    facets,
     listed(),
     card,
     counted=counted,
-    where=where,
-    contains={"process_id": process},
-    total=facets.rows(),
     nothing_matches=_("No finding matches these filters"),
 )

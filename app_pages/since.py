@@ -80,9 +80,8 @@ with lists.filters():
             _("Since"), {code: _(name) for code, name in moments.STARTS.items()}, "since"
         )
     began = since(chosen)
-    period = {"changed_at": (began, None)}
     where = {"change": address.asked_for("change", changes.CHANGES)}
-    facets = views.Facets("changes", where, views.filtered({}, {}, period))
+    facets = views.Facets("changes", where, period={"changed_at": (began, None)})
     with st.container(width="content"):
         address.choices(
             _("Change"),
@@ -106,14 +105,10 @@ st.markdown(
 )
 
 lists.with_card(
-    "changes",
+    facets,
     listed(),
     card,
     counted=lambda total: ngettext("{n} change", "{n} changes", total, n=formats.number(total)),
-    where=where,
-    contains={},
-    period=period,
-    total=facets.rows(),
     nothing_matches=_("Nothing has changed since then"),
     when_empty=lambda: elements.empty_of_processes(
         _("Nothing has changed since then"), _("Choose an earlier beginning to see more.")

@@ -251,16 +251,19 @@ standing: dict[str, Sequence[object]] = {}
 if st.query_params.get("standing") in STANDINGS:
     standing = {STANDINGS[st.query_params["standing"]][0]: [True]}
 led_to: dict[str, Sequence[object]] = {"attempt_number": numbers, **standing}
-contains = {"process_id": process}
-between = {
-    "attempt_number": since_number,
-    "started_at": (None, None) if day is None else periods.utc_days(day, day),
-}
+others = views.filtered(
+    where=led_to,
+    contains={"process_id": process},
+    between={
+        "attempt_number": since_number,
+        "started_at": (None, None) if day is None else periods.utc_days(day, day),
+    },
+)
 where: dict[str, Sequence[object]] = {
     "outcome": address.asked_for("outcome", words.OUTCOMES),
     "via": address.asked_for("via", occurrences.VIAS),
 }
-facets = views.Facets("submission_attempts", where, views.filtered(led_to, contains, between))
+facets = views.Facets("submission_attempts", where, others)
 # Only now is it known among which attempts each of these counts.
 with by_outcome:
     address.choices(
@@ -282,13 +285,9 @@ if day is not None:
 if standing:
     only_led("standing", _(STANDINGS[st.query_params["standing"]][1]))
 lists.with_card(
-    "submission_attempts",
+    facets,
     listed(),
     card,
     counted=counted,
-    where={**where, **led_to},
-    between=between,
-    contains=contains,
-    total=facets.rows(),
     nothing_matches=_("No attempt matches these filters"),
 )

@@ -153,15 +153,15 @@ deadline = periods.period(period or "all", views.moment(), formats.zone())
 if day is not None:
     deadline = periods.common(deadline, periods.utc_days(day, day))
 assigned: Sequence[object] = people.mine() if whose == MINE else [None] * (whose == UNASSIGNED)
-contains = {"seller_id": seller, "assignee": assignee}
-between = {"deadline_at": deadline}
 where: dict[str, Sequence[object]] = {
     "is_due_within_7_days": [True] * len(address.asked_for("due", (SOON,))),
     "review_type": address.asked_for("type", words.REVIEW_TYPES),
     "next_action": address.asked_for("action", next_actions.ACTIONS),
     "assignee": assigned,
 }
-others = views.filtered({}, contains, between)
+others = views.filtered(
+    contains={"seller_id": seller, "assignee": assignee}, between={"deadline_at": deadline}
+)
 facets = views.Facets("open_processes", {"state": [], **where}, others)
 # Only now is it known among which rows these count.
 is_wide = bool(where["is_due_within_7_days"]) or day is not None
@@ -214,17 +214,12 @@ if day is not None:
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
 lists.with_card(
-    "open_processes",
+    facets.choosing(state=states),
     listed(),
     card,
     counted=formats.processes,
-    where={"state": states, **where},
     within={"state": lanes[lane]},
-    contains=contains,
     order_by="deadline_at" if lane == SAVABLE else None,
-    # What the filters say beside their names is one question, and answers this one, too.
-    total=facets.rows(state=listed_states),
-    between=between,
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,
 )

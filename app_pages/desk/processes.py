@@ -93,12 +93,13 @@ def show() -> None:
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
             )
     types = address.asked_for("type", words.REVIEW_TYPES)
-    contains = {"seller_id": seller}
-    between = {"opened_at": (_opened_since() if opened else None, None)}
     facets = views.Facets(
         "process_state",
         {"state": [], "finished_late": [], "review_type": types},
-        views.filtered({}, contains, between),
+        views.filtered(
+            contains={"seller_id": seller},
+            between={"opened_at": (_opened_since() if opened else None, None)},
+        ),
     )
     # Only now is it known among which processes each of these counts.
     ends = {ANY: _("Any"), **{code: _(name) for code, name in words.ENDS.items()}}
@@ -115,15 +116,11 @@ def show() -> None:
         names = {code: code for code in words.REVIEW_TYPES}
         address.choices(_("Type"), facets.numbered("review_type", names, **_ended(end)), "type")
     lists.with_card(
-        "process_state",
+        facets.choosing(**_ended(end)),
         listed(),
         card,
         counted=formats.processes,
-        where={**_ended(end), "review_type": types},
-        contains=contains,
-        between=between,
         order_by="opened_at desc",
-        total=facets.rows(**_ended(end)),
         nothing_matches=_("No process matches these filters"),
         when_empty=lambda: elements.empty(
             _("No review has come yet"), _("The Overview says what is left to do before one can.")

@@ -121,36 +121,32 @@ class Listed(NamedTuple):
 
 
 def with_card(
-    view: str,
+    facets: views.Facets,
     listed: Listed,
     card: Callable[[views.Row], None],
     *,
     counted: Callable[[int], str],
-    where: Mapping[str, Sequence[object]],
-    contains: Mapping[str, str],
     nothing_matches: str,
     within: Mapping[str, Sequence[object]] | None = None,
-    between: Ranges | None = None,
-    period: Ranges | None = None,
     order_by: str | None = None,
-    total: int | None = None,
     when_empty: Callable[[], None] | None = None,
 ) -> None:
     """A filtered view page by page, with a card about the chosen row beside it.
 
     A click anywhere on a row chooses it; a click on the head of a column sorts all rows by it. The
-    URL holds both. `where`, `contains` and `between` are the reader's filters; one without a value
-    is left out. `within`, `period` and `order_by` say what the list is about: each holds for a
+    URL holds both. `facets` are the view, the reader's filters and how many rows these leave.
+    `within`, the facets' `period` and `order_by` say what the list is about: each holds for a
     column until the reader chooses otherwise, and none counts as a filter that could be removed.
-    `total` is how many rows there are, where that is known. `when_empty` draws what is said where
-    the list has no row and no filter is set; otherwise `nothing_matches` is said.
+    `within` has columns that the facets count. `when_empty` draws what is said where the list has
+    no row and no filter is set; otherwise `nothing_matches` is said.
     """
-    asked = views.filtered(where, contains, between)
+    view, asked = facets.view, facets.asked
+    about = {column: some for column, some in (within or {}).items() if column not in asked.where}
     order = address.order(_sorts(view, listed).values()) or order_by
     chosen: dict[str, Any] = {
-        "where": {**(within or {}), **asked.where} or None,
+        "where": {**about, **asked.where} or None,
         "contains": asked.contains or None,
-        "between": {**(period or {}), **asked.between} or None,
+        "between": {**facets.period, **asked.between} or None,
     }
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
     drawn = _Grid(view, listed, order)
@@ -162,7 +158,7 @@ def with_card(
             counted=counted,
             **chosen,
             order_by=order,
-            total=total,
+            total=facets.rows(**about),
             beside_count=drawn.act,
         )
     if page.drawn is not None:

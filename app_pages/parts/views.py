@@ -1,9 +1,10 @@
 """Reads views at the instant that the page looks at, for whoever may read them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import streamlit as st
 
@@ -114,16 +115,20 @@ class Filters(NamedTuple):
     between: Ranges
 
 
+NO_FILTERS: Final = Filters({}, {}, {})
+
+
 def filtered(
-    where: Mapping[str, Sequence[object]],
-    contains: Mapping[str, str],
+    *,
+    where: Mapping[str, Sequence[object]] | None = None,
+    contains: Mapping[str, str] | None = None,
     between: Ranges | None = None,
 ) -> Filters:
     """What a list's filters ask; a filter without a value is left out. A reader who may not see
     people finds rows by a whole id and not by a part of one: by asking for enough parts they could
     spell out an id that is masked."""
-    values = {column: chosen for column, chosen in where.items() if chosen}
-    parts = {column: part for column, part in contains.items() if part}
+    values = {column: chosen for column, chosen in (where or {}).items() if chosen}
+    parts = {column: part for column, part in (contains or {}).items() if part}
     if not access.may(Permission.UNMASK):
         ids = {it for it in parts if identifiers.mask_of(it)}
         values |= {column: [parts.pop(column)] for column in ids}
@@ -132,26 +137,46 @@ def filtered(
 
 
 class Facets:
-    """How many rows each value of a view's filters would leave, given the other filters that are
-    set: the number beside a filter is the number of rows that a click on it leads to.
+    """A view's filters, and how many rows each of their values would leave, given the other filters
+    that are set: the number beside a filter is the number of rows that a click on it leads to.
 
     `chosen`: column -> the values that are set, of each column that is counted. These columns have
-    few values, so that one question answers for all of them and for all readers. `asked`: the other
-    filters.
+    few values, so that one question answers for all of them and for all readers. The other filters
+    are `others`, as `filtered` gives them, and `period`, which is not one that could be removed: it
+    says what the list is about.
     """
 
     def __init__(
-        self, view: str, chosen: Mapping[str, Sequence[object]], asked: Filters | None = None
+        self,
+        view: str,
+        chosen: Mapping[str, Sequence[object]],
+        others: Filters = NO_FILTERS,
+        *,
+        period: Ranges | None = None,
     ) -> None:
-        self._chosen = dict(chosen)
-        others = {} if asked is None else {k: it for k, it in asked._asdict().items() if it}
+        self.view, self.period = view, period or {}
+        self._chosen, self._others = dict(chosen), others
+        uncounted = others._replace(between={**self.period, **others.between})
+        asked = {name: it for name, it in uncounted._asdict().items() if it}
         # A part of an id leaves a few rows, which are found sooner than all are grouped.
-        is_found = bool(others) and bool(public()[view].found_by)
-        few = read(view, **others, limit=FEW) if is_found else ()
+        is_found = bool(asked) and bool(public()[view].found_by)
+        few = read(view, **asked, limit=FEW) if is_found else ()
         if is_found and len(few) < FEW:
             self._rows: Sequence[Row] = [{**row, "rows": 1} for row in few]
         else:
-            self._rows = groups(view, list(chosen), **others)
+            self._rows = groups(view, list(chosen), **asked)
+
+    @property
+    def asked(self) -> Filters:
+        """What all filters that are set ask of the view."""
+        chosen = {column: some for column, some in self._chosen.items() if some}
+        return self._others._replace(where={**chosen, **self._others.where})
+
+    def choosing(self, **chosen: Sequence[object]) -> Self:
+        """The same with other values chosen: column -> values, of columns that are counted."""
+        other = copy(self)
+        other._chosen = self._chosen | chosen
+        return other
 
     def rows(self, **instead: Sequence[object]) -> int:
         """How many rows are left. `instead`: column -> values that replace the chosen ones; a
