@@ -290,7 +290,7 @@ def scheduled(rules: AlertRules) -> None:
     st.header(_("Scheduled reports"), anchor=False)
     reports = rules.reports.values()
     lists_of = [formats.code(it.filters or "–") for it in reports]
-    saved_as = [it.saved and formats.plain(views.masked(it.saved)) for it in reports]
+    saved_as = [it.saved and formats.plain(words.masked(it.saved)) for it in reports]
     st.table(
         {
             _("Report"): [formats.plain(it) for it in rules.reports],

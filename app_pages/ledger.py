@@ -27,7 +27,7 @@ def verify() -> None:
     bar.empty()
     for fault in verdict.faults:
         st.error(
-            elements.in_its_words(views.masked(fault)),
+            elements.in_its_words(words.masked(fault)),
             title=_("Something is not as it was recorded"),
             icon=":material/gpp_maybe:",
         )
@@ -39,7 +39,7 @@ def verify() -> None:
         )
     for note in verdict.notes:
         st.warning(
-            elements.in_its_words(views.masked(note)),
+            elements.in_its_words(words.masked(note)),
             title=_("Please note"),
             icon=":material/info:",
         )

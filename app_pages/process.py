@@ -35,7 +35,7 @@ def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
         None: formats.badge(_("not sent"), "gray"),
     }
     return {
-        _("Field"): [formats.code(views.masked(row["path"])) for row in coverage],
+        _("Field"): [formats.code(words.masked(row["path"])) for row in coverage],
         _("Evidence"): [verdicts[row["covered"]] for row in coverage],
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],

@@ -19,7 +19,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "change": [kinds[row["change"]]],
-            "code": views.masked(changes.what(row)),
+            "code": words.masked(changes.what(row)),
             "process_id": row["process_id"] or "",
             "review_type": row["review_type"] or "",
             "assignee": row["assignee"] or "",
@@ -48,7 +48,7 @@ def card(row: views.Row) -> None:
     """What changed, and how what it is about stands now."""
     change = changes.CHANGES[row["change"]]
     st.markdown(formats.badge(_(change.name), change.colour, change.icon))
-    if what := views.masked(changes.what(row)):
+    if what := words.masked(changes.what(row)):
         st.header(formats.plain(what), anchor=False)
     st.markdown(formats.muted(formats.minute(row["changed_at"])))
     if row["process_id"] is not None:

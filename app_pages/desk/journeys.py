@@ -182,7 +182,7 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
 
 def _why_held(looked: Ready) -> str:
     """What our own rules name, as Markdown."""
-    masked = (replace(it, path=views.masked(it.path)) for it in looked.held)
+    masked = (replace(it, path=words.masked(it.path)) for it in looked.held)
     return "; ".join(map(refusals.reason, masked))
 
 

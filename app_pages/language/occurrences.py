@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from app_pages.language import formats, rulebook
 from app_pages.language.i18n import N_, _, language, said_in
-from app_pages.language.words import STATES, without_ids, word
+from app_pages.language.words import STATES, masked, word
 from pipeline.alert import words as messages
 
 EVENTS: Final[Mapping[str, str]] = {
@@ -202,7 +202,7 @@ class EntryInWords(NamedTuple):
 def entry(row: Mapping[str, Any]) -> EntryInWords:
     """A row of `timeline` in words; what came from outside is shown as plain text."""
     kind, status, error = row["kind"], row["status"], row["error"]
-    reason = row["reason"] and without_ids(row["reason"])
+    reason = row["reason"] and masked(row["reason"])
     if kind == "webhook" and row["event_type"] == REVIEW_EVENT:
         reported = word(STATES, row["reported_status"])
         detail = _(

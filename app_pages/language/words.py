@@ -122,10 +122,10 @@ def word(words: Mapping[str, str], code: str | None, into: str | None = None) ->
         return "–"
     if code in words:
         return said_in(into or language(), words[code])
-    return without_ids(code)
+    return masked(code)
 
 
-def without_ids(text: str) -> str:
+def masked(text: str) -> str:
     """A text from outside, with the mask of each id in it that looks personal."""
     is_personal = PERSONAL.search(text) is not None
     return mask_within(text, service.current().inbox.log_key) if is_personal else text

@@ -146,7 +146,7 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
 
 def paths(fields: Sequence[str]) -> str:
     """The names of fields, side by side; of very many the first, and how many more there are."""
-    shown = " ".join(formats.code(views.masked(it)) for it in fields[:MAX_PATHS]) or "–"
+    shown = " ".join(formats.code(words.masked(it)) for it in fields[:MAX_PATHS]) or "–"
     rest = len(fields) - MAX_PATHS
     return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
 

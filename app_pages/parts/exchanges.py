@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.language import formats
+from app_pages.language import formats, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.language.occurrences import ERRORS
 from app_pages.parts import elements, views
@@ -98,7 +98,7 @@ def _body(entry: Entry, is_masked: bool, *, alt: str) -> None:
     if isinstance(content, dict) and content:
         elements.details(
             {
-                formats.code(views.masked(path) if is_masked else path): _value(
+                formats.code(words.masked(path) if is_masked else path): _value(
                     path, value, is_masked
                 )
                 for path, value in dict(flatten(content)).items()

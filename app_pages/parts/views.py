@@ -282,12 +282,7 @@ def shown(column: str, text: str) -> str:
     hide = identifiers.mask_of(column)
     if hide is not None:
         return hide(text, service.current().inbox.log_key)
-    return masked(text) if identifiers.may_be_masked(column) else text
-
-
-def masked(text: str) -> str:
-    """Any text from outside, with the mask of each id in it that looks personal."""
-    return words.without_ids(text)
+    return words.masked(text) if identifiers.may_be_masked(column) else text
 
 
 def as_of() -> int | None:
