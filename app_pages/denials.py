@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -295,9 +294,9 @@ with elements.facts(5, least=150):
         formats.share(rate["denial_share"] if rate else None),
         _("of decisions in the last 7 days"),
         "red",
-        lead=partial(links.to_rows, ends=str(views.moment().date()))
-        if rate and rate["denied"]
-        else None,
+        lead=elements.lead_if(
+            rate and rate["denied"], links.to_rows, ends=str(views.moment().date())
+        ),
     )
     elements.fact(
         _("Denied sellers"),
@@ -312,7 +311,7 @@ with elements.facts(5, least=150):
         _("Can be corrected"),
         formats.share(figures["retryable_share"]),
         _("of denials say so"),
-        lead=partial(links.to_rows, retry="yes") if figures["retryable_share"] else None,
+        lead=elements.lead_if(figures["retryable_share"], links.to_rows, retry="yes"),
     )
     elements.fact(
         _("Came back"),
@@ -324,7 +323,7 @@ with elements.facts(5, least=150):
             n=formats.number(figures["reonboarded"]),
         ),
         "blue",
-        lead=partial(links.to_rows, list=RETURNED) if figures["reonboarded"] else None,
+        lead=elements.lead_if(figures["reonboarded"], links.to_rows, list=RETURNED),
     )
     wasted = figures["wasted_retries"]
     elements.fact(
@@ -334,7 +333,7 @@ with elements.facts(5, least=150):
         if wasted
         else _("of those who came back"),
         "orange" if wasted else "gray",
-        lead=partial(links.to_rows, list=RETURNED, cured="yes") if figures["cured"] else None,
+        lead=elements.lead_if(figures["cured"], links.to_rows, list=RETURNED, cured="yes"),
     )
 if figures["wasted_retries"]:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

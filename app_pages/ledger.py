@@ -1,7 +1,6 @@
 """Ledger: how fresh and how sound the log is, what is in quarantine, and the proof to hand out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -120,9 +119,9 @@ def count_entries(total: int) -> str:
     return ngettext("{n} entry", "{n} entries", total, n=formats.number(total))
 
 
-def lead_to(asked: str) -> Callable[[], None] | None:
-    """The way to the rows of a figure, for whoever may read them."""
-    return partial(links.to_rows, list=asked) if access.may_read(LISTS[asked].view) else None
+def may_list(asked: str) -> bool:
+    """Whether the reader may see the rows of a figure."""
+    return access.may_read(LISTS[asked].view)
 
 
 def what_to_do(waiting: views.Row | None) -> None:
@@ -176,7 +175,9 @@ with elements.facts(4):
         if not health["missing"]
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
-        lead=lead_to("entries") if health["entries"] else None,
+        lead=elements.lead_if(
+            health["entries"] and may_list("entries"), links.to_rows, list="entries"
+        ),
     )
     elements.fact(
         _("Deliveries"),
@@ -187,7 +188,9 @@ with elements.facts(4):
             health["redeliveries"],
             n=formats.number(health["redeliveries"]),
         ),
-        lead=lead_to("deliveries") if health["deliveries"] else None,
+        lead=elements.lead_if(
+            health["deliveries"] and may_list("deliveries"), links.to_rows, list="deliveries"
+        ),
     )
     elements.fact(
         _("In quarantine"),
@@ -203,7 +206,7 @@ with elements.facts(4):
         _("the platform waits 30 s"),
     )
 asked = st.query_params.get("list", "")
-if asked in LISTS and lead_to(asked) is not None:
+if asked in LISTS and may_list(asked):
     show_rows(asked)
     elements.end_page()
 if status.recovered:

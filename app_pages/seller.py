@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 
 import streamlit as st
 
@@ -119,9 +118,9 @@ with elements.facts(4):
         formats.number(seller["open_processes"]),
         _("{n} in total", n=formats.number(views.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
-        lead=partial(links.to_more, "watchlist", seller=asked, state=UNFINISHED)
-        if seller["open_processes"]
-        else None,
+        lead=elements.lead_if(
+            seller["open_processes"], links.to_more, "watchlist", seller=asked, state=UNFINISHED
+        ),
     )
     elements.fact(
         _("Denials"),
@@ -130,7 +129,7 @@ with elements.facts(4):
         if denials
         else _("never denied"),
         "red" if denials else "gray",
-        lead=partial(links.to_more, "denials", of=asked) if denials else None,
+        lead=elements.lead_if(denials, links.to_more, "denials", of=asked),
     )
     elements.fact(
         _("Analysis took"),

@@ -159,30 +159,31 @@ with elements.facts(4):
         formats.share(figures["first_try_acceptance"]),
         _("of processes with an attempt"),
         "green",
-        lead=partial(links.to_rows, place="1") if figures["attempts"] else None,
+        lead=elements.lead_if(figures["attempts"], links.to_rows, place="1"),
     )
     elements.fact(
         _("Recovered by a retry"),
         formats.share(figures["success_after_retry"]),
         _("of processes with a failure"),
         "blue",
-        lead=None
-        if figures["success_after_retry"] is None
-        else partial(links.to_rows, outcome=FAILURES),
+        # Of a share of 0 there are failures to see, too.
+        lead=elements.lead_if(
+            figures["success_after_retry"] is not None, links.to_rows, outcome=FAILURES
+        ),
     )
     elements.fact(
         _("Waiting for a retry"),
         formats.number(figures["retries_pending"]),
         _("the deadline keeps running"),
         "orange" if figures["retries_pending"] else "gray",
-        lead=partial(links.to_rows, standing="pending") if figures["retries_pending"] else None,
+        lead=elements.lead_if(figures["retries_pending"], links.to_rows, standing="pending"),
     )
     elements.fact(
         _("Given up"),
         formats.number(figures["given_up"]),
         _("open a support ticket") if figures["given_up"] else _("none"),
         "red" if figures["given_up"] else "gray",
-        lead=partial(links.to_rows, standing="given_up") if figures["given_up"] else None,
+        lead=elements.lead_if(figures["given_up"], links.to_rows, standing="given_up"),
     )
 
 # --- how attempts ended --------------------------------------------------------------------------

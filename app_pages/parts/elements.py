@@ -1,6 +1,7 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, Literal, NoReturn
 
@@ -101,12 +102,19 @@ def fact(
     lead: Callable[[], None] | None = None,
 ) -> None:
     """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the link to
-    the rows that it counts, or of which it is a share; None where there are no such rows, since the
-    link would lead to an empty list."""
+    the rows that it counts, or of which it is a share: see `lead_if`."""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(label, value, note, delta_arrow="off", delta_color=colour)
         if lead is not None:
             lead()
+
+
+def lead_if(
+    some: object, lead: Callable[..., None], *page: str, **query: str | Sequence[str]
+) -> Callable[[], None] | None:
+    """A figure's way to its rows, a function of `links` with what that takes; None where the figure
+    is nothing, since the link would lead to an empty list."""
+    return partial(lead, *page, **query) if some else None
 
 
 def say_deleted(process: views.Row) -> None:
