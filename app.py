@@ -96,7 +96,7 @@ def _draw() -> None:
     # Else Streamlit shows the first page under the address of one that is closed.
     offered.setdefault("", []).extend(_closed(sections))
     current = st.navigation(offered, position="top")
-    links.lead_to({name: it for pages in sections.values() for name, it in pages.items()})
+    links.use_pages({name: it for pages in sections.values() for name, it in pages.items()})
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)

@@ -53,7 +53,7 @@ _LEADS = "a click leads to"
 _PAGES = "pages that links lead to"
 
 
-def lead_to(pages: Mapping[str, st.Page]) -> None:
+def use_pages(pages: Mapping[str, st.Page]) -> None:
     """Sets the pages of the navigation, by the stems of their files, for links to lead to. If links
     named paths, Streamlit would look for each folder of each path on the disk."""
     st.session_state[_PAGES] = pages
