@@ -42,6 +42,24 @@ def _course(
     sparkline([value or 0 for value in values], colour, alt)
 
 
+def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> None:
+    """How many processes stand in a state, beside a week ago, their course, and the way to them.
+    `row`: of `overview_figures`."""
+    column = state.lower()
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.metric(
+            f"{words.STATE_ICONS[state]} {words.word(words.STATES, state)}",
+            formats.number(row[column]),
+            formats.change(row[f"{column}_change"]),
+            delta_color="inverse",
+            delta_description=week_ago,
+            help=meaning,
+        )
+        _course(by_day, [day[column] for day in month], colour)
+        if row[column]:
+            links.to_more("watchlist", state=state)
+
+
 def lead_to_day(point: Mapping[str, Any]) -> None:
     """From a bar to the processes that are due on its day."""
     links.lead("watchlist", day=str(point["x"])[:10])
@@ -90,32 +108,18 @@ weeks = views.read("onboarding_weeks")
 week_ago = _("vs. 7 days ago")
 by_day, by_week = N_("Day by day: {values}"), N_("Week by week: {values}")
 with st.container(key="figures").grid(4, min_column_width=170):
-    with st.container(border=True, height="stretch", gap="xsmall"):
-        st.metric(
-            f"{words.STATE_ICONS['EXPIRED']} {words.word(words.STATES, 'EXPIRED')}",
-            formats.number(figures["expired"]),
-            formats.change(figures["expired_change"]),
-            delta_color="inverse",
-            delta_description=week_ago,
-            help=_("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
-        )
-        _course(by_day, [day["expired"] for day in month], RED)
-        if figures["expired"]:
-            links.to_more("watchlist", state="EXPIRED")
-    with st.container(border=True, height="stretch", gap="xsmall"):
-        st.metric(
-            f"{words.STATE_ICONS['OVERDUE']} {words.word(words.STATES, 'OVERDUE')}",
-            formats.number(figures["overdue"]),
-            formats.change(figures["overdue_change"]),
-            delta_color="inverse",
-            delta_description=week_ago,
-            help=_(
-                "In the tolerance period of an ACP, or an open ACI: a submission is still in time."
-            ),
-        )
-        _course(by_day, [day["overdue"] for day in month], AMBER)
-        if figures["overdue"]:
-            links.to_more("watchlist", state="OVERDUE")
+    _figure_of_state(
+        figures,
+        "EXPIRED",
+        RED,
+        _("Past the deadline: the sellers can be blocked from cash-in and cash-out."),
+    )
+    _figure_of_state(
+        figures,
+        "OVERDUE",
+        AMBER,
+        _("In the tolerance period of an ACP, or an open ACI: a submission is still in time."),
+    )
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/hourglass_top: " + _("Due in 7 days"),
