@@ -64,9 +64,7 @@ def listed() -> lists.Listed:
         cells,
         {
             "severity": lists.chips(
-                _("Severity"),
-                {severities[code]: rulebook.SEVERITY_COLOURS[code] for code in severities},
-                86,
+                _("Severity"), words.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS), 86
             ),
             "kind": lists.text(_("Alert"), 168),
             "process_id": lists.subject_id(_("Process")),

@@ -42,7 +42,7 @@ def listed() -> lists.Listed:
             "started_at": lists.instant(_("Started")),
             "outcome": lists.chips(
                 _("Outcome"),
-                {outcomes[it]: words.OUTCOME_COLOURS.get(it, "orange") for it in outcomes},
+                words.coloured(words.OUTCOMES, words.OUTCOME_COLOURS),
                 150,
             ),
             "status": lists.number(_("Status"), 64),
