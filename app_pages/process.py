@@ -68,13 +68,7 @@ def tried(attempts: Sequence[views.Row]) -> dict[str, list[str]]:
     """Per attempt: when, how it went, how long it took, how it came in, and what comes next."""
     return {
         _("Started"): [formats.second(row["started_at"]) for row in attempts],
-        _("Outcome"): [
-            formats.badge(
-                formats.plain(words.word(words.OUTCOMES, row["outcome"])),
-                words.OUTCOME_COLOURS.get(row["outcome"], "orange"),
-            )
-            for row in attempts
-        ],
+        _("Outcome"): [words.outcome_chip(row["outcome"]) for row in attempts],
         _("Status"): ["–" if row["status"] is None else str(row["status"]) for row in attempts],
         _("Duration"): [
             "–" if row["duration_ms"] is None else formats.seconds(row["duration_ms"] / 1000)
@@ -215,7 +209,7 @@ with elements.facts(4):
             _("Attempts"),
             formats.number(process["attempts"]),
             words.word(words.OUTCOMES, process["last_outcome"]),
-            words.OUTCOME_COLOURS.get(process["last_outcome"], "orange"),
+            words.outcome_colour(process["last_outcome"]),
             lead=partial(links.to_more, "submissions", of=asked),
         )
 

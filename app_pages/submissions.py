@@ -59,7 +59,7 @@ def listed() -> lists.Listed:
 def card(attempt: views.Row) -> None:
     """One attempt: how it ended, where it stands among its tries, and the way to its process."""
     st.markdown(f"{elements.cell(attempt, 'process_id')} {elements.cell(attempt, 'seller_id')}")
-    ended = outcome_badge(attempt["outcome"])
+    ended = words.outcome_chip(attempt["outcome"])
     if attempt["status"] is not None:
         ended += " " + formats.badge(f"HTTP {attempt['status']}", "gray")
     st.markdown(ended)
@@ -79,19 +79,12 @@ def card(attempt: views.Row) -> None:
     links.to_seller(attempt["seller_id"])
 
 
-def outcome_badge(outcome: str) -> str:
-    return formats.badge(
-        formats.plain(words.word(words.OUTCOMES, outcome)),
-        words.OUTCOME_COLOURS.get(outcome, "orange"),
-    )
-
-
 def waiting_row(row: views.Row) -> None:
     """A process whose submission waits: for what, why, how long still, and the way to it."""
     left = formats.time_badge(row["seconds_to_deadline"])
     elements.action_row(
         row["next_action"],
-        f"{outcome_badge(row['last_outcome'])} {left}",
+        f"{words.outcome_chip(row['last_outcome'])} {left}",
         partial(links.to_process, row["process_id"], is_named=True),
         key=f"waits_{views.shown('process_id', row['process_id'])}",
     )

@@ -141,6 +141,16 @@ def state_chip(state: str) -> str:
     return formats.badge(word(STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
 
 
+def outcome_chip(outcome: str) -> str:
+    """How an attempt ended, as a chip."""
+    return formats.badge(formats.plain(word(OUTCOMES, outcome)), outcome_colour(outcome))
+
+
+def outcome_colour(outcome: str) -> Colour:
+    """The colour of how an attempt ended."""
+    return OUTCOME_COLOURS.get(outcome, "orange")
+
+
 def type_chip(review_type: str | None) -> str:
     """A review's type as a chip."""
     return formats.badge(formats.plain(word(REVIEW_TYPES, review_type)), "gray")
