@@ -14,7 +14,7 @@ from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.journey.entrance import codes
 from tests.alert.sinks import MailServer, WebhookServer
-from tests.journey.seller import Screen, Seller
+from tests.journey.seller import Seller
 from tests.journey.served import Page, served
 from tests.support.machine import wait_until
 
@@ -48,11 +48,11 @@ def asked_for(other: Seller, url: str, endpoint: WebhookServer) -> str:
     return code
 
 
-def opened(page: Page) -> tuple[str, str, Screen]:
-    process = page.review(["revenue", "address.city"])
-    url = page.mint(process).url
-    first = page.seller()
-    return process, url, first.answer(first.open(url), f0_from="1000", f0_to="5000")
+def opened(page: Page, process: str | None = None) -> str:
+    """The address of a link that a seller has opened: any other browser needs a code for it."""
+    url: str = page.mint(process or page.review()).url
+    page.seller().open(url)
+    return url
 
 
 def test_a_code_opens_the_link_elsewhere_with_what_was_answered(
@@ -81,9 +81,8 @@ def test_a_code_opens_the_link_elsewhere_with_what_was_answered(
 def test_the_marketplaces_endpoint_gets_a_signed_message(
     page: Page, endpoint: WebhookServer
 ) -> None:
-    process, url, _ = opened(page)
-    other = page.seller()
-    code = asked_for(other, url, endpoint)
+    process = page.review()
+    code = asked_for(page.seller(), opened(page, process), endpoint)
     posted = endpoint.taken[-1]
     said = json.loads(posted.body)
     assert (said["type"], said["version"]) == ("prazo.journey.code", 1)
@@ -95,8 +94,7 @@ def test_the_marketplaces_endpoint_gets_a_signed_message(
 
 
 def test_a_code_works_once_and_five_wrong_ones_end_it(page: Page, endpoint: WebhookServer) -> None:
-    _, url, _ = opened(page)
-    other = page.seller()
+    url, other = opened(page), page.seller()
     code = asked_for(other, url, endpoint)
     wrong = f"{(int(code) + 1) % 10**6:06d}"
     for _ in range(codes.MAX_TRIES):
@@ -110,8 +108,7 @@ def test_a_code_works_once_and_five_wrong_ones_end_it(page: Page, endpoint: Webh
 def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
     page: Page, endpoint: WebhookServer
 ) -> None:
-    _, url, _ = opened(page)
-    other = page.seller()
+    url, other = opened(page), page.seller()
     asked_for(other, url, endpoint)
     sent = len(endpoint.taken)
     other.post(url, do="send")
@@ -129,8 +126,7 @@ def test_a_code_that_was_sent_while_the_clock_was_ahead_is_over_and_another_is_s
     page: Page, endpoint: WebhookServer
 ) -> None:
     """Before: it was good for as long as the clock had been ahead, and no other was sent."""
-    _, url, _ = opened(page)
-    other = page.seller()
+    url, other = opened(page), page.seller()
     former = asked_for(other, url, endpoint)
     page.inbox.execute(
         "update journeys set code_sent_at = $1 where code_sent_at is not null",
@@ -144,15 +140,14 @@ def test_the_way_back_and_a_second_loading_send_no_form_without_scripts_either(
     page: Page, endpoint: WebhookServer
 ) -> None:
     """The screen for the code answered a POST: on the way back to it stood a browser's error."""
-    _, url, _ = opened(page)
-    other = page.seller()
+    url, other = opened(page), page.seller()
     sent = other.ask("POST", url, {"do": "send"})
     assert (sent.status, sent.headers["location"]) == (303, url.removeprefix(page.base))
     assert 'name="code"' in other.get(url).html
 
 
 def test_where_the_endpoint_fails_the_seller_hears_it(page: Page, endpoint: WebhookServer) -> None:
-    _, url, _ = opened(page)
+    url = opened(page)
     endpoint.status = 500
     try:
         failed = page.seller().post(url, do="send")
@@ -166,9 +161,7 @@ def test_whoever_needs_no_code_is_answered_while_the_endpoint_hangs(
     page: Page, endpoint: WebhookServer
 ) -> None:
     """Sixteen who asked for a code held all threads of the page, and nobody could answer."""
-    urls = [page.mint(page.review()).url for _ in range(17)]
-    for url in urls:
-        page.seller().open(url)  # from now on others need a code
+    urls = [opened(page) for _ in range(17)]
     before = len(endpoint.taken)
     endpoint.gate.clear()
     try:
@@ -233,6 +226,5 @@ def test_without_an_endpoint_we_send_the_code_by_e_mail(tmp_path: Path) -> None:
             code = re.match(r"[0-9]{6}", text)
             assert code is not None
             assert other.post(url, do="check", code=code[0]).slug == "revenue"
-            without = page.mint(page.review())
-            page.seller().open(without.url)
-            assert page.seller().get(without.url).heading == "Este link não funciona"
+            without_mail = opened(page)
+            assert page.seller().get(without_mail).heading == "Este link não funciona"
