@@ -1,10 +1,10 @@
 """What is looked at beside the log: it is raised once it lasts, and cleared when it is over."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 import pytest
 from cryptography import x509
@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pipeline import instants
 from pipeline.alert import channels, entries, watch
-from pipeline.alert.alarms import Alarms
+from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.watch import Watch
+from pipeline.alert.watch import Found, Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watch as Watched
 from pipeline.alert_rules.untold import possible
@@ -53,8 +53,35 @@ def inbox(tmp_path: Path) -> Iterator[Inbox]:
 
 
 @pytest.fixture
-def watching(tmp_path: Path, inbox: Inbox) -> Watch:
-    return Watch(settings_in(tmp_path), inbox)
+def clock(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The inbox's clock, by which processes leave signs for each other; tests move it."""
+    instant = [NOW]
+    monkeypatch.setattr(inbox, "now", lambda: instant[0])
+    return instant
+
+
+@pytest.fixture
+def begin(tmp_path: Path, inbox: Inbox) -> Callable[[], Watch]:
+    """Begins to watch, as a process does that knows only what is in the inbox."""
+    return lambda: Watch(settings_in(tmp_path), inbox)
+
+
+@pytest.fixture
+def watching(begin: Callable[[], Watch]) -> Watch:
+    return begin()
+
+
+def look(
+    watching: Watch,
+    status: watch.Status | None,
+    alarms: Mapping[str, Alarm] = MappingProxyType({}),
+    watched: Watched = ALONE,
+    *,
+    unusable: Mapping[str, str] = MappingProxyType({}),
+    now: int = NOW,
+) -> Found:
+    """What is found, where the ledger stands so. `unusable`: files of channels."""
+    return watching.look(status, alarms, watched, unusable, now)
 
 
 def kinds(found: list[Due]) -> list[tuple[str, str]]:
@@ -75,22 +102,25 @@ def kinds(found: list[Due]) -> list[tuple[str, str]]:
     ],
 )
 def test_what_is_wrong_is_alarming_once_it_has_lasted_two_minutes(
-    watching: Watch, seconds: list[float], status: Any, expected: list[tuple[str, str]]
+    watching: Watch,
+    seconds: list[float],
+    status: watch.Status | None,
+    expected: list[tuple[str, str]],
 ) -> None:
-    assert watching.look(status, {}, ALONE, {}, NOW).dues == []
+    assert look(watching, status).dues == []
     seconds[0] += 119
-    assert watching.look(status, {}, ALONE, {}, NOW).dues == []
+    assert look(watching, status).dues == []
     seconds[0] += 1
-    found = watching.look(status, {}, ALONE, {}, NOW).dues
+    found = look(watching, status).dues
     assert kinds(found) == expected
     assert [it.since for it in found] == [NOW - 120 * instants.SECOND for _ in expected]
 
 
 def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
     """The ledger that nobody holds, once that has lasted and is in the log."""
-    watching.look(None, {}, ALONE, {}, NOW)
+    look(watching, None)
     seconds[0] += 120
-    [due] = watching.look(None, {}, ALONE, {}, NOW).dues
+    [due] = look(watching, None).dues
     assert (due.kind, due.severity, due.role) in {*possible(AlertRules().ladder, ())}
     alarms = Alarms()
     alarms.take(entries.raised(due, Subject(), NOW).body, NOW)
@@ -98,29 +128,20 @@ def raised(watching: Watch, seconds: list[float]) -> tuple[Due, Alarms]:
 
 
 def test_a_restart_is_not_news_and_what_is_over_is_cleared(
-    watching: Watch,
-    seconds: list[float],
-    tmp_path: Path,
-    inbox: Inbox,
-    monkeypatch: pytest.MonkeyPatch,
+    watching: Watch, seconds: list[float], clock: list[int], begin: Callable[[], Watch]
 ) -> None:
     due, alarms = raised(watching, seconds)
 
-    again = Watch(settings_in(tmp_path), inbox)
-    assert [it.alert for it in again.look(None, alarms, ALONE, {}, NOW).dues] == [due.alert]
-    later = inbox.now() + 121 * instants.SECOND
-    monkeypatch.setattr(inbox, "now", lambda: later)
-    assert again.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    again = begin()
+    assert [it.alert for it in look(again, None, alarms).dues] == [due.alert]
+    clock[0] += 121 * instants.SECOND
+    assert look(again, WELL, alarms) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
-    assert again.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
+    assert look(again, WELL, alarms) == ([], [])
 
 
 def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
-    watching: Watch,
-    seconds: list[float],
-    tmp_path: Path,
-    inbox: Inbox,
-    monkeypatch: pytest.MonkeyPatch,
+    seconds: list[float], clock: list[int], begin: Callable[[], Watch], inbox: Inbox
 ) -> None:
     """Raised more than two weeks before, it was unknown: a second one was raised, everybody heard
     of it once more, and nothing ever cleared the first."""
@@ -132,10 +153,9 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
             "hours": {"holidays": ""},
         }
     )
-    clock, sent = [NOW], []
-    monkeypatch.setattr(inbox, "now", lambda: clock[0])
+    sent = []
 
-    def look(dispatcher: Dispatcher) -> None:
+    def take_turns(dispatcher: Dispatcher) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(channels, "send", lambda message, *_: sent.append(message.items))
             dispatcher.run_once()
@@ -143,17 +163,16 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
             dispatcher.run_once()
 
     def process() -> Dispatcher:
-        mine = Watch(settings_in(tmp_path), inbox)
-        return Dispatcher(inbox, Bare(), lambda: rules, mine, now=lambda: clock[0])  # type: ignore[arg-type]
+        return Dispatcher(inbox, Bare(), lambda: rules, begin(), now=lambda: clock[0])  # type: ignore[arg-type]
 
     def steps() -> list[tuple[str, str]]:
         bodies = [json.loads(it[0]) for it in inbox.query(BODIES)]
         return [(it["alert"], it["step"]) for it in bodies]
 
-    look(process())
+    take_turns(process())
     [(first, _), *_] = steps()
     clock[0] += 200 * instants.DAY
-    look(process())
+    take_turns(process())
     assert steps() == [(first, "raised"), (first, "tried"), (first, "sent")]
     assert len(sent) == 1
 
@@ -161,69 +180,64 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
     dispatcher._source.status = lambda: WELL  # type: ignore[method-assign]
     dispatcher._source.due = dispatcher._source.new = list  # type: ignore[method-assign]
     clock[0] += 121 * instants.SECOND
-    look(dispatcher)
+    take_turns(dispatcher)
     assert steps()[3:] == [(first, "cleared")]
     clock[0] += 200 * instants.DAY
-    look(process())
+    take_turns(process())
     [(second, _), *_] = steps()[4:]
     assert steps()[4:] == [(second, "raised"), (second, "tried"), (second, "sent")]
     assert second != first
 
 
 def test_two_processes_that_find_the_same_raise_one_alert(
-    watching: Watch, seconds: list[float], tmp_path: Path, inbox: Inbox
+    watching: Watch, seconds: list[float], begin: Callable[[], Watch]
 ) -> None:
     """Its name was made from the microsecond in which each of them saw it first."""
-    other = Watch(settings_in(tmp_path), inbox)
-    watching.look(None, {}, ALONE, {}, NOW)
-    other.look(None, {}, ALONE, {}, NOW + 7)
+    other = begin()
+    look(watching, None)
+    look(other, None, now=NOW + 7)
     seconds[0] += 120
-    [mine], [theirs] = (it.look(None, {}, ALONE, {}, NOW + 9).dues for it in (watching, other))
+    [mine], [theirs] = (look(it, None, now=NOW + 9).dues for it in (watching, other))
     assert mine.alert == theirs.alert
 
 
 def test_what_one_process_sees_is_over_for_no_other(
     watching: Watch,
     seconds: list[float],
-    tmp_path: Path,
+    clock: list[int],
+    begin: Callable[[], Watch],
     inbox: Inbox,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of two machines, each with its ledger, one was well: it cleared, and the other raised again
     and again, with a message each time."""
-    well, clock = Watch(settings_in(tmp_path), inbox), [NOW]
-    monkeypatch.setattr(inbox, "now", lambda: clock[0])
+    well = begin()
     due, alarms = raised(watching, seconds)
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
-    assert watching.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
-    watching.look(None, alarms, ALONE, {}, NOW)  # it is killed then
+    assert look(well, WELL, alarms) == ([], [])
+    assert look(watching, WELL, alarms) == ([], [due.alert])
+    assert look(well, WELL, alarms) == ([], [due.alert])
+    look(watching, None, alarms)  # it is killed then
     clock[0] += 120 * instants.SECOND
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
+    assert look(well, WELL, alarms) == ([], [])
     clock[0] += 1
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    assert look(well, WELL, alarms) == ([], [due.alert])
     assert inbox.query("select name from heartbeats") == []
 
 
 def test_what_one_saw_by_a_clock_that_was_ahead_is_over_once_the_clock_is_right(
-    watching: Watch,
-    seconds: list[float],
-    tmp_path: Path,
-    inbox: Inbox,
-    monkeypatch: pytest.MonkeyPatch,
+    watching: Watch, seconds: list[float], clock: list[int], begin: Callable[[], Watch]
 ) -> None:
     """Before: a process that was killed while the clock was a month ahead kept its alert open for a
     month, and nobody was told of what went wrong next: it was the same alert, told long ago."""
-    well, clock = Watch(settings_in(tmp_path), inbox), [NOW + 30 * instants.DAY]
-    monkeypatch.setattr(inbox, "now", lambda: clock[0])
+    well = begin()
+    clock[0] += 30 * instants.DAY
     due, alarms = raised(watching, seconds)
-    watching.look(None, alarms, ALONE, {}, NOW)  # it is killed then
+    look(watching, None, alarms)  # it is killed then
     clock[0] = NOW
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    assert look(well, WELL, alarms) == ([], [due.alert])
     clock[0] = NOW + 5 * instants.MINUTE  # of another machine, as far apart as clocks may be
-    watching.look(None, alarms, ALONE, {}, NOW)
+    look(watching, None, alarms)
     clock[0] = NOW
-    assert well.look(WELL, alarms, ALONE, {}, NOW) == ([], [])
+    assert look(well, WELL, alarms) == ([], [])
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7, 8, 9])
@@ -240,15 +254,12 @@ def test_the_last_of_a_kind_is_found_however_many_there_were(
     assert watching.lasting() == ([] if number == 0 else [2 * number - 1])
 
 
-def test_a_receiver_that_does_not_answer_is_alarming(
-    tmp_path: Path, seconds: list[float], inbox: Inbox
-) -> None:
+def test_a_receiver_that_does_not_answer_is_alarming(watching: Watch, seconds: list[float]) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
-    watching = Watch(settings_in(tmp_path), inbox)
     watched = Watched(receivers=(nobody,))
-    watching.look(WELL, {}, watched, {}, NOW)
+    look(watching, WELL, {}, watched)
     seconds[0] += 120
-    assert kinds(watching.look(WELL, {}, watched, {}, NOW).dues) == [("receiver_down", "breach")]
+    assert kinds(look(watching, WELL, {}, watched).dues) == [("receiver_down", "breach")]
 
 
 def certificate(
@@ -284,7 +295,7 @@ def test_a_client_certificate_is_alarming_30_7_and_1_day_before_its_chain_ends(
     chain.write_bytes(b"".join(map(certificate, ends)))
     key = tmp_path / "key.pem"
     watching = Watch(settings_in(tmp_path, client_cert_file=chain, client_key_file=key), inbox)
-    found = watching.look(WELL, {}, ALONE, {}, NOW).dues
+    found = look(watching, WELL).dues
     expected = [] if rung_begins is None else [("certificate_ends", at(rung_begins))]
     assert [(it.kind, it.since) for it in found] == expected
 
@@ -297,10 +308,10 @@ def test_the_platform_s_authority_is_alarming_before_the_last_of_its_file_ends(
     watching = Watch(settings_in(tmp_path, platform_ca_file=authority), inbox)
     former, present = map(certificate, ("2026-02-01T00:00:00Z", "2026-03-09T11:59:59Z"))
     authority.write_bytes(former + present)
-    [found] = watching.look(WELL, {}, ALONE, {}, NOW).dues
+    [found] = look(watching, WELL).dues
     assert (found.kind, found.since) == ("certificate_ends", at("2026-03-02T11:59:59Z"))
     authority.write_bytes(former + present + certificate("2027-01-01T00:00:00Z"))
-    assert watching.look(WELL, {}, ALONE, {}, NOW).dues == []
+    assert look(watching, WELL).dues == []
 
 
 def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarming(
@@ -325,9 +336,9 @@ def test_files_for_the_platform_that_nobody_could_begin_to_send_with_are_alarmin
             files[name].unlink(missing_ok=True)
             if content is not None:
                 files[name].write_bytes(content)
-        watching.look(WELL, {}, ALONE, {}, NOW)
+        look(watching, WELL)
         seconds[0] += 120
-        return kinds(watching.look(WELL, {}, ALONE, {}, NOW).dues)
+        return kinds(look(watching, WELL).dues)
 
     faults: list[tuple[str, bytes | None]] = [
         *[(name, content) for name in whole for content in (None, b"\xff garbage")],
@@ -350,9 +361,9 @@ def test_files_that_channels_need_are_named_by_their_places_and_no_recipient_lik
 ) -> None:
     faults = {"mail.password_file": "gone", "recipients.a@b.example.apprise_file": "empty"}
     shown = ("mail.password_file", "recipients.***.apprise_file")
-    assert watching.look(WELL, {}, ALONE, faults, NOW).dues == []
+    assert look(watching, WELL, unusable=faults).dues == []
     seconds[0] += 120
-    [due] = watching.look(WELL, {}, ALONE, faults, NOW).dues
+    [due] = look(watching, WELL, unusable=faults).dues
     assert (due.kind, due.severity, due.role, due.files) == (
         "channel_files",
         "risk",
@@ -364,12 +375,12 @@ def test_files_that_channels_need_are_named_by_their_places_and_no_recipient_lik
     alarms = Alarms()
     alarms.take(raised.body, NOW)
     one = {"mail.password_file": "gone"}
-    [same] = watching.look(WELL, alarms, ALONE, one, NOW).dues
+    [same] = look(watching, WELL, alarms, unusable=one).dues
     assert (same.alert, same.files) == (due.alert, shown[:1])
-    watching.look(WELL, alarms, ALONE, {"mail.password_file": "empty"}, NOW)
+    look(watching, WELL, alarms, unusable={"mail.password_file": "empty"})
     assert [it.getMessage() for it in caplog.records if "nobody is told" in it.getMessage()] == [
         "nobody is told by mail.password_file: gone",
         "nobody is told by recipients.a@b.example.apprise_file: empty",
         "nobody is told by mail.password_file: empty",
     ]
-    assert watching.look(WELL, alarms, ALONE, {}, NOW) == ([], [due.alert])
+    assert look(watching, WELL, alarms) == ([], [due.alert])
