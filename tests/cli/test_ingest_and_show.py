@@ -109,7 +109,7 @@ def ndjson(*lines: dict) -> str:
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of stores with the history, which a ledger has followed."""
-    folder = tmp_path_factory.mktemp("told")
+    folder = tmp_path_factory.mktemp("history")
     known = {"environment": os.environ | environment_in(folder), "folder": folder}
     here("ingest", "-", given=ndjson(*HISTORY), **known)
     here("show", "process_state", **known)
@@ -117,8 +117,8 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def told(history: Path, tmp_path: Path, prazo: Prazo) -> Prazo:
-    """The command in a copy of them."""
+def ask(history: Path, tmp_path: Path, prazo: Prazo) -> Prazo:
+    """Asks the command, in a copy of them."""
     shutil.copytree(history, tmp_path, dirs_exist_ok=True)
     return prazo
 
@@ -258,7 +258,7 @@ def test_bodies_of_events_are_taken_as_they_are_and_received_at_their_created_at
     assert "0 recorded, 1 already there" in prazo("ingest", "-", given=ndjson(wrapped)).stdout
 
 
-def test_each_format_has_every_row_and_no_formula(told, tmp_path):
+def test_each_format_has_every_row_and_no_formula(ask, tmp_path):
     reasons = [
         {
             "reason": "DOCUMENT_VALIDATION",
@@ -275,20 +275,20 @@ def test_each_format_has_every_row_and_no_formula(told, tmp_path):
             "retryable_share": 1.0,
         },
     ]
-    assert json.loads(told("show", "denial_reasons", "--format", "json").stdout) == reasons
+    assert json.loads(ask("show", "denial_reasons", "--format", "json").stdout) == reasons
     rows = list(
-        csv.DictReader(io.StringIO(told("show", "denial_reasons", "--format", "csv").stdout))
+        csv.DictReader(io.StringIO(ask("show", "denial_reasons", "--format", "csv").stdout))
     )
     assert [row["reason"] for row in rows] == ["DOCUMENT_VALIDATION", "INTERNAL_KYC_POLICY"]
 
     out = tmp_path / "denials.parquet"
-    assert told("show", "denials", "--format", "parquet", "--out", str(out)).returncode == 0
+    assert ask("show", "denials", "--format", "parquet", "--out", str(out)).returncode == 0
     table = pyarrow.parquet.read_table(out)
     assert str(table.schema.field("denied_at").type) == "timestamp[us, tz=UTC]"
     assert table.num_rows == 1
 
     sheet = tmp_path / "sellers.xlsx"
-    shown = told(
+    shown = ask(
         *("show", "seller_state", "--format", "xlsx", "--out", str(sheet)),
         *("--unmask", "checking names", "--actor", "Ana"),
     )
@@ -297,26 +297,26 @@ def test_each_format_has_every_row_and_no_formula(told, tmp_path):
     assert "'=Benedita" in cells
 
 
-def test_personal_columns_are_masked_and_unmasking_is_an_entry_that_tells_whose_were_shown(told):
+def test_personal_columns_are_masked_and_unmasking_is_an_entry_that_tells_whose_were_shown(ask):
     where = ("--where", "seller_id=s2")
-    [masked] = json.loads(told("show", "seller_state", *where, "--format", "json").stdout)
+    [masked] = json.loads(ask("show", "seller_state", *where, "--format", "json").stdout)
     assert masked["taxpayer_id"] == "***05"
     assert masked["first_name"] == "=***"
 
-    refused = told("show", "seller_state", *where, "--unmask", "audit 12")
+    refused = ask("show", "seller_state", *where, "--unmask", "audit 12")
     assert refused.returncode == 2
     assert "--actor" in refused.stderr
     for view, mistaken in (("nothing", "seller_id=s2"), ("seller_state", "nothing=s2")):
         asked = ("--where", mistaken, "--unmask", "a call", "--actor", "Ana")
-        assert told("show", view, *asked).returncode == 2
+        assert ask("show", view, *asked).returncode == 2
 
-    shown = told(
+    shown = ask(
         *("show", "seller_state", *where, "--format", "json"),
         *("--unmask", "audit 12", "--actor", "Ana"),
     )
     [seller] = json.loads(shown.stdout)
     assert seller["taxpayer_id"] == "390.533.447-05"
-    entries = told("show", "timeline", "--where", "kind=unmask", "--format", "json")
+    entries = ask("show", "timeline", "--where", "kind=unmask", "--format", "json")
     [entry] = json.loads(entries.stdout)
     assert (entry["seller_id"], entry["reason"], entry["actor"]) == ("s2", "audit 12", "Ana")
 
@@ -343,59 +343,59 @@ def test_reading_never_starts_a_log_where_there_is_none(prazo, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_written_is_its_owners_alone(history, told, tmp_path):
-    told("show", "process_state", "--format", "csv", "--out", "rows.csv")
+def test_what_is_written_is_its_owners_alone(history, ask, tmp_path):
+    ask("show", "process_state", "--format", "csv", "--out", "rows.csv")
     assert (tmp_path / "rows.csv").stat().st_mode & 0o077 == 0
     for name in ("inbox.db", "ledger.duckdb", "keys/taxpayer.key"):
         assert (history / name).stat().st_mode & 0o077 == 0, name
 
 
-def test_a_file_that_cannot_be_written_is_named_without_a_traceback(told):
-    shown = told("show", "watchlist", "--format", "csv", "--out", "missing/rows.csv")
+def test_a_file_that_cannot_be_written_is_named_without_a_traceback(ask):
+    shown = ask("show", "watchlist", "--format", "csv", "--out", "missing/rows.csv")
     assert shown.returncode == 2
     assert "there is no folder missing: make it first" in shown.stderr
-    told("show", "seller_state", "--unmask", "why", "--actor", "Ana", "--out", "missing/rows.txt")
-    assert "unmask" not in told("show", "log_entries", "--format", "ndjson").stdout
+    ask("show", "seller_state", "--unmask", "why", "--actor", "Ana", "--out", "missing/rows.txt")
+    assert "unmask" not in ask("show", "log_entries", "--format", "ndjson").stdout
 
 
-def test_no_file_of_the_log_is_replaced_by_rows(told, tmp_path):
+def test_no_file_of_the_log_is_replaced_by_rows(ask, tmp_path):
     """`--out data/inbox.db` once put the rows in the place of all that was acknowledged."""
     recorded = (tmp_path / "inbox.db").read_bytes()
-    refused = told("show", "watchlist", "--format", "csv", "--out", "inbox.db")
+    refused = ask("show", "watchlist", "--format", "csv", "--out", "inbox.db")
     assert refused.returncode == 2
     assert "inbox.db is what PRAZO_INBOX names: what is there would be lost" in refused.stderr
     assert (tmp_path / "inbox.db").read_bytes() == recorded
 
 
-def test_wrong_usage_says_what_to_do(told):
-    unknown = told("show", "watchlst")
+def test_wrong_usage_says_what_to_do(ask):
+    unknown = ask("show", "watchlst")
     assert unknown.returncode == 2
     assert "There is no view 'watchlst'" in unknown.stderr
     assert "watchlist" in unknown.stderr
     assert "Traceback" not in unknown.stderr
-    assert told("show", "watchlist", "--where", "colour=red").returncode == 2
-    assert told("show", "watchlist", "--as-of", "yesterday").returncode == 2
-    assert told("show", "watchlist", "--where", "state").returncode == 2
-    assert told("show", "process_state", "--where", "attempts=x").returncode == 2
-    assert told("show", "process_state", "--where", "attempts=x", "--limit", "0").returncode == 2
-    assert told("ingest", "missing.ndjson").returncode == 2
-    without_view = told("show", "--format", "json", "--out", "rows.json")
+    assert ask("show", "watchlist", "--where", "colour=red").returncode == 2
+    assert ask("show", "watchlist", "--as-of", "yesterday").returncode == 2
+    assert ask("show", "watchlist", "--where", "state").returncode == 2
+    assert ask("show", "process_state", "--where", "attempts=x").returncode == 2
+    assert ask("show", "process_state", "--where", "attempts=x", "--limit", "0").returncode == 2
+    assert ask("ingest", "missing.ndjson").returncode == 2
+    without_view = ask("show", "--format", "json", "--out", "rows.json")
     assert (without_view.returncode, without_view.stdout) == (2, "")  # it listed views, wrote none
     assert "options are for the rows of a VIEW" in without_view.stderr
 
 
-def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(told):
-    lines = told("show", "process_state").stdout.splitlines()
+def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(ask):
+    lines = ask("show", "process_state").stdout.splitlines()
     assert "process_id" in lines[0]
     assert "p1" in lines[0]
     assert lines[-1] == "1 row"
 
 
-def test_a_rebuilt_ledger_has_the_same_root(told, monkeypatch):
+def test_a_rebuilt_ledger_has_the_same_root(ask, monkeypatch):
     # Views for whoever opens the file with DuckDB: tests/queries/test_headers.py makes them.
     monkeypatch.setattr(reader, "install", lambda _: None)
-    [health] = json.loads(told("show", "ledger_health", "--format", "json").stdout)
-    rebuilt = told("rebuild")
+    [health] = json.loads(ask("show", "ledger_health", "--format", "json").stdout)
+    rebuilt = ask("rebuild")
     assert rebuilt.returncode == 0
     assert f"5 entries, root {health['root']}" in rebuilt.stdout
 
@@ -410,14 +410,14 @@ def test_settings_that_contradict_each_other_are_all_named(prazo, environment):
     assert "PRAZO_ALLOW_REMOTE" in ended.stderr
 
 
-def test_doctor_finds_keys_that_others_can_read(told, environment):
-    well = told("doctor")
+def test_doctor_finds_keys_that_others_can_read(ask, environment):
+    well = ask("doctor")
     assert well.returncode == 0, well.stdout
     assert "deliveries are not authenticated" in well.stdout
     key = Path(environment["PRAZO_TAXPAYER_KEY_FILE"])
     assert key.stat().st_mode & 0o777 == 0o600
     key.chmod(0o644)
-    ill = told("doctor")
+    ill = ask("doctor")
     assert ill.returncode == 1
     assert f"chmod 600 {key}" in ill.stdout
 

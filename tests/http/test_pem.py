@@ -46,10 +46,10 @@ def fault(folder: Path, certificate: bytes | None, key: bytes | None) -> Setting
     for path, content in zip(files, (certificate, key), strict=True):
         if content is not None:
             path.write_bytes(content)
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as refused:
         pem.load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), *files)
-    assert told.value.what == "The TLS client certificate cannot be used"
-    return told.value
+    assert refused.value.what == "The TLS client certificate cannot be used"
+    return refused.value
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_the_file_is_named_with_why_and_what_to_do(
 ) -> None:
     """`[SSL] PEM lib (_ssl.c:3900)` was all that was said of most of them."""
     names = {"certificate": tmp_path / "our.pem", "key": tmp_path / "our.key"}
-    told = fault(tmp_path, certificate, key)
-    assert told.why == why.format(**names)
-    assert remedy.format(**names) in told.remedy
+    refused = fault(tmp_path, certificate, key)
+    assert refused.why == why.format(**names)
+    assert remedy.format(**names) in refused.remedy
 
 
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "our.key").mkdir()
-    told = fault(tmp_path, CERTIFICATE, None)
-    assert told.why == f"{tmp_path / 'our.key'} cannot be read: Is a directory"
+    refused = fault(tmp_path, CERTIFICATE, None)
+    assert refused.why == f"{tmp_path / 'our.key'} cannot be read: Is a directory"
 
 
 def test_a_pair_that_fits_is_loaded(tmp_path: Path) -> None:

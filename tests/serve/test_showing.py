@@ -98,15 +98,15 @@ def test_a_command_ends_alike_whoever_holds_the_ledger(
     with monkeypatch.context() as patched:
         patched.setattr(reader, "catalogue", lambda: misspelled)
         for asked in (own, held):
-            with pytest.raises(PrazoError, match="The view tickets cannot be read") as told:
+            with pytest.raises(PrazoError, match="The view tickets cannot be read") as refused:
                 asked.shown(Asked("tickets", AS_OF))
-            assert told.value.exit_code == 2
+            assert refused.value.exit_code == 2
     reader._statement.cache_clear()
     monkeypatch.setattr(LedgerService, "holds_erased", True)
     for asked in (own, held):
-        with pytest.raises(PrazoError, match="Nothing personal is shown") as told:
+        with pytest.raises(PrazoError, match="Nothing personal is shown") as refused:
             asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
-        assert told.value.exit_code == 1
+        assert refused.value.exit_code == 1
 
 
 def test_no_for_an_answer_is_no_whoever_holds_the_ledger(
@@ -116,9 +116,9 @@ def test_no_for_an_answer_is_no_whoever_holds_the_ledger(
     where it asked its holder."""
     monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
     for asked in (own, held):
-        with pytest.raises(PrazoError, match="No personal value can be shown here") as told:
+        with pytest.raises(PrazoError, match="No personal value can be shown here") as refused:
             asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
-        assert told.value.exit_code == 1
+        assert refused.value.exit_code == 1
 
 
 def test_wrong_usage_is_wrong_usage_whoever_holds_the_ledger(
@@ -127,9 +127,9 @@ def test_wrong_usage_is_wrong_usage_whoever_holds_the_ledger(
     """A package for no reason ended with 1, where a holder was asked for it."""
     unsaid = Request(Scope(process_id="p1"), " ", "ana", "user:ana")
     for asked in (own, held):
-        with pytest.raises(PrazoError, match="a reason and a name are needed") as told:
+        with pytest.raises(PrazoError, match="a reason and a name are needed") as refused:
             asked.export(unsaid, tmp_path / "p.zip", lambda *_: None)
-        assert told.value.exit_code == 2
+        assert refused.value.exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["denials/count", "denials?format=csv", "../status", "denials#"])
@@ -153,9 +153,9 @@ def test_a_question_that_is_too_long_for_a_holder_is_refused(held: Ledger) -> No
 def test_a_holder_that_does_not_answer_is_an_error_of_the_moment() -> None:
     """It ended with 2, as wrong settings do."""
     url = f"http://127.0.0.1:{free_port()}"
-    with httpx.Client(base_url=url) as client, pytest.raises(LedgerInUse) as told:
+    with httpx.Client(base_url=url) as client, pytest.raises(LedgerInUse) as refused:
         Holder(client).count("denials")
-    assert told.value.exit_code == 1
+    assert refused.value.exit_code == 1
 
 
 @pytest.mark.parametrize("view", sorted({"denials", *depth.few([*public()], 12)}))
