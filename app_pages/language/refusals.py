@@ -5,7 +5,7 @@ from typing import Final
 
 from app_pages.language import formats, words
 from app_pages.language.i18n import N_, _
-from pipeline.submit.decision import Objection
+from pipeline.submit.rules import Violation
 
 REASONS: Final[Mapping[str, str]] = {
     "process_unknown": N_("no event of the platform says what the review asks for"),
@@ -33,8 +33,8 @@ _NO_TYPE: Final = N_(
 """It is not asked for by the platform, and no answer of the seller proves it."""
 
 
-def reason(objection: Objection) -> str:
-    """An objection as Markdown: the field, and what keeps it from being sent."""
-    is_type = (objection.path, objection.rule) == ("type", "missing")
-    why = _(_NO_TYPE) if is_type else words.word(REASONS, objection.rule)
-    return f"{formats.code(objection.path)}: {why}"
+def reason(violation: Violation) -> str:
+    """A violation as Markdown: the field, and what keeps it from being sent."""
+    is_type = (violation.path, violation.rule) == ("type", "missing")
+    why = _(_NO_TYPE) if is_type else words.word(REASONS, violation.rule)
+    return f"{formats.code(violation.path)}: {why}"

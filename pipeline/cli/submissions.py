@@ -18,9 +18,10 @@ from pipeline.texts import is_blank
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
     from pipeline.submit.attempt import Result
-    from pipeline.submit.decision import Approval, Objection
+    from pipeline.submit.decision import Approval
     from pipeline.submit.ready import Ready
     from pipeline.submit.resume import Ended
+    from pipeline.submit.rules import Violation
 
 DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
 MAX_PAYLOAD_BYTES = 2**20
@@ -326,8 +327,8 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
         name = shown[each.process_id]
         if each.busy_until is not None:
             say(f"{name}: held: {_busy(each.busy_until)}", err=True)
-        for objection in each.held:
-            say(f"{name}: held: {objection}", err=True)
+        for violation in each.held:
+            say(f"{name}: held: {violation}", err=True)
     return ANSWERED_NO if held else DONE
 
 
@@ -372,14 +373,14 @@ def _say_what_would_happen(
     )
     match decision:
         case Go(warnings=warnings, overridden_gates=gates):
-            _print_objections(warnings, "warning")
+            _print_violations(warnings, "warning")
             if gates and "override" in settings.acts_of_two:
                 say(f"{process}: would wait for a second person")
             else:
                 say(f"{process}: would be sent")
             sys.exit(DONE)
-        case Refused(objections=objections):
-            _print_objections(objections, "refused")
+        case Refused(violations=violations):
+            _print_violations(violations, "refused")
             say(f"{process}: would be refused", err=True)
         case Busy(until=until):
             say(f"{process}: {_busy(until)}", err=True)
@@ -392,7 +393,7 @@ def _print_result(process_id: str, result: "Result") -> None:
 
     match result:
         case Sent(answer=answer):
-            _print_objections(result.warnings, "warning")
+            _print_violations(result.warnings, "warning")
             shown = result.outcome if answer.status is None else f"{answer.status} {result.outcome}"
             say(f"{process_id}: {result.attempt_id}: {shown}")
             if answer.is_truncated or (answer.status is None and answer.detail):
@@ -403,8 +404,8 @@ def _print_result(process_id: str, result: "Result") -> None:
                     " it is tried again until this command ends",
                     err=True,
                 )
-        case Refused(objections=objections):
-            _print_objections(objections, "refused")
+        case Refused(violations=violations):
+            _print_violations(violations, "refused")
 
 
 def _log_result(process_id: str, result: "Result") -> None:
@@ -417,9 +418,9 @@ def _log_result(process_id: str, result: "Result") -> None:
     logging.getLogger(__name__).info("retry of %s: %s", process_id, shown)
 
 
-def _print_objections(objections: "tuple[Objection, ...]", kind: str) -> None:
-    for objection in objections:
-        say(f"{kind}: {objection}", err=True)
+def _print_violations(violations: "tuple[Violation, ...]", kind: str) -> None:
+    for violation in violations:
+        say(f"{kind}: {violation}", err=True)
 
 
 def _conclude(process: str, ended: "Ended", settings: Settings) -> int:

@@ -36,7 +36,6 @@ from pipeline.submit.decision import (
     Busy,
     Go,
     NotDue,
-    Objection,
     Order,
     Refused,
     Terms,
@@ -47,6 +46,7 @@ from pipeline.submit.outcomes import outcome_of
 from pipeline.submit.permit import LeasePermit
 from pipeline.submit.platform import Answer, Platform, withheld
 from pipeline.submit.retries import Standing, UnderWay
+from pipeline.submit.rules import Violation
 from pipeline.texts import for_anybody
 
 LOG = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Sent:
     retry_after_at: int | None
     is_recorded: bool
     """False: the log cannot be written now. This process goes on trying for as long as it runs."""
-    warnings: tuple[Objection, ...] = ()
+    warnings: tuple[Violation, ...] = ()
 
 
 Result = Sent | Refused | Busy | NotDue
@@ -305,7 +305,7 @@ class Submissions:
         )
 
     async def _send(
-        self, order: Order, begun: "_Begun", held: LeasePermit, warnings: tuple[Objection, ...]
+        self, order: Order, begun: "_Begun", held: LeasePermit, warnings: tuple[Violation, ...]
     ) -> Sent:
         """Sends the PUT, once the start is durable, and records what came of it. Recording the
         start has used up a part of the platform's time: `timeout_seconds` after the lease was taken
@@ -369,7 +369,7 @@ class _Ready(NamedTuple):
 
     begun: _Begun
     held: LeasePermit
-    warnings: tuple[Objection, ...]
+    warnings: tuple[Violation, ...]
 
 
 def _actions(

@@ -6,7 +6,6 @@ Everything that speaks against it is named at once. Where a person may allow it 
 person gives a reason and a name, which `attempt.py` records.
 """
 
-import dataclasses
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,29 +60,10 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Objection:
-    """Why a payload is not sent: a broken rule at a field path, in words without its values."""
-
-    path: str
-    rule: str
-    found: str
-    expected: str
-    section: str
-
-    @classmethod
-    def of(cls, violation: Violation) -> "Objection":
-        """The objection that a rule's violation is."""
-        return cls(**{it.name: getattr(violation, it.name) for it in dataclasses.fields(cls)})
-
-    def __str__(self) -> str:
-        return f"{self.path}: found {self.found}; expected {self.expected} ({self.section})"
-
-
-@dataclass(frozen=True, slots=True)
 class Refused:
     """Our own rules refuse it; nothing was sent."""
 
-    objections: tuple[Objection, ...]
+    violations: tuple[Violation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +126,7 @@ def _bands(path: Path) -> frozenset[str]:
 class Go:
     """It may be sent, with what a person has to answer for being recorded first."""
 
-    warnings: tuple[Objection, ...] = ()
+    warnings: tuple[Violation, ...] = ()
     overridden_gates: tuple[str, ...] = ()
     is_replacement: bool = False
 
@@ -159,22 +139,22 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
     if order.retry is not None and not _is_wanted(order, standing, case):
         return NotDue(standing, case.is_finished)
 
-    objections: list[Objection] = []
+    violations: list[Violation] = []
     is_other = is_other_payload(standing, order.payload)
     is_held_up = is_other and isinstance(standing, Waiting)
     if is_held_up and order.replacement is None and not _replaces_its_own(order, standing):
-        objections.append(_RETRY_PENDING)
+        violations.append(_RETRY_PENDING)
     if not is_header_value(order.process_id):
-        objections.append(_UNSENDABLE_PROCESS)
+        violations.append(_UNSENDABLE_PROCESS)
     if order.marketplace_id not in (None, terms.marketplace_id):
-        objections.append(other_marketplace(terms.marketplace_id))
+        violations.append(other_marketplace(terms.marketplace_id))
     if not is_sendable_seller(order.seller_id):
-        objections.append(UNSENDABLE_SELLER)
+        violations.append(UNSENDABLE_SELLER)
     try:
         payload = parse_json(order.payload)
     except Unreadable as unreadable:
-        objections.append(unreadable_body(unreadable))
-        return Refused(tuple(objections))
+        violations.append(unreadable_body(unreadable))
+        return Refused(tuple(violations))
 
     is_sent_before = was_sent(case, order.payload)
 
@@ -199,12 +179,12 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
     judged = plain
     if plain.is_refused and order.override is not None:
         judged = verdict(is_overridden=True)
-    objections += map(Objection.of, judged.violations)
-    if objections:
-        return Refused(tuple(objections))
+    violations += judged.violations
+    if violations:
+        return Refused(tuple(violations))
     waived = [it.rule for it in plain.violations]
     return Go(
-        warnings=tuple(map(Objection.of, judged.warnings)),
+        warnings=judged.warnings,
         overridden_gates=tuple(dict.fromkeys(_WAIVABLE[it] for it in waived)),
         is_replacement=is_other,
     )
@@ -256,21 +236,21 @@ def _inherits_override(standing: Standing, case: CaseFile, payload: bytes) -> bo
     )
 
 
-_RETRY_PENDING: Final = Objection(
+_RETRY_PENDING: Final = Violation(
     "body",
     "retry_pending",
     "another payload than the one that waits for a retry and may have been processed",
     "the same bytes, or a replacement with a reason and a name",
     "Submit registration review, body rules",
 )
-_UNSENDABLE_PROCESS: Final = Objection(
+_UNSENDABLE_PROCESS: Final = Violation(
     "process_id",
     "wrong_format",
     "control characters or outer spaces",
     "an id that the Idempotency-Key header can carry",
     "Submit registration review",
 )
-UNSENDABLE_SELLER: Final = Objection(
+UNSENDABLE_SELLER: Final = Violation(
     "seller_id",
     "wrong_format",
     "an id that is not a segment of a path",
@@ -284,9 +264,9 @@ def is_sendable_seller(seller_id: str) -> bool:
     return identifier(seller_id) is not None and is_segment(seller_id)
 
 
-def other_marketplace(ours: str | None) -> Objection:
-    """The objection to a path that names another marketplace than ours."""
-    return Objection(
+def other_marketplace(ours: str | None) -> Violation:
+    """What is wrong with a path that names another marketplace than ours."""
+    return Violation(
         "marketplace_id",
         "marketplace_mismatch",
         "another marketplace",
@@ -295,8 +275,8 @@ def other_marketplace(ours: str | None) -> Objection:
     )
 
 
-def unreadable_body(unreadable: Unreadable) -> Objection:
-    """The objection to a body that is not readable JSON."""
-    return Objection(
+def unreadable_body(unreadable: Unreadable) -> Violation:
+    """What is wrong with a body that is not readable JSON."""
+    return Violation(
         "body", "wrong_format", unreadable.what, "a JSON object", "Submission body fields"
     )

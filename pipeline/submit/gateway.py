@@ -27,7 +27,6 @@ from pipeline.submit.attempt import Recorder, Sent, Submissions
 from pipeline.submit.decision import (
     UNSENDABLE_SELLER,
     Busy,
-    Objection,
     Order,
     Refused,
     Terms,
@@ -36,6 +35,7 @@ from pipeline.submit.decision import (
     unreadable_body,
 )
 from pipeline.submit.platform import TIMEOUT, TLS_REFUSED, Platform
+from pipeline.submit.rules import Violation
 
 LOG = logging.getLogger(__name__)
 
@@ -146,9 +146,9 @@ class Gateway:
         process_id = _process_in(payload)
         if process_id is None:
             process_id = await _in_time(self._process_meant(address, payload))
-        if process_id is None or isinstance(process_id, Objection):
-            objections = await _in_time(self._open_processes(address, process_id or _NO_PROCESS))
-            await _say(send, 422, objections)
+        if process_id is None or isinstance(process_id, Violation):
+            refusal = await _in_time(self._open_processes(address, process_id or _NO_PROCESS))
+            await _say(send, 422, refusal)
             return
         order = Order(
             process_id=process_id,
@@ -164,7 +164,7 @@ class Gateway:
             case Sent():
                 self._on_outcome(result.outcome)
                 await _relay(send, result)
-            case Refused(objections=found):
+            case Refused(violations=found):
                 # Of a finished process, as the platform would answer.
                 is_finished = any(it.rule == "process_finished" for it in found)
                 await _say(send, 409 if is_finished else 422, _refusal(found))
@@ -192,16 +192,16 @@ class Gateway:
             return None
         return found.processes[0].process_id
 
-    async def _open_processes(self, address: Address, fault: Objection) -> dict[str, Any]:
+    async def _open_processes(self, address: Address, fault: Violation) -> dict[str, Any]:
         """No attempt to record: the body names no process. The caller learns which it may be."""
         submissions = self._ready()
-        objections = [fault]
+        violations = [fault]
         if address.marketplace_id != submissions.marketplace_id:
-            objections.append(other_marketplace(submissions.marketplace_id))
+            violations.append(other_marketplace(submissions.marketplace_id))
         if not is_sendable_seller(address.seller_id):
-            return _refusal([*objections, UNSENDABLE_SELLER])
+            return _refusal([*violations, UNSENDABLE_SELLER])
         found = await asyncio.to_thread(submissions.casefiles.open_processes_of, address.seller_id)
-        content = _refusal(objections)
+        content = _refusal(violations)
         content["open_processes"] = [it.process_id for it in found.processes]
         if found.left_out:
             content["left_out"] = f"{found.left_out} older processes were not looked at"
@@ -209,7 +209,7 @@ class Gateway:
 
 
 _EXPECTED_PROCESS: Final = "the process_id of the webhook that asks for this review"
-_NO_PROCESS: Final = Objection(
+_NO_PROCESS: Final = Violation(
     "process_id",
     "missing",
     "nothing, and not exactly one open process of this seller",
@@ -231,7 +231,7 @@ async def _in_time(asked: Awaitable[T]) -> T:
         ) from None
 
 
-def _process_in(payload: bytes) -> str | Objection | None:
+def _process_in(payload: bytes) -> str | Violation | None:
     """The process that the body names, or why it names none; None where it leaves that out."""
     try:
         body = parse_json(payload)
@@ -243,15 +243,15 @@ def _process_in(payload: bytes) -> str | Objection | None:
         return None
     if (process_id := identifier(body["process_id"])) is not None:
         return process_id
-    return Objection(
+    return Violation(
         "process_id", "wrong_format", "no id", _EXPECTED_PROCESS, "Submission body fields"
     )
 
 
-def _refusal(objections: Iterable[Objection]) -> dict[str, Any]:
+def _refusal(violations: Iterable[Violation]) -> dict[str, Any]:
     return {
         "error": f"refused by the rules of the review; {_UNSENT}",
-        "violations": [asdict(it) for it in objections],
+        "violations": [asdict(it) for it in violations],
     }
 
 

@@ -15,10 +15,10 @@ from pipeline.contract.body import MAX_DEPTH, JsonValue, canonical_json
 from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFile, CaseFiles
-from pipeline.submit.decision import Busy, Go, NotDue, Objection, Order, Refused, Terms, Via, decide
+from pipeline.submit.decision import Busy, Go, NotDue, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
 from pipeline.submit.resume import OnAttempt, open_submissions
-from pipeline.submit.rules import SELLER, Answer
+from pipeline.submit.rules import SELLER, Answer, Violation
 
 AT_ONCE: Final = 8
 """Attempts under way at a time, of many that are sent."""
@@ -26,10 +26,10 @@ AT_ONCE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What would become of one process's answers; without objections they would be sent."""
+    """What would become of one process's answers; where nothing holds them, they would be sent."""
 
     process_id: str
-    held: tuple[Objection, ...] = ()
+    held: tuple[Violation, ...] = ()
     busy_until: int | None = None
     is_unknown: bool = False
     """Nothing in the log names the process, which `held` says, too."""
@@ -110,12 +110,12 @@ def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
         inbox.close()
 
 
-def unconfirmed(case: CaseFile) -> tuple[Objection, ...]:
+def unconfirmed(case: CaseFile) -> tuple[Violation, ...]:
     """What the payload would hold that the seller has answered on our page and not confirmed."""
     said = _said_type(case)
     given = [*([] if said is None else [("type", said)]), *_given(case)]
     return tuple(
-        Objection(
+        Violation(
             path,
             "not_confirmed",
             "an answer on the seller's page that they have not confirmed",
@@ -131,8 +131,8 @@ def _judged(case: CaseFile, process_id: str, terms: Terms) -> Ready:
     if not case.is_finished and (waiting := unconfirmed(case)):
         return Ready(process_id, waiting)
     match decide(order_of(case, process_id, via="api", recorded_by=""), case, terms):
-        case Refused(objections=objections):
-            return Ready(process_id, objections, is_unknown=case.process is None)
+        case Refused(violations=violations):
+            return Ready(process_id, violations, is_unknown=case.process is None)
         case Busy(until=until):
             return Ready(process_id, busy_until=until)
         case Go() | NotDue():

@@ -52,6 +52,8 @@ Rule = Literal[
     "evidence_before_request",
 ]
 """The rules that a payload can break; those about evidence bear the names of their findings."""
+RuleOfSending = Literal["marketplace_mismatch", "retry_pending", "not_confirmed"]
+"""Those that are judged elsewhere in this room, whatever the payload says."""
 
 SELLER: Final = "seller"
 """The one source of a collection that counts as evidence."""
@@ -82,7 +84,7 @@ class Violation:
     """One broken rule at one field path. `found` describes a value's shape, never the value."""
 
     path: str
-    rule: Rule
+    rule: Rule | RuleOfSending
     found: str
     expected: str
     section: str  # of the contract

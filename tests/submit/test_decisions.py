@@ -22,7 +22,7 @@ MARIA = Approval("the seller confirmed by phone", "maria")
 
 def rules_of(ended: Ended) -> set[tuple[str, str]]:
     assert isinstance(ended.result, Refused)
-    return {(it.path, it.rule) for it in ended.result.objections}
+    return {(it.path, it.rule) for it in ended.result.violations}
 
 
 # Refusals
