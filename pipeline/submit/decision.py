@@ -7,12 +7,13 @@ person gives a reason and a name, which `attempt.py` records.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from pipeline.clearance import acts
-from pipeline.contract.body import identifier, parse_json
+from pipeline.contract.body import JsonValue, identifier, parse_json
 from pipeline.contract.paths import is_segment
 from pipeline.errors import SettingsError, Unreadable
 from pipeline.http.outgoing.headers import is_header_value
@@ -139,46 +140,15 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
     if order.retry is not None and not _is_wanted(order, standing, case):
         return NotDue(standing, case.is_finished)
 
-    violations: list[Violation] = []
-    is_other = is_other_payload(standing, order.payload)
-    is_held_up = is_other and isinstance(standing, Waiting)
-    if is_held_up and order.replacement is None and not _replaces_its_own(order, standing):
-        violations.append(_RETRY_PENDING)
-    if not is_header_value(order.process_id):
-        violations.append(_UNSENDABLE_PROCESS)
-    if order.marketplace_id not in (None, terms.marketplace_id):
-        violations.append(other_marketplace(terms.marketplace_id))
-    if not is_sendable_seller(order.seller_id):
-        violations.append(UNSENDABLE_SELLER)
+    violations = [*_wrong_in_order(order, standing, terms)]
     try:
         payload = parse_json(order.payload)
     except Unreadable as unreadable:
-        violations.append(unreadable_body(unreadable))
-        return Refused(tuple(violations))
-
-    is_sent_before = was_sent(case, order.payload)
-
-    def verdict(*, is_overridden: bool) -> rules.Verdict:
-        return rules.check(
-            payload,
-            case.process,
-            case.answers,
-            required_fields=case.required_fields,
-            process_id=order.process_id,
-            seller_id=order.seller_id,
-            evidence_gate=terms.evidence_gate,
-            allow_numeric_revenue=terms.allow_numeric_revenue,
-            bands=terms.bands,
-            seller_type=case.seller_type,
-            is_sent_before=is_sent_before,
-            needs_process_id=order.via != "gateway" and not is_sent_before,
-            is_overridden=is_overridden,
-        )
-
-    plain = verdict(is_overridden=_inherits_override(standing, case, order.payload))
+        return Refused((*violations, unreadable_body(unreadable)))
+    plain = _verdict(payload, order, case, terms, _inherits_override(standing, case, order.payload))
     judged = plain
     if plain.is_refused and order.override is not None:
-        judged = verdict(is_overridden=True)
+        judged = _verdict(payload, order, case, terms, is_overridden=True)
     violations += judged.violations
     if violations:
         return Refused(tuple(violations))
@@ -186,7 +156,42 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
     return Go(
         warnings=judged.warnings,
         overridden_gates=tuple(dict.fromkeys(_WAIVABLE[it] for it in waived)),
-        is_replacement=is_other,
+        is_replacement=is_other_payload(standing, order.payload),
+    )
+
+
+def _wrong_in_order(order: Order, standing: Standing, terms: Terms) -> Iterator[Violation]:
+    """What is wrong with an order, whatever its payload says."""
+    is_held_up = isinstance(standing, Waiting) and is_other_payload(standing, order.payload)
+    if is_held_up and order.replacement is None and not _replaces_its_own(order, standing):
+        yield _RETRY_PENDING
+    if not is_header_value(order.process_id):
+        yield _UNSENDABLE_PROCESS
+    if order.marketplace_id not in (None, terms.marketplace_id):
+        yield other_marketplace(terms.marketplace_id)
+    if not is_sendable_seller(order.seller_id):
+        yield UNSENDABLE_SELLER
+
+
+def _verdict(
+    payload: JsonValue, order: Order, case: CaseFile, terms: Terms, is_overridden: bool
+) -> rules.Verdict:
+    """What the rules say of an order's payload."""
+    is_sent_before = was_sent(case, order.payload)
+    return rules.check(
+        payload,
+        case.process,
+        case.answers,
+        required_fields=case.required_fields,
+        process_id=order.process_id,
+        seller_id=order.seller_id,
+        evidence_gate=terms.evidence_gate,
+        allow_numeric_revenue=terms.allow_numeric_revenue,
+        bands=terms.bands,
+        seller_type=case.seller_type,
+        is_sent_before=is_sent_before,
+        needs_process_id=order.via != "gateway" and not is_sent_before,
+        is_overridden=is_overridden,
     )
 
 
