@@ -125,7 +125,7 @@ class Submissions:
                 "look at the disk of the inbox or at its server",
             ) from None
         if isinstance(ready, _Ready):
-            return await self._send(order, ready.begun, ready.held, ready.warnings)
+            return await self._send(order, ready)
         return ready
 
     async def _ready(self, order: Order) -> "_Ready | Refused | Busy | NotDue":
@@ -143,25 +143,25 @@ class Submissions:
             if not isinstance(decision, Go):
                 return decision
             clearance = await asyncio.to_thread(self._clearance, order, decision)
-            held = await permit.take(
+            lease = await permit.take(
                 self._inbox,
                 order.process_id,
                 f"{order.recorded_by} {attempt_id}",
                 self._platform.timeout_seconds,
                 case.spent,
             )
-            if isinstance(held, Held):
-                return Busy(case.now + held.left)
+            if isinstance(lease, Held):
+                return Busy(case.now + lease.left)
             try:
                 begun = await self._begun(
-                    order, attempt_id, case, decision, held, recorded, clearance
+                    order, attempt_id, case, decision, lease, recorded, clearance
                 )
             except BaseException:
-                await held.release()  # whatever became of the start, nothing is sent under it
+                await lease.release()  # whatever became of the start, nothing is sent under it
                 raise
             if begun is not None:
-                return _Ready(begun, held, decision.warnings)
-            await held.release()
+                return _Ready(begun, lease, decision.warnings)
+            await lease.release()
         return Busy(await self.now() + instants.SECOND)
 
     def _clearance(self, order: Order, decision: Go) -> Clearance | None:
@@ -236,7 +236,7 @@ class Submissions:
         attempt_id: str,
         case: CaseFile,
         decision: Go,
-        held: LeasePermit,
+        lease: LeasePermit,
         recorded: set[str],
         clearance: Clearance | None,
     ) -> "_Begun | None":
@@ -245,7 +245,7 @@ class Submissions:
         in the log already. The start uses the clearance up; a crash before it leaves the clearance
         for the next run."""
         now = max(await self.now(), case.as_of)  # gathering the case is not the platform's time
-        passed = held.passed  # read after the clock, so that the end is never dated too late
+        passed = lease.passed  # read after the clock, so that the end is never dated too late
         position = case.process_n
         for draft in _actions(order, decision, attempt_id, now, clearance):
             if draft.kind in recorded:
@@ -254,7 +254,7 @@ class Submissions:
                 return None
             position += 1
             recorded.add(draft.kind)
-        start = self._start(order, attempt_id, now, {LEASE: held.number})
+        start = self._start(order, attempt_id, now, {LEASE: lease.number})
         if clearance is not None:
             start = clearance.begun_by(start)
         is_there = await self._record_at(start, position, clearance)
@@ -304,25 +304,24 @@ class Submissions:
             seller_id=order.seller_id,
         )
 
-    async def _send(
-        self, order: Order, begun: "_Begun", held: LeasePermit, warnings: tuple[Violation, ...]
-    ) -> Sent:
+    async def _send(self, order: Order, ready: "_Ready") -> Sent:
         """Sends the PUT, once the start is durable, and records what came of it. Recording the
         start has used up a part of the platform's time: `timeout_seconds` after the lease was taken
         others may send, so nothing of ours may be under way then."""
+        begun, lease = ready.begun, ready.lease
         attempt_id = begun.start.attempt_id or ""
         answer = withheld("its time was over before there was a connection")
-        if (seconds := held.seconds_left) > 0:
+        if (seconds := lease.seconds_left) > 0:
             try:
                 answer = await self._platform.put_review(
-                    order.seller_id, order.payload, order.process_id, seconds=seconds, permit=held
+                    order.seller_id, order.payload, order.process_id, seconds=seconds, permit=lease
                 )
             except Exception:
                 # A bug of ours, perhaps after bytes have left: the log must say that nobody knows.
                 LOG.exception("the attempt %s ended in an error of ours", attempt_id)
                 answer = Answer(error="internal_error", detail="see the text log")
         # Counted from the start on by a clock that nobody sets: the inbox may be away by now.
-        now = begun.start.dated + held.passed - begun.passed
+        now = begun.start.dated + lease.passed - begun.passed
         asked = retry_after(answer.header("retry-after"), now)
         retry_after_at = asked if answer.status in (429, 503) else None
         draft = _finish(order, attempt_id, now, answer, retry_after_at)
@@ -333,7 +332,7 @@ class Submissions:
             answer,
             retry_after_at,
             is_recorded,
-            warnings,
+            ready.warnings,
         )
 
     async def _record_finish(self, process_id: str, draft: Draft) -> bool:
@@ -368,7 +367,7 @@ class _Ready(NamedTuple):
     """An attempt of which only the PUT and its end are missing."""
 
     begun: _Begun
-    held: LeasePermit
+    lease: LeasePermit
     warnings: tuple[Violation, ...]
 
 
