@@ -44,7 +44,7 @@ from pipeline.submit.decision import (
 )
 from pipeline.submit.outcomes import outcome_of
 from pipeline.submit.permit import LeasePermit
-from pipeline.submit.platform import Answer, Platform, withheld
+from pipeline.submit.platform import Platform, PlatformAnswer, withheld
 from pipeline.submit.retries import Standing, UnderWay
 from pipeline.submit.rules import Violation
 from pipeline.texts import for_anybody
@@ -76,7 +76,7 @@ class Sent:
 
     attempt_id: str
     outcome: str
-    answer: Answer
+    answer: PlatformAnswer
     retry_after_at: int | None
     is_recorded: bool
     """False: the log cannot be written now. This process goes on trying for as long as it runs."""
@@ -280,7 +280,7 @@ class Submissions:
         is_ours = order.marketplace_id in (None, self.marketplace_id)
         seller_id = order.seller_id if is_ours and is_sendable_seller(order.seller_id) else None
         start = self._start(order, attempt_id, now)
-        finish = _finish(order, attempt_id, now, Answer(error=REFUSED), None)
+        finish = _finish(order, attempt_id, now, PlatformAnswer(error=REFUSED), None)
         drafts = [it._replace(seller_id=seller_id) for it in (start, finish)]
         await asyncio.to_thread(self._inbox.append, drafts)
 
@@ -319,7 +319,7 @@ class Submissions:
             except Exception:
                 # A bug of ours, perhaps after bytes have left: the log must say that nobody knows.
                 LOG.exception("the attempt %s ended in an error of ours", attempt_id)
-                answer = Answer(error="internal_error", detail="see the text log")
+                answer = PlatformAnswer(error="internal_error", detail="see the text log")
         # Counted from the start on by a clock that nobody sets: the inbox may be away by now.
         now = begun.start.dated + lease.passed - begun.passed
         asked = retry_after(answer.header("retry-after"), now)
@@ -406,7 +406,7 @@ def _actions(
 
 
 def _finish(
-    order: Order, attempt_id: str, now: int, answer: Answer, retry_after_at: int | None
+    order: Order, attempt_id: str, now: int, answer: PlatformAnswer, retry_after_at: int | None
 ) -> Draft:
     media_type = answer.header("content-type")
     known: dict[str, JsonValue] = {

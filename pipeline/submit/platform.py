@@ -1,7 +1,7 @@
 """The way to the platform: one PUT over mutual TLS, and what came of it. Nothing is logged here.
 
-Whatever happens on the way becomes an `Answer`: a status where there was one, else `timeout`,
-`tls_refused` or `network_error`. What its permit withholds is not sent. Credentials and
+Whatever happens on the way becomes a `PlatformAnswer`: a status where there was one, else
+`timeout`, `tls_refused` or `network_error`. What its permit withholds is not sent. Credentials and
 certificates come from files and are read again when they change.
 """
 
@@ -41,7 +41,7 @@ _WRITING: Final = ("http11.send_request_headers.started", "http11.send_request_b
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlatformAnswer:
     """What became of one request: a status, or an error and no status."""
 
     status: int | None = None
@@ -97,7 +97,7 @@ class Platform:
         *,
         seconds: float,
         permit: Permit,
-    ) -> Answer:
+    ) -> PlatformAnswer:
         """Sends one review and waits at most so many seconds for the whole answer.
 
         The caller has made sure of the ids by `is_segment` and `is_header_value`. Whatever the
@@ -109,7 +109,7 @@ class Platform:
         }
         return await self._request("PUT", seller_id, headers, payload, seconds, permit)
 
-    async def get_nothing(self, *, seconds: float) -> Answer:
+    async def get_nothing(self, *, seconds: float) -> PlatformAnswer:
         """Asks the review endpoint of a seller that does not exist for what it does not serve.
 
         The handshake and the credentials are tried as for a submission. The contract shows a PUT
@@ -126,7 +126,7 @@ class Platform:
         payload: bytes,
         seconds: float,
         permit: Permit | None = None,
-    ) -> Answer:
+    ) -> PlatformAnswer:
         headers = {
             b"Authorization": self._authorization.get(),
             **own_headers,
@@ -206,7 +206,9 @@ def faults(settings: Settings) -> Iterator[SettingsError]:
 # --- the exchange ----------------------------------------------------------------------------
 
 
-async def _exchange(client: httpx.AsyncClient, request: httpx.Request, seconds: float) -> Answer:
+async def _exchange(
+    client: httpx.AsyncClient, request: httpx.Request, seconds: float
+) -> PlatformAnswer:
     """A status that came counts, whatever became of the rest of the answer."""
     response: httpx.Response | None = None
     body = bytearray()
@@ -229,19 +231,21 @@ async def _exchange(client: httpx.AsyncClient, request: httpx.Request, seconds: 
         detail = _words(error)[:MAX_DETAIL_CHARACTERS]
         if response is not None:
             return _answered(response, body, f"the answer ended within its body: {detail}")
-        return Answer(error=failure, detail=detail)
+        return PlatformAnswer(error=failure, detail=detail)
     finally:
         if response is not None:
             with contextlib.suppress(Exception):  # it has been read as far as it goes
                 await response.aclose()
 
 
-def withheld(why: str) -> Answer:
+def withheld(why: str) -> PlatformAnswer:
     """Of a request that we kept back: no answer can come in its time."""
-    return Answer(error=TIMEOUT, detail=f"nothing was sent: {why}", is_withheld=True)
+    return PlatformAnswer(error=TIMEOUT, detail=f"nothing was sent: {why}", is_withheld=True)
 
 
-async def _explained(answer: Answer, context: ssl.SSLContext, url: str, seconds: float) -> Answer:
+async def _explained(
+    answer: PlatformAnswer, context: ssl.SSLContext, url: str, seconds: float
+) -> PlatformAnswer:
     """A connection of its own was lost before any answer: was our certificate the reason?
 
     Some servers hang up on a certificate without an alert, or so fast that their alert is lost
@@ -252,7 +256,7 @@ async def _explained(answer: Answer, context: ssl.SSLContext, url: str, seconds:
             why = await asyncio.to_thread(handshake.refusal, context, url, seconds)
     except OSError:  # also TimeoutError: nothing more is known
         return answer
-    return answer if why is None else Answer(error=TLS_REFUSED, detail=why)
+    return answer if why is None else PlatformAnswer(error=TLS_REFUSED, detail=why)
 
 
 def failure_of(error: BaseException) -> str | None:
@@ -289,8 +293,8 @@ def _words(error: BaseException) -> str:
     return in_words(error)
 
 
-def _answered(response: httpx.Response, body: bytearray, cut: str | None = None) -> Answer:
-    return Answer(
+def _answered(response: httpx.Response, body: bytearray, cut: str | None = None) -> PlatformAnswer:
+    return PlatformAnswer(
         status=response.status_code,
         headers=response.headers,
         body=bytes(body),

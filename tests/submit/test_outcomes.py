@@ -19,7 +19,7 @@ from pipeline.submit import resume
 from pipeline.submit.attempt import Sent
 from pipeline.submit.decision import Approval, Order
 from pipeline.submit.outcomes import outcome_of
-from pipeline.submit.platform import Answer
+from pipeline.submit.platform import PlatformAnswer
 from pipeline.submit.resume import Ended, open_submissions
 from pipeline.submit.retries import GivenUp, Idle, Waiting
 from tests import depth
@@ -433,9 +433,9 @@ def dripping() -> Iterator[tuple[str, str]]:
 def test_every_status_and_error_means_here_what_the_log_will_say_of_it() -> None:
     """A caller hears of the outcome before any view does."""
     statuses = {*depth.few(range(100, 1000), 7), 200, 201, 299, 400, 401, 404, 409, 429, 500, 503}
-    answers = [Answer(status=status) for status in sorted(statuses)]
+    answers = [PlatformAnswer(status=status) for status in sorted(statuses)]
     answers += [
-        Answer(error=error)
+        PlatformAnswer(error=error)
         for error in ("timeout", "tls_refused", "network_error", "refused", "internal_error")
     ]
     lines = [

@@ -20,7 +20,7 @@ from pipeline.http.certificates import (
 )
 from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
-from pipeline.submit.platform import Answer, Platform
+from pipeline.submit.platform import Platform, PlatformAnswer
 from pipeline.submit.platform import faults as platform_faults
 from pipeline.texts import counted
 
@@ -89,7 +89,7 @@ def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("credentials", "ok", f"{found}, not 401")
 
 
-async def _safe_answer(settings: Settings) -> Answer:
+async def _safe_answer(settings: Settings) -> PlatformAnswer:
     platform = Platform(settings)
     try:
         return await platform.get_nothing(seconds=settings.request_timeout_seconds)
