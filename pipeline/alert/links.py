@@ -1,7 +1,8 @@
 """Makes the links of messages: to the page of a process, and to a button that acknowledges.
 
-Whoever has the second kind can acknowledge one alert under one recipient's name for a week, and see
-nothing: the page behind it shows a button. It is signed under a key that follows from the log's.
+Whoever has the second kind can acknowledge one alert under one recipient's name for a week, or put
+it off, and see nothing: the page behind it shows two buttons. It is signed under a key that follows
+from the log's.
 """
 
 import hashlib
@@ -32,8 +33,8 @@ class Unsent(NamedTuple):
     """What was to be done before the link was made; it is still, since nobody has the link."""
 
 
-class Permission(NamedTuple):
-    """What a signed link permits: one recipient acknowledges one alert."""
+class Grant(NamedTuple):
+    """What a signed link permits: one recipient acknowledges one alert, or puts it off."""
 
     alert: str
     name: str
@@ -105,7 +106,7 @@ class Links:
         until = (now + VALID_FOR) // instants.SECOND
         return f"{alert}.{name.encode().hex()}.{until}.{self._mark(alert, name, until)}"
 
-    def read(self, token: str, now: int) -> Permission | None:
+    def read(self, token: str, now: int) -> Grant | None:
         """What a token permits; None where it is not ours, or too old."""
         try:
             alert, named, until_text, mark = token.split(".")
@@ -113,7 +114,7 @@ class Links:
         except ValueError:
             return None
         is_ours = hmac.compare_digest(mark.encode(), self._mark(alert, name, until).encode())
-        return Permission(alert, name) if is_ours and now <= until * instants.SECOND else None
+        return Grant(alert, name) if is_ours and now <= until * instants.SECOND else None
 
     def _mark(self, alert: str, name: str, until: int) -> str:
         text = f"{alert}\n{name}\n{until}".encode()
