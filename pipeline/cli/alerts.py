@@ -95,7 +95,7 @@ def run() -> None:
     from pipeline.alert.watch import Watch
     from pipeline.alert_rules import AlertsFile
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.due_alerts import HeldLedger
+    from pipeline.serve.due_alerts import DueByHolder
 
     settings = Settings.load()
     rules = AlertsFile(settings.alerts_file, tells_people=True)
@@ -107,7 +107,7 @@ def run() -> None:
     if inbox is None:
         return
     with contextlib.closing(inbox):
-        source = HeldLedger(settings, inbox, lambda: rules.get().watch.lag_minutes * 60)
+        source = DueByHolder(settings, inbox, lambda: rules.get().watch.lag_minutes * 60)
         fresh, watch = _fresh_links(settings, inbox), Watch(settings, inbox)
         Dispatcher(inbox, source, rules.get, watch, fresh=fresh, unrecorded=done).run(stop)
 
@@ -123,7 +123,7 @@ def send() -> None:
     from pipeline.alert.dispatcher import Dispatcher, Sent
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.serve.commands import not_following, open_ledger
-    from pipeline.serve.due_alerts import OpenLedger
+    from pipeline.serve.due_alerts import DueByLedger
 
     settings = Settings.load()
     rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
@@ -141,7 +141,7 @@ def send() -> None:
         open_ledger(settings) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        source = OpenLedger(ledger, inbox)
+        source = DueByLedger(ledger, inbox)
         sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
         if (stuck := not_following(ledger)) is not None:

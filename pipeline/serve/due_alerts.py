@@ -261,7 +261,7 @@ class _DueAlerts(ABC):
         """The ledger, to be asked in the block. Raises `OperatorError` where it cannot be."""
 
 
-class OpenLedger(_DueAlerts):
+class DueByLedger(_DueAlerts):
     """What is due by a ledger that is at hand, for a command that sends once."""
 
     def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
@@ -280,7 +280,7 @@ class OpenLedger(_DueAlerts):
         """Nothing: a command that sends once does not watch its ledger."""
 
 
-class HeldLedger(_DueAlerts):
+class DueByHolder(_DueAlerts):
     """What is due by the ledger of another process, which may come and go.
 
     Its methods raise `LedgerBehind` while that ledger is catching up, but no longer than `patience`

@@ -26,7 +26,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.serve import due_alerts
 from pipeline.serve.commands import OwnLedger
-from pipeline.serve.due_alerts import HeldLedger, OpenLedger
+from pipeline.serve.due_alerts import DueByHolder, DueByLedger
 from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.events import review
 from tests.support.stores import settings_in
@@ -61,13 +61,13 @@ def inbox(tmp_path: Path) -> Iterator[Inbox]:
 
 def held(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox, ledger: Lacking | None
-) -> HeldLedger:
+) -> DueByHolder:
     @contextmanager
     def holder(_: object) -> Iterator[Lacking | None]:
         yield ledger
 
     monkeypatch.setattr(due_alerts, "holder", holder)
-    return HeldLedger(settings_in(tmp_path), inbox, lambda: 600.0)
+    return DueByHolder(settings_in(tmp_path), inbox, lambda: 600.0)
 
 
 def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
@@ -76,7 +76,7 @@ def test_what_a_ledger_lacks_is_waited_for_by_all_that_is_made_from_it(
     """While one was built again, what had been finished in time was told as expired, at night."""
     for source in (
         held(monkeypatch, tmp_path, inbox, Lacking()),
-        OpenLedger(Lacking(), inbox),
+        DueByLedger(Lacking(), inbox),
     ):  # type: ignore[arg-type]
         saved = functools.partial(source.saved_views, ["mine"])
         for ask in (source.due, source.new, source.open_processes, saved, source.subscriptions):
@@ -160,7 +160,7 @@ def test_where_the_inbox_cannot_be_read_a_ledger_that_stands_still_is_believed_a
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free))
-        source = OpenLedger(OwnLedger(service), inbox)
+        source = DueByLedger(OwnLedger(service), inbox)
         report("PENDING")
         for ask in (source.due, source.new):
             assert [(it.kind, it.ledger_at) for it in ask()] == [("before_1d", newest_at)]
@@ -193,7 +193,7 @@ def test_what_is_due_by_a_ledger_that_does_not_say_where_it_stands_lasts(
     event = review(process_id="p1", status="OVERDUE", deadline_at=soon)
     inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
     with closing(LedgerService(settings_in(tmp_path))) as service:
-        source = OpenLedger(Silent(service), inbox)
+        source = DueByLedger(Silent(service), inbox)
         dues = source.due()
         assert [it.kind for it in dues] == ["before_1d"]
         assert source.lasting(dues) == dues
@@ -229,7 +229,7 @@ def test_a_holder_that_refuses_ends_nobody_who_sends(tmp_path: Path, inbox: Inbo
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with announced(settings.ledger, "127.0.0.1", server.server_port):
-            source = HeldLedger(settings, inbox, lambda: 600.0)
+            source = DueByHolder(settings, inbox, lambda: 600.0)
             assert source.status() is not None
             for ask in (source.due, source.new, source.open_processes, source.subscriptions):
                 with pytest.raises(OperatorError, match="The ledger is closed"):

@@ -30,7 +30,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, Draft
 from pipeline.serve.commands import OwnLedger
-from pipeline.serve.due_alerts import OpenLedger
+from pipeline.serve.due_alerts import DueByLedger
 from tests import depth, fork_server
 from tests.alert.asked import Asked
 from tests.alert.sinks import MailServer, WebhookServer
@@ -99,8 +99,8 @@ class Stores:
         return self.service.inbox
 
     @property
-    def source(self) -> OpenLedger:
-        return OpenLedger(OwnLedger(self.service), self.inbox)
+    def source(self) -> DueByLedger:
+        return DueByLedger(OwnLedger(self.service), self.inbox)
 
     def dispatcher(self, rules: AlertRules, **more: Any) -> Dispatcher:
         return Dispatcher(self.inbox, self.source, lambda: rules, **more)

@@ -23,7 +23,7 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import reminder
 from pipeline.log.deliveries import delivery
 from pipeline.serve.commands import OwnLedger
-from pipeline.serve.due_alerts import OpenLedger, _Asked
+from pipeline.serve.due_alerts import DueByLedger, _Asked
 from tests.alert.away.test_processes import ACI
 from tests.alert.away.test_turns import ALWAYS
 from tests.alert.test_decision import MAIL
@@ -33,7 +33,7 @@ from tests.support.stores import settings_in
 HOUR = instants.HOUR
 
 
-class Leaving(OpenLedger):
+class Leaving(DueByLedger):
     """A ledger that somebody holds, until they do not."""
 
     is_gone = False
