@@ -21,7 +21,7 @@ from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
-from pipeline.alert_rules.ladder import Watch as Watched
+from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError

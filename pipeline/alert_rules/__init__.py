@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pipeline import settings_files
-from pipeline.alert_rules.ladder import RISK_HOURS, Condition, Ladder, Watch, rung
+from pipeline.alert_rules.ladder import RISK_HOURS, Condition, Ladder, Watched, rung
 from pipeline.alert_rules.parts import Part
 from pipeline.alert_rules.recipients import (
     ASSIGNEE,
@@ -56,7 +56,7 @@ class AlertRules(Part):
     silence_hours: int | None = Field(None, ge=1, le=504)
     conditions: tuple[Condition, ...] = get_args(Condition)
     ladder: Ladder = Ladder()
-    watch: Watch = Watch.model_validate({})
+    watch: Watched = Watched.model_validate({})
     dashboard_url: PlainUrl | None = None
     """Where recipients reach the dashboard; none: messages hold no links."""
     hours: WorkingHours = WorkingHours()

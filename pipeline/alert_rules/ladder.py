@@ -49,7 +49,7 @@ class Ladder(Part):
         }
 
 
-class Watch(Part):
+class Watched(Part):
     """What is looked at beside the log (docs/alerts.md#beside-the-log)."""
 
     receivers: tuple[PlainUrl, ...] | None = None

@@ -23,7 +23,7 @@ from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.watch import Found, Watch
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.ladder import Watch as Watched
+from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.untold import possible
 from pipeline.inbox import Inbox, open_inbox
 from tests.alert.asked import Bare
