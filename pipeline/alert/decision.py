@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.alert import entries, hours
 from pipeline.alert.alarms import Alarm, Delivery
-from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item, Subject
+from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item, Subject, Try
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import RISK_HOURS
@@ -62,6 +62,10 @@ class Message(NamedTuple):
             for item in self.items
         )
         return hashlib.sha256("\n".join([self.to, self.via, *parts]).encode()).hexdigest()[:32]
+
+    def try_of(self, item: Item) -> Try:
+        """The try that this message is for one of its alerts."""
+        return Try(item, self.to, self.via, self.name)
 
 
 class GivenUp(NamedTuple):

@@ -406,23 +406,10 @@ class Dispatcher:
     def _try(self, message: Message, rules: AlertRules, lists: Lists) -> bool:
         began = instants.since_boot()
         # The message may have waited for others: somebody may have seen to its alerts by now.
-        open_ones = tuple(it for it in message.items if self._is_open(it))
-        if not open_ones:
-            return True
-        message = message._replace(items=open_ones)
+        open_ones = [it for it in message.items if self._is_open(it)]
         unsent = self._unsent.setdefault((message.to, message.via), {})
-        message = message._replace(items=tuple(asking(it, unsent) for it in message.items))
-        subjects = [self._subject(it.due) for it in message.items]
-        tried = [
-            entries.tried(item, message.to, message.via, message.name, subject, self._now())
-            for item, subject in zip(message.items, subjects, strict=True)
-        ]
-        receipts = self._append(tried)
-        ours: dict[Item, Subject] = {
-            item: subject
-            for item, subject, receipt in zip(message.items, subjects, receipts, strict=True)
-            if receipt.outcome is Outcome.RECORDED
-        }
+        message = message._replace(items=tuple(asking(it, unsent) for it in open_ones))
+        ours = self._begin(message) if open_ones else {}
         if not ours:
             return True
         message = message._replace(items=tuple(ours))
@@ -449,6 +436,19 @@ class Dispatcher:
         self._answer(message, ours, dict.fromkeys(message.items, fault))
         return fault is None
 
+    def _begin(self, message: Message) -> dict[Item, Subject]:
+        """Records that a message is about to leave. Which of its alerts are ours to send, with what
+        each is about: of the others, another process has recorded this try."""
+        subjects = [self._subject(it.due) for it in message.items]
+        about = list(zip(message.items, subjects, strict=True))
+        now = self._now
+        receipts = self._append([entries.tried(message.try_of(it), of, now()) for it, of in about])
+        return {
+            item: subject
+            for (item, subject), receipt in zip(about, receipts, strict=True)
+            if receipt.outcome is Outcome.RECORDED
+        }
+
     def _is_open(self, item: Item) -> bool:
         alarm = self._alarms.get(item.due.alert)
         return alarm is not None and alarm.is_open(self._now())
@@ -457,11 +457,12 @@ class Dispatcher:
         self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
     ) -> None:
         """Records what came of a message, alert by alert."""
-        to, via, name = message.to, message.via, message.name
         self._record(
             lambda now: [
                 entries.answered(
-                    *(item, to, via, name, subjects[item], now),
+                    message.try_of(item),
+                    subjects[item],
+                    now,
                     fault=fault,
                     may_have_it=isinstance(fault, channels.Unsure),
                 )

@@ -103,6 +103,16 @@ class Item(NamedTuple):
     tries_before: int = 0
 
 
+class Try(NamedTuple):
+    """An alert on its way to one recipient by one channel. `message`: the name of the message that
+    holds it."""
+
+    item: Item
+    to: str
+    via: Via
+    message: str
+
+
 def raised(due: Due, subject: Subject, now: int) -> Draft:
     """The draft that says: an alert became due."""
     said: dict[str, JsonValue] = {
@@ -128,22 +138,14 @@ def key_of_cleared(alert: str) -> bytes:
     return _key(["alert", alert, "cleared"])
 
 
-def tried(item: Item, to: str, via: Via, message: str, subject: Subject, now: int) -> Draft:
+def tried(made: Try, subject: Subject, now: int) -> Draft:
     """The draft that says: a message about an alert is about to leave. Whoever gets it recorded
     sends it; nobody else does."""
-    return _about_a_try("tried", item, to, via, message, subject, now)
+    return _about_a_try("tried", made, subject, now)
 
 
 def answered(
-    item: Item,
-    to: str,
-    via: Via,
-    message: str,
-    subject: Subject,
-    now: int,
-    *,
-    fault: str | None,
-    may_have_it: bool = False,
+    made: Try, subject: Subject, now: int, *, fault: str | None, may_have_it: bool = False
 ) -> Draft:
     """The draft that says what came of a try. `fault`: why the channel did not take it, as far as
     we know; None where it did. `may_have_it`: the channel may have taken it all the same."""
@@ -151,7 +153,7 @@ def answered(
     more: dict[str, JsonValue] = {} if fault is None else {"answer": str(fault)}
     if may_have_it:
         more["may_have_it"] = True
-    return _about_a_try(step, item, to, via, message, subject, now, **more)
+    return _about_a_try(step, made, subject, now, **more)
 
 
 def beside(draft: Draft) -> Draft:
@@ -223,17 +225,8 @@ def once(draft: Draft, alert: str, *of: str) -> Draft:
     return draft._replace(ingest_key=_key(["alert", alert, "by link", *of]))
 
 
-def _about_a_try(
-    step: Step,
-    item: Item,
-    to: str,
-    via: Via,
-    message: str,
-    subject: Subject,
-    now: int,
-    **more: JsonValue,
-) -> Draft:
-    due, level, number, _ = item
+def _about_a_try(step: Step, made: Try, subject: Subject, now: int, **more: JsonValue) -> Draft:
+    (due, level, number, _), to, via, message = made
     said: dict[str, JsonValue] = {
         "to": to,
         "via": via,

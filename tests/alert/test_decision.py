@@ -10,7 +10,7 @@ from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import BACKOFF, LATER, MAX_ITEMS, Message, decide
-from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject
+from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject, Try
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.contract.body import canonical_json
@@ -66,8 +66,8 @@ class Log:
         return self._take(entries.raised(alert, P1, at(when)), when)
 
     def tried(self, alert: Due, to: str, when: str, *, number: int = 1, level: int = 0) -> "Log":
-        draft = entries.tried(Item(alert, level, number), to, "email", "m", P1, at(when))
-        return self._take(draft, when)
+        made = Try(Item(alert, level, number), to, "email", "m")
+        return self._take(entries.tried(made, P1, at(when)), when)
 
     def answered(
         self,
@@ -79,9 +79,8 @@ class Log:
         level: int = 0,
         fault: str | None = None,
     ) -> "Log":
-        item = Item(alert, level, number)
-        draft = entries.answered(item, to, "email", "m", P1, at(when), fault=fault)
-        return self._take(draft, when)
+        made = Try(Item(alert, level, number), to, "email", "m")
+        return self._take(entries.answered(made, P1, at(when), fault=fault), when)
 
     def sent(self, alert: Due, to: str, when: str = MONDAY, *, level: int = 0) -> "Log":
         return self.tried(alert, to, when, level=level).answered(alert, to, when, level=level)

@@ -7,7 +7,7 @@ import pytest
 from pipeline.alert import entries, words
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import decide
-from pipeline.alert.entries import Item, Subject
+from pipeline.alert.entries import Item, Subject, Try
 from pipeline.alert.links import Links
 from pipeline.alert.summaries import digest
 from pipeline.alert.summaries.digest import Process
@@ -119,10 +119,10 @@ def test_it_goes_to_its_recipient_alone_and_once() -> None:
     alarms.take(entries.raised(summary, Subject(), at(EIGHT)).body, at(EIGHT))
     [message] = decide([summary], alarms, by, at(EIGHT)).messages
     assert (message.to, message.via) == ("ana", "email")
-    item = Item(summary, 0, 1)
+    made = Try(Item(summary, 0, 1), "ana", "email", "m")
     for draft in (
-        entries.tried(item, "ana", "email", "m", Subject(), at(EIGHT)),
-        entries.answered(item, "ana", "email", "m", Subject(), at(EIGHT), fault=None),
+        entries.tried(made, Subject(), at(EIGHT)),
+        entries.answered(made, Subject(), at(EIGHT), fault=None),
     ):
         alarms.take(draft.body, at(EIGHT))
     assert digest.awaited(by, alarms, at(MONDAY)) == {}
@@ -134,11 +134,11 @@ def test_one_that_a_clock_that_was_ahead_has_sent_is_awaited_when_its_hour_comes
     by, alarms, ahead = with_digest(), Alarms(), at(MONDAY)
     [(alert, name)] = digest.awaited(by, alarms, ahead).items()
     summary = digest.due(alert, name, by, ahead)
-    item, subject = Item(summary, 0, 1), Subject()
+    made, subject = Try(Item(summary, 0, 1), "ana", "email", "m"), Subject()
     for draft in (
         entries.raised(summary, subject, ahead),
-        entries.tried(item, "ana", "email", "m", subject, ahead),
-        entries.answered(item, "ana", "email", "m", subject, ahead, fault=None),
+        entries.tried(made, subject, ahead),
+        entries.answered(made, subject, ahead, fault=None),
     ):
         alarms.take(draft.body, ahead)
     assert digest.awaited(by, alarms, at(EIGHT)) == {alert: name}

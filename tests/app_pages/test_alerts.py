@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages.parts import acting, views
 from pipeline import instants
 from pipeline.alert import entries
-from pipeline.alert.entries import Due, Item, Subject
+from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
@@ -187,13 +187,13 @@ def test_what_was_sent_stays_on_the_page_with_what_the_channel_answered(
 ) -> None:
     due = Due("a1", "before_3d", "risk", "officer", 0, process_id="prc_1")
     subject, now = Subject(process_id="prc_1"), instants.now()
-    tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, now)
+    made = Try(Item(due, level=0, number=1), "ana", "email", "m")
     with open_log([]) as service:
         service.inbox.append(
             [
                 entries.raised(due, subject, now),
-                entries.tried(*tried),
-                entries.answered(*tried, fault="550 mailbox full"),
+                entries.tried(made, subject, now),
+                entries.answered(made, subject, now, fault="550 mailbox full"),
             ]
         )
         follow(service)
@@ -213,8 +213,8 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         [late] = service.reader.read("alerts", as_of=at).to_pylist()
         subject = Subject(process_id=late["process_id"], seller_id="sel_ana")
         level = Due(late["alert_id"], late["kind"], late["severity"], "officer", 0)
-        sent = (Item(level, level=0, number=1), "eva", "email", "m", subject, at)
-        raised = [entries.raised(level, subject, at), entries.tried(*sent)]
+        made = Try(Item(level, level=0, number=1), "eva", "email", "m")
+        raised = [entries.raised(level, subject, at), entries.tried(made, subject, at)]
         service.inbox.append(raised)
         follow(service)
         views.forget_answers()

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from pipeline import instants
 from pipeline.alert import entries
-from pipeline.alert.entries import Due, Item, Subject
+from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import (
@@ -216,14 +216,16 @@ def test_what_is_cut_is_said_to_be_and_the_trail_names_whoever_an_alert_went_to(
     open_log: OpenLog, visit: Visit
 ) -> None:
     due = Due("a1", "before_3d", "risk", "officer", 0, process_id="prc_1")
-    subject = Subject(process_id="prc_1")
-    tried = (Item(due, level=0, number=1), "ana", "email", "m", subject, instants.now())
+    subject, now = Subject(process_id="prc_1"), instants.now()
+    made = Try(Item(due, level=0, number=1), "ana", "email", "m")
     by = {"actor": "Bia", "recorded_by": "test", "process_id": "prc_1"}
     with open_log(HISTORY) as service:
         service.inbox.append(
             [action("note", reason=f"call {number}", **by) for number in range(12)]
         )
-        service.inbox.append([entries.tried(*tried), entries.answered(*tried, fault=None)])
+        service.inbox.append(
+            [entries.tried(made, subject, now), entries.answered(made, subject, now, fault=None)]
+        )
         follow(service)
         shown = page_text(visit("process", as_of=None, process="prc_1"))
     assert "call 11" in shown

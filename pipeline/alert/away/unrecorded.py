@@ -195,20 +195,16 @@ class Unrecorded:
         stop: threading.Event,
     ) -> bool:
         """Sends one message. Whether the channel took it: if not, it gets no other one now."""
-        to, via = message.to, message.via
         tried = {}
         for item in message.items:
-            tried[item] = entries.tried(item, to, via, message.name, Subject(), now())
+            tried[item] = entries.tried(message.try_of(item), Subject(), now())
             self._take(tried[item], item.due)
         content, faults = channels.made_apart(message, rules, now(), links, {})
         left = message._replace(items=tuple(it for it in message.items if it not in faults))
         fault = None if content is None else channels.send(left, content, rules, now(), stop)
         for item in message.items:
             draft = entries.answered(
-                item,
-                to,
-                via,
-                (message if item in faults else left).name,
+                (message if item in faults else left).try_of(item),
                 Subject(),
                 now(),
                 fault=faults.get(item, fault),
@@ -217,8 +213,8 @@ class Unrecorded:
             self._take(draft, item.due, tried[item])
         LOG.warning(
             "while nothing can be recorded, %s by %s: %s of %s sent%s",
-            to,
-            via,
+            message.to,
+            message.via,
             0 if fault is not None else len(left.items),
             counted(len(message.items), "alert"),
             "" if fault is None else f": {fault}",

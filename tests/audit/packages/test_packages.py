@@ -15,7 +15,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.alert import entries
-from pipeline.alert.entries import Due, Item, Subject
+from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
 from pipeline.audit.export import Exported
@@ -264,13 +264,13 @@ def test_the_report_tells_the_story_of_a_process(p1: Given, name: str, texts: li
 
 def test_who_was_reminded_when_is_evidence(service: LedgerService, tmp_path: Path) -> None:
     """The platform asks whether anybody knew: the package says who, of what, how and when."""
-    subject, item = Subject("p1", "s1"), Item(REMINDER, level=0, number=1)
-    tried = (item, "ana", "email", "m", subject)
+    subject = Subject("p1", "s1")
+    made = Try(Item(REMINDER, level=0, number=1), "ana", "email", "m")
     at = [instants.now() + it * instants.SECOND for it in range(3)]
     drafts = [
         entries.raised(REMINDER, subject, at[0]),
-        entries.tried(*tried, at[1]),
-        entries.answered(*tried, at[2], fault="550 <***> mailbox full"),
+        entries.tried(made, subject, at[1]),
+        entries.answered(made, subject, at[2], fault="550 <***> mailbox full"),
     ]
     recorded = service.inbox.append(drafts)
     service.reach(recorded[-1].entry.seq)
