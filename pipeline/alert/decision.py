@@ -120,44 +120,58 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
         alarm = alarms.get(due.alert)
         if alarm is None:
             plan.raises.append(due)
-        elif alarm.is_open(now):
-            # Whoever is no longer among the recipients may have left: reaching them counts for
-            # nothing.
-            reached = {
-                (to, via)
-                for (to, via, _), known in alarm.deliveries.items()
-                if known.is_sent and to in rules.recipients
-            }
-            for address, can_wait in _addresses(due, alarm, rules, now):
-                delivery = alarm.deliveries.get(address, Delivery())
-                is_reached = (address.to, address.via) in reached
-                if is_reached or (delivery.is_given_up and (reached or address == NOBODY)):
-                    continue
-                if address == NOBODY:
-                    plan.given_up.append(GivenUp(due, address, "no route takes it"))
-                elif _is_tried_out(delivery, now):
-                    why = f"given up after {_tries(delivery)} tries"
-                    plan.given_up.append(GivenUp(due, address, why, delivery.tries_before))
-                elif (address.via and _may_try(delivery, now)) and (
-                    not can_wait or _is_time(due, address.to, alarms, rules, now)
-                ):
-                    number, before = delivery.tries + 1, delivery.tries_before
-                    item = Item(due, address.level, number, before)
-                    waiting.setdefault((address.to, address.via), []).append(item)
-                elif address.via and _has_just_failed(delivery, now):
-                    item = Item(due, address.level, delivery.tries, delivery.tries_before)
-                    failed.setdefault((address.to, address.via), []).append(item)
-    for (to, via), every in waiting.items():
-        held = min(map(_urgency, failed.get((to, via), [])), default=None)
-        items = [it for it in every if held is None or _urgency(it) < held]
-        items.sort(key=_urgency)
-        failing = [it for it in items if it.number - it.tries_before >= FIRST_APART]
-        others = [it for it in items if it.number - it.tries_before < FIRST_APART]
-        most = min(MAX_ITEMS, math.ceil(len(failing) / PARTS))
-        parts = [*_parted(others, MAX_ITEMS), *_parted(failing, most)]
+            continue
+        if not alarm.is_open(now):
+            continue
+        for address, delivery, can_wait in _unreached(due, alarm, rules, now):
+            number, before = delivery.tries, delivery.tries_before
+            if address.via == "":
+                plan.given_up.append(GivenUp(due, address, "no route takes it"))
+            elif _is_tried_out(delivery, now):
+                why = f"given up after {_tries(delivery)} tries"
+                plan.given_up.append(GivenUp(due, address, why, before))
+            elif _may_try(delivery, now) and (
+                not can_wait or _is_time(due, address.to, alarms, rules, now)
+            ):
+                item = Item(due, address.level, number + 1, before)
+                waiting.setdefault((address.to, address.via), []).append(item)
+            elif _has_just_failed(delivery, now):
+                item = Item(due, address.level, number, before)
+                failed.setdefault((address.to, address.via), []).append(item)
+    for (to, via), items in waiting.items():
+        parts = _parts_of_messages(items, failed.get((to, via), []))
         plan.messages += [Message(to, via, part) for part in parts]
     plan.messages.sort(key=lambda message: _urgency(message.items[0]))
     return plan
+
+
+def _unreached(
+    due: Due, alarm: Alarm, rules: AlertRules, now: int
+) -> Iterator[tuple[Address, Delivery, bool]]:
+    """Every address that is to be told by now and was not, with how far telling it has come, and
+    whether it can wait. One that was given up is among them only while nobody was told."""
+    # Whoever is no longer among the recipients may have left: reaching them counts for nothing.
+    reached = {
+        (to, via)
+        for (to, via, _), known in alarm.deliveries.items()
+        if known.is_sent and to in rules.recipients
+    }
+    for address, can_wait in _addresses(due, alarm, rules, now):
+        delivery = alarm.deliveries.get(address, Delivery())
+        is_over = delivery.is_given_up and (reached or address == NOBODY)
+        if (address.to, address.via) not in reached and not is_over:
+            yield address, delivery, can_wait
+
+
+def _parts_of_messages(items: list[Item], failed: list[Item]) -> list[tuple[Item, ...]]:
+    """The alerts of each message that is to leave now for one recipient by one channel, of those
+    that wait for it. `failed`: what the channel has just not taken."""
+    held = min(map(_urgency, failed), default=None)
+    items = sorted((it for it in items if held is None or _urgency(it) < held), key=_urgency)
+    failing = [it for it in items if it.number - it.tries_before >= FIRST_APART]
+    others = [it for it in items if it.number - it.tries_before < FIRST_APART]
+    most = min(MAX_ITEMS, math.ceil(len(failing) / PARTS))
+    return [*_parted(others, MAX_ITEMS), *_parted(failing, most)]
 
 
 def _parted(items: list[Item], most: int) -> Iterator[tuple[Item, ...]]:
