@@ -184,8 +184,9 @@ def test_what_was_raised_is_no_longer_new_whatever_its_kind() -> None:
     kinds = {row["kind"] for row in every}
     missing = {*CONDITIONS} - kinds
     assert missing == set(), (
-        f"add lines that show {missing} to this history. If you did not add a condition, lines that"
-        " you added to RICH end one: date answers before the 401 of 28 May"
+        f"have queries/model/alerts/ find {missing}, and add lines that show it to this history."
+        " If you did not add a condition, lines that you added to RICH end one: date answers before"
+        " the 401 of 28 May"
     )
     known = {*possible(AlertRules().ladder, AlertRules().conditions)}
     assert {(row["kind"], row["severity"], row["role"]) for row in every} < known

@@ -2,6 +2,8 @@
 
 import pytest
 
+from pipeline.submit.casefile import required_fields
+from pipeline.submit.demand import Process, wanted
 from tests.support.ledgers import World, asked
 from tests.support.lines import (
     ADDRESS,
@@ -137,6 +139,15 @@ def test_a_business_by_its_record_has_an_owner_to_answer_for(business, individua
     assert (next_action(business), progress(business)) == ("remind_seller", (7, 14))
     assert (next_action(individual), progress(individual)) == ("submit", (7, 7))
     assert progress(later) == (7, 7)
+
+
+@WORLD.given(business=[acp(), OF_BUSINESS], individual=[acp(), OF_INDIVIDUAL])
+def test_an_acp_lacks_all_that_the_rules_ask_for(business, individual):
+    """A field that the rules alone knew was never missing: what they refuse was `submit`."""
+    asked_for = Process("p1", "s1", "ACP", "PENDING", 0, ("revenue",))
+    for history, seller_type in ((business, "business"), (individual, "individual")):
+        needed = wanted(asked_for, seller_type, required_fields()).needed
+        assert progress(history) == (0, len(needed)), "list it in answer_progress.sql, too"
 
 
 LINE2 = aci(requested_fields=["address.line2"])
