@@ -8,7 +8,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -379,42 +379,17 @@ def ask_for_personal_data(
     if not access.may(Permission.UNMASK):
         return
     if may_see_personal_data(view, subject):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(_("Personal data is shown; the log says to whom and why."))
-            st.button(
-                _("Mask it again"),
-                icon=":material/visibility_off:",
-                key=f"mask_{view}",
-                on_click=_mask,
-                args=(view, subject),
-            )
-        _mask_in_time(view, subject)
+        _say_that_it_is_shown(view, subject)
         return
 
-    def record() -> Feedback:
-        key = f"unmask_{view}"
-        reason, actor = typed(f"{key}_reason"), actor_of(f"{key}_actor")
-        if (lacking := missing(reason, actor)) is not None:
-            return Feedback(lacking, kept=reason)
-
-        def append() -> None:
-            drafted = action(
-                UNMASK,
-                reason=reason,
-                actor=actor,
-                recorded_by=RECORDED_BY,
-                process_id=process_id,
-                seller_id=seller_id,
-                view=view,
-            )
-            service.current().inbox.append([drafted])
-
-        error = tried(append, actor)
-        if error is not None:
-            return Feedback("", error=error, kept=reason)
-        until = time.monotonic() + service.current().settings.unmask_seconds
-        _unmasked()[(view, subject)] = until
-        return Feedback("", is_done=True, empties=(f"{key}_reason",))
+    def unmask() -> Feedback:
+        about = {"process_id": process_id, "seller_id": seller_id, "view": view}
+        reason, actor = typed(f"unmask_{view}_reason"), actor_of(f"unmask_{view}_actor")
+        feedback = _record_unmasking(reason, actor, about)
+        if feedback.is_done:
+            until = time.monotonic() + service.current().settings.unmask_seconds
+            _unmasked()[(view, subject)] = until
+        return feedback._replace(empties=(f"unmask_{view}_reason",))
 
     with (
         st.popover(_("Show personal data"), icon=":material/visibility:"),
@@ -430,7 +405,33 @@ def ask_for_personal_data(
         st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
         name_of_reader(f"unmask_{view}_actor")
         label, of = _("Record the reason and show it"), elements.edition(view, [subject])
-        submit(f"unmask_{view}", label, record, about=of, may=Permission.UNMASK, in_past=True)
+        submit(f"unmask_{view}", label, unmask, about=of, may=Permission.UNMASK, in_past=True)
+
+
+def _say_that_it_is_shown(view: str, subject: str) -> None:
+    """Says so, with the button that masks it, and masks it once its time is over."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_("Personal data is shown; the log says to whom and why."))
+        st.button(
+            _("Mask it again"),
+            icon=":material/visibility_off:",
+            key=f"mask_{view}",
+            on_click=_mask,
+            args=(view, subject),
+        )
+    _mask_in_time(view, subject)
+
+
+def _record_unmasking(reason: str, actor: str, about: Mapping[str, str | None]) -> Feedback:
+    """Records why somebody is shown personal data. `about`: whose, and of which view."""
+    if (lacking := missing(reason, actor)) is not None:
+        return Feedback(lacking, kept=reason)
+    return record(
+        lambda: [action(UNMASK, reason=reason, actor=actor, recorded_by=RECORDED_BY, **about)],
+        actor,
+        Feedback("", is_done=True),
+        kept=reason,
+    )
 
 
 def _mask(view: str, subject: str) -> None:
