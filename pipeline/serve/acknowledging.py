@@ -38,9 +38,11 @@ _FORMS: Final = """<form method="post"><button>Confirmar · Confirm</button></fo
 <p><label>Por quantas horas? · For how many hours?
 <select name="hours">{hours}</select></label></p>
 <p><label>Por que pode esperar? · Why can it wait?
-<input name="reason" required maxlength="500"></label></p>
+<input name="reason" required maxlength="{most}"></label></p>
 <button name="do" value="snooze">Adiar · Put off</button></form></details>
-""".format(hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS))
+""".format(
+    hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS), most=MAX_REASON_CHARACTERS
+)
 _ASKING: Final = (
     "Confirme que alguém cuida deste alerta. Depois disso, ninguém mais é avisado dele.",
     "Confirm that somebody sees to this alert. Nobody else is told of it after that.",

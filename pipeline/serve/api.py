@@ -43,7 +43,7 @@ from pipeline.http.asgi import FixedHeaders
 from pipeline.http.callers import MissingScope, TurnedAway, admit
 from pipeline.http.preamble import whole_body
 from pipeline.http.tokens import Caller
-from pipeline.inbox.kept_heads import place
+from pipeline.inbox import kept_heads
 from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
@@ -261,7 +261,7 @@ async def _head(request: Request) -> Response:
     """The newest head that this keeper left outside of the inbox, for receivers elsewhere. It is
     open to everybody, like a checkpoint: a size, hashes and a signature."""
     try:
-        text = await _in_thread(QUICK, place(current().settings).read_text)
+        text = await _in_thread(QUICK, kept_heads.place(current().settings).read_text)
     except FileNotFoundError:
         return PlainTextResponse("nothing has been signed yet\n", 404)
     except OSError as error:
