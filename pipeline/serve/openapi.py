@@ -53,19 +53,40 @@ def document(service: LedgerService) -> dict[str, Any]:
     ]
     asked = {it["name"]: it for it in shown}
     reason = _object({"unmask": _text(), "actor": _text()}, "unmask")
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Prazo", "version": metadata.version("prazo")},
+        "security": [{"token": []}],
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "parameters": asked,
+            "schemas": schemas,
+        },
+        "paths": {
+            "/api/openapi.json": {"get": _call("This description", {"application/json": {}})},
+            "/api/status": {"get": _call("How far ledger and inbox are", {"application/json": {}})},
+            "/api/ready": {
+                "get": _call("Whether the ledger is up to date", {"application/json": {}})
+            },
+            "/api/metrics": {"get": _call("Figures for Prometheus", {"text/plain": {}})},
+            "/api/views": {"get": _call("The views and their columns", {"application/json": {}})},
+            **_of_views([it["name"] for it in selecting], [*asked], reason),
+            **_of_proof(),
+            **_of_clearances(),
+            **_of_links(),
+        },
+    }
+
+
+def _of_proof() -> dict[str, Any]:
+    """The paths of heads, checkpoints, packages and audits."""
     package = {
         **{it: _text() for it in ("process_id", "seller_id", "reason", "actor", "against")},
         **{it: _instant() for it in ("from", "to")},
         "profile": {"type": "string", "enum": ["full", "masked"]},
         "withhold": {"type": "array", "items": {"type": "integer"}},
     }
-    paths: dict[str, Any] = {
-        "/api/openapi.json": {"get": _call("This description", {"application/json": {}})},
-        "/api/status": {"get": _call("How far ledger and inbox are", {"application/json": {}})},
-        "/api/ready": {"get": _call("Whether the ledger is up to date", {"application/json": {}})},
-        "/api/metrics": {"get": _call("Figures for Prometheus", {"text/plain": {}})},
-        "/api/views": {"get": _call("The views and their columns", {"application/json": {}})},
-        **_of_views([it["name"] for it in selecting], [*asked], reason),
+    return {
         "/api/head": {
             "get": _open(_call("The newest signed head, for receivers", {"text/plain": {}}))
         },
@@ -85,34 +106,36 @@ def document(service: LedgerService) -> dict[str, Any]:
             )
         },
     }
+
+
+def _of_clearances() -> dict[str, Any]:
+    """The path by which a second person decides."""
     decision = {"type": "string", "enum": [*get_args(Decision)]}
     said = {"decision": decision, "reason": _text(), "actor": _text()}
-    paths["/api/clearances/{request_id}"] = {
-        "parameters": [{"name": "request_id", "in": "path", "required": True, "schema": _text()}],
-        "post": _call(
-            "A second person's word about a request",
-            {"application/json": {}},
-            body=_object(said, "decision", "reason"),
-        ),
-    }
-    token = {"name": "token", "in": "path", "required": True, "schema": _text()}
+    post = _call(
+        "A second person's word about a request",
+        {"application/json": {}},
+        body=_object(said, "decision", "reason"),
+    )
+    path = "/api/clearances/{request_id}"
+    return {path: {"parameters": [_in_path("request_id")], "post": post}}
+
+
+def _of_links() -> dict[str, Any]:
+    """The path behind the link of an alert's message."""
     page: dict[str, Any] = {"text/html": {}}
-    paths[f"{PATH}{{token}}"] = {
-        "parameters": [token],
-        "get": _open(_call("What following the link of a message would record", page)),
-        "post": _open(_call("Records it: somebody sees to an alert, or puts it off", page)),
-    }
     return {
-        "openapi": "3.1.0",
-        "info": {"title": "Prazo", "version": metadata.version("prazo")},
-        "security": [{"token": []}],
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "parameters": asked,
-            "schemas": schemas,
-        },
-        "paths": paths,
+        f"{PATH}{{token}}": {
+            "parameters": [_in_path("token")],
+            "get": _open(_call("What following the link of a message would record", page)),
+            "post": _open(_call("Records it: somebody sees to an alert, or puts it off", page)),
+        }
     }
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    """A parameter that is a part of the path."""
+    return {"name": name, "in": "path", "required": True, "schema": _text()}
 
 
 def _of_views(selecting: list[str], shown: list[str], reason: Mapping[str, Any]) -> dict[str, Any]:
