@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pandas  # noqa: F401 - before the follower starts: its first transaction would wait for it
 import streamlit as st
@@ -72,25 +73,7 @@ def _draw() -> None:
         frame.hold_choices()
         return
     heading = st.container(gap="xsmall", key="heading")
-    with heading.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key="title_line"
-    ):
-        title = st.container(gap=None, key="title")
-        # The choices first: what follows is written in the language that they say.
-        with st.container(
-            horizontal=True,
-            vertical_alignment="center",
-            gap="xsmall",
-            width="content",
-            key="choices",
-        ):
-            search = st.container(width="content")
-            bell = st.container(width="content")
-            frame.choose_view()
-            look_up_language()  # after Back or Forward the control alone knows it
-            acting.name_yourself()
-            links.copy_this()
-            access.leave(whoever)
+    title, search, bell = _title_line(heading, whoever)
     sections = _sections(whoever)
     offered = {heading: list(pages.values()) for heading, pages in sections.items()}
     # Else Streamlit shows the first page under the address of one that is closed.
@@ -122,6 +105,31 @@ def _draw() -> None:
     finally:
         with line:
             freshness.show()
+
+
+def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:
+    """Draws the choices at the head of every page. Returns where title, search and bell go, which
+    are drawn later: all that is written after the choices is in the language that they say."""
+    line = heading.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="title_line"
+    )
+    with line:
+        title = st.container(gap=None, key="title")
+        with st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="xsmall",
+            width="content",
+            key="choices",
+        ):
+            search = st.container(width="content")
+            bell = st.container(width="content")
+            frame.choose_view()
+            look_up_language()  # after Back or Forward the control alone knows it
+            acting.name_yourself()
+            links.copy_this()
+            access.leave(whoever)
+    return title, search, bell
 
 
 def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
