@@ -7,7 +7,6 @@ from typing import Literal
 import streamlit as st
 
 from app_pages.desk import casework, clearances, mailed, people, records, saved
-from app_pages.door import access
 from app_pages.language import formats, next_actions, occurrences, rulebook, words
 from app_pages.language.i18n import _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
@@ -104,7 +103,7 @@ def card(row: views.Row) -> None:
     links.to_seller(row["seller_id"])
     if row["raised_at"] is not None:
         _who_knows(row["alert_id"])
-        if views.as_of() is None and access.may(Permission.ANNOTATE):
+        if casework.is_open():
             _take(row)
 
 
@@ -252,7 +251,7 @@ def recipients(rules: AlertRules) -> None:
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )
-    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
+    if not casework.is_open():
         return
     with st.form("trial", border=False):
         st.selectbox(_("Send a test message to"), list(rules.recipients), key="trial_to")
@@ -317,7 +316,7 @@ def calendars(rules: AlertRules) -> None:
                 _("By"): [formats.plain(it["actor"] or "–") for it in feeds],
             }
         )
-    if views.as_of() is not None or not access.may(Permission.ANNOTATE):
+    if not casework.is_open():
         return
     if NEW_CALENDAR in acting.own():
         st.warning(_("Whoever has this address reads the calendar. It is shown this once."))
