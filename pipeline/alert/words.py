@@ -247,18 +247,18 @@ def message(
 
 def time_left(seconds: int, language: Language) -> str:
     """How long until a deadline, or since it passed, in its largest unit that is not zero."""
+    if 0 < seconds < 60:
+        return said(("em menos de 1 minuto", "in under a minute"), language)
+    if -60 < seconds <= 0:
+        return said(("venceu agora", "passed just now"), language)
     days, hours, minutes = seconds_parts(abs(seconds))
-    for number, one, many in (
-        (days, ("dia", "day"), ("dias", "days")),
-        (hours, ("hora", "hour"), ("horas", "hours")),
-        (minutes, ("minuto", "minute"), ("minutos", "minutes")),
-    ):
-        if number or one[0] == "minuto":
-            unit = said(one if number == 1 else many, language)
-            break
-    if abs(seconds) < 60:
-        now = ("venceu agora", "passed just now"), ("em menos de 1 minuto", "in under a minute")
-        return said(now[seconds > 0], language)
+    if days:
+        number, one, many = days, ("dia", "day"), ("dias", "days")
+    elif hours:
+        number, one, many = hours, ("hora", "hour"), ("horas", "hours")
+    else:
+        number, one, many = minutes, ("minuto", "minute"), ("minutos", "minutes")
+    unit = said(one if number == 1 else many, language)
     if seconds < 0:
         return said((f"vencido há {number} {unit}", f"passed {number} {unit} ago"), language)
     return said((f"em {number} {unit}", f"in {number} {unit}"), language)
