@@ -56,8 +56,9 @@ them to take them out, so they are left out; those that turn a text around are r
 PATTERNS: Final[Mapping[Kind, str]] = {
     "postal_code": rf"[\s.\-{_UNSEEN}]*(?:[0-9][\s.\-{_UNSEEN}]*){{8}}",
     "band": (
-        rf"[\s{_UNSEEN}]*(?:R[{_UNSEEN}]*\$)?[\s{_UNSEEN}]*"
+        rf"[\s{_UNSEEN}]*(?:[Rr][{_UNSEEN}]*\$)?[\s{_UNSEEN}]*"
         rf"(?:[0-9][\s.{_UNSEEN}]*){{1,{MAX_AMOUNT_DIGITS}}}"
+        rf"(?:,[{_UNSEEN}]*0[{_UNSEEN}]*0[\s{_UNSEEN}]*)?"
     ),
     "line": r".*\S.*",
     "other": r".*\S.*",
@@ -65,8 +66,10 @@ PATTERNS: Final[Mapping[Kind, str]] = {
 """What a browser without scripts refuses by itself: nothing that `read` takes."""
 
 _UNSEEN_MARK: Final = re.compile(f"[{_UNSEEN}]")
-_AMOUNT: Final = re.compile(r"[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+")
-"""Points and spaces part thousands: `1000.00` has cents, and is not a hundred thousand."""
+_AMOUNT: Final = re.compile(r"(?:[Rr]\$)? ?(?P<whole>[0-9]+|[0-9]{1,3}(?:[. ][0-9]{3})+)(?:,00)?")
+"""As Brazilians write money: points and spaces part thousands, and a comma parts cents. Cents that
+are none are left out, and any others refused. `1000.00` is refused, too: who learned to write a
+point before cents means a thousand, and who forgot a digit a hundred thousand."""
 _TOGETHER: Final = (
     ("postal_code",),
     ("line1", "line2"),
@@ -258,13 +261,13 @@ def _accepted(each: Field, value: str, otherwise: FaultCode) -> tuple[JsonValue,
 
 
 def _band(lower: str, upper: str) -> tuple[JsonValue, FaultCode | None]:
-    ends = [_UNSEEN_MARK.sub("", it).strip().removeprefix("R$") for it in (lower, upper)]
-    ends = [" ".join(it.split()) for it in ends]
-    if not all(ends):
+    ends = [" ".join(_UNSEEN_MARK.sub("", it).split()) for it in (lower, upper)]
+    if not all(it.strip("Rr$ ") for it in ends):
         return None, "missing"
-    if not all(map(_AMOUNT.fullmatch, ends)):
+    amounts = [match["whole"] for it in ends if (match := _AMOUNT.fullmatch(it))]
+    if len(amounts) < len(ends):
         return None, "amount"
-    digits = [it.replace(".", "").replace(" ", "") for it in ends]
+    digits = [it.replace(".", "").replace(" ", "") for it in amounts]
     if max(map(len, digits)) > MAX_AMOUNT_DIGITS:
         return None, "amount"
     least, most = map(int, digits)

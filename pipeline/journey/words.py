@@ -210,8 +210,8 @@ _HINTS: Final[Mapping[str, _Both]] = {
         "Choose the band, not the exact value.",
     ),
     "band": (
-        "O menor e o maior valor da faixa, sem centavos.",
-        "The lowest and the highest value of the band, without cents.",
+        "O menor e o maior valor da faixa, sem centavos: por exemplo, 5.000.",
+        "The lowest and the highest value of the band, without cents: for example, 5000.",
     ),
     "postal_code": ("8 números, por exemplo 01310-100", "8 digits, for example 01310-100"),
     "other": ("Chamado pela plataforma de: {path}", "The platform calls it: {path}"),
@@ -239,8 +239,8 @@ _FAULTS: Final[Mapping[str, _Both]] = {
         "{label}: it has a character that cannot be sent.",
     ),
     "amount": (
-        "{label}: use só números, sem centavos.",
-        "{label}: use whole numbers alone, without cents.",
+        "{label}: escreva só o valor, sem centavos. Por exemplo, 5.000.",
+        "{label}: write the amount alone, without cents. For example, 5000.",
     ),
     "order": (
         "{label}: o primeiro valor deve ser menor que o segundo.",

@@ -148,6 +148,22 @@ def test_back_and_forth_loses_nothing_and_a_changed_answer_counts(page: Page) ->
     assert whole["fields"]["revenue"] == "2000_to_9000"
 
 
+def test_money_is_shown_as_it_was_understood_and_recorded_as_the_contract_has_it(
+    page: Page,
+) -> None:
+    process = page.review(["revenue"])
+    seller = page.seller()
+    screen = seller.open(page.mint(process).url)
+    wrong = seller.answer(screen, f0_from="4.999,99", f0_to="10.000,00")
+    assert wrong.faults == ["Faturamento: escreva só o valor, sem centavos. Por exemplo, 5.000."]
+    assert wrong.inputs["f0_from"] == "4.999,99"
+    review = seller.answer(wrong, f0_from="R$ 5.000,00", f0_to="10.000,00")
+    assert "De R$ 5.000 até R$ 10.000" in unescape(review.html)
+    assert seller.confirm(review).slug == "receipt"
+    *_, (_, whole), _ = page.collections(process)
+    assert whole["fields"] == {"revenue": "5000_to_10000"}
+
+
 def test_the_words_take_no_seller_for_a_man() -> None:
     """A woman declared that "eu mesmo" had given the data."""
     said = [portuguese for portuguese, _english in words.TEXTS.values()]
