@@ -66,6 +66,9 @@ def returned_listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "is_cured": [_("cured") if row["is_cured"] else _("not yet")],
+            "seconds_to_cure": None
+            if row["seconds_to_cure"] is None
+            else formats.seconds(row["seconds_to_cure"]),
             "was_in_vain": [_("in vain")] if row["was_in_vain"] else [],
         }
 
@@ -80,6 +83,7 @@ def returned_listed() -> lists.Listed:
             "is_cured": lists.chips(
                 _("Since then"), {_("cured"): "green", _("not yet"): "gray"}, 130
             ),
+            "seconds_to_cure": lists.text(_("Cured after"), 100),
             "was_in_vain": lists.chips(_("New attempt"), {_("in vain"): "orange"}, 110),
         },
         alt=_("Sellers who came back, the latest first"),
@@ -108,6 +112,13 @@ def returned_card(seller: views.Row) -> None:
     )
     if seller["is_cured"]:
         st.markdown(formats.badge(_("cured"), "green", ":material/check:"))
+        elements.details(
+            {
+                _("Cured at"): formats.second(seller["cured_at"]),
+                _("Cured after"): formats.seconds(seller["seconds_to_cure"]),
+            },
+            alt=_("How long the cure took"),
+        )
     if seller["was_in_vain"]:
         st.markdown(_("Their last denial before that said that a new attempt had no chance."))
     links.to_seller(seller["seller_id"])
@@ -160,8 +171,8 @@ def month_reading(figures: views.Row) -> str:
     )
 
 
-def returns_reading(came_back: int, cured: int) -> str:
-    """The last 12 weeks of those who came back, in a sentence."""
+def returns_reading(came_back: int, cured: int, seconds_to_cure: float | None) -> str:
+    """The last 12 weeks of those who came back, in a sentence, and how long a cure takes."""
     returned = ngettext(
         "In the last 12 weeks **{n}** denied seller came back",
         "In the last 12 weeks **{n}** denied sellers came back",
@@ -171,7 +182,13 @@ def returns_reading(came_back: int, cured: int) -> str:
     so_far = ngettext(
         "**{n}** cured so far", "**{n}** cured so far", cured, n=formats.number(cured)
     )
-    return f"{returned}; {so_far}."
+    if seconds_to_cure is None:
+        return f"{returned}; {so_far}."
+    took = _(
+        "Of all who were ever cured, half took at most **{time}** from their first denial.",
+        time=formats.seconds(seconds_to_cure),
+    )
+    return f"{returned}; {so_far}. {took}"
 
 
 def code_of(reason: views.Row) -> str:
@@ -392,7 +409,9 @@ with st.container(border=True):
     explained.chart(
         _("Coming back, week by week"),
         returns_reading(
-            sum(row["came_back"] for row in returns), sum(row["cured"] for row in returns)
+            sum(row["came_back"] for row in returns),
+            sum(row["cured"] for row in returns),
+            figures["median_seconds_to_cure"],
         ),
         return_weeks(returns),
         take=ask_for_week,

@@ -8,7 +8,7 @@
 -- column: taxpayer_key | equal for equal letters and digits of the taxpayer id, by the latest event that carries one; null without any
 -- column: created_at | when the platform created it, by its record; else its earliest event of any kind
 -- column: first_denied_at | the earliest of its denials; null without any
--- column: was_enabled | some event enabled it, whatever followed
+-- column: first_enabled_at | the earliest event that enabled it, whatever followed; null without any
 -- column: denials | times it was denied
 -- column: retryable_denials | those with retry = true
 -- column: final_denials | those with retry = false
@@ -27,7 +27,7 @@ with known as (
             as record_created_at,
         min(created_at) as first_event_at,
         min(created_at) filter (where event_type = 'seller.denied') as first_denied_at,
-        bool_or(event_type = 'seller.enabled') as was_enabled,
+        min(created_at) filter (where event_type = 'seller.enabled') as first_enabled_at,
         count(*) filter (where event_type = 'seller.denied') as denials,
         count(*) filter (where event_type = 'seller.denied' and retry) as retryable_denials,
         count(*) filter (where event_type = 'seller.denied' and not retry) as final_denials,
@@ -59,7 +59,7 @@ select
         least(known.first_event_at, reviewed.first_event_at, banked.first_event_at)
     ) as created_at,
     known.first_denied_at,
-    known.was_enabled,
+    known.first_enabled_at,
     known.denials,
     known.retryable_denials,
     known.final_denials,

@@ -10,6 +10,8 @@
 -- column: successor_id | that seller; the least id where several were created at once
 -- column: successors | sellers with its taxpayer id that were created after its first denial
 -- column: is_cured | one of these was ever enabled
+-- column: cured_at | when the first of them was, by the platform's instants; null until then
+-- column: seconds_to_cure | from first_denied_at to cured_at; null until then
 -- column: was_in_vain | its latest denial before the first of them said retry = false
 
 with returned as (
@@ -22,7 +24,7 @@ with returned as (
         arg_min(successors.seller_id, struct_pack(successors.created_at, successors.seller_id))
             as successor_id,
         count(*) as successors,
-        bool_or(successors.was_enabled) as is_cured
+        min(successors.first_enabled_at) as cured_at
     from seller_records as denied
     join seller_records as successors
         on successors.taxpayer_key = denied.taxpayer_key
@@ -56,7 +58,9 @@ select
     came_back_at,
     successor_id,
     successors,
-    is_cured,
+    cured_at is not null as is_cured,
+    cured_at,
+    (epoch_us(cured_at) - epoch_us(first_denied_at)) / 1e6 as seconds_to_cure,
     final_denials = denials or coalesce(not might_retry, false) as was_in_vain
 from returned
 left join last_answers on last_answers.seller_id = returned.seller_id

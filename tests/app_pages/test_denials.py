@@ -46,6 +46,13 @@ def test_what_became_of_the_denied_follows_the_rules(drawn: Visit) -> None:
     assert shown["Cured"] == ("50.0 %", "1 came back in vain")
 
 
+def test_how_long_a_cure_took_is_said(drawn: Visit) -> None:
+    """`sel_1` was denied eleven days ago, and its successor enabled four days ago."""
+    shown = page_text(drawn("denials", list="returned", cured="yes"))
+    assert "Of all who were ever cured, half took at most 7 d from their first denial." in shown
+    assert "Cured after\n28 May 2026, 09:00:00\n7 d" in shown
+
+
 def test_the_vital_few_are_red_and_the_weeks_are_counted(drawn: Visit) -> None:
     app = drawn("denials")
     bars = chart(app)["data"][0]
@@ -214,6 +221,7 @@ def test_those_who_came_back_are_listed_with_what_became_of_them(
     assert list(grid["successor_id"]) == ["sel_22", "sel_21"]
     assert [list(cell) for cell in grid["is_cured"]] == [["not yet"], ["cured"]]
     assert [list(cell) for cell in grid["was_in_vain"]] == [["in vain"], []]
+    assert list(grid["seconds_to_cure"].fillna("")) == ["", "7 d"]
     assert "2 sellers came back" in page_text(app)
     assert list(cured["seller_id"]) == ["sel_1"]
     assert list(vain["seller_id"]) == ["sel_10"]

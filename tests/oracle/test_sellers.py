@@ -165,6 +165,7 @@ def test_a_denied_seller_is_re_onboarded_by_taxpayer_digits_and_wasted_when_a_re
             "reonboarding_rate": 0.5,
             "cured": 1,
             "cure_rate": 1.0,
+            "median_seconds_to_cure": 172_800.0,
             "wasted_retries": 1,
         }
     ]
@@ -197,6 +198,8 @@ def test_a_retry_is_wasted_by_the_latest_denial_before_the_first_new_seller():
             "successor_id": "s2",
             "successors": 2,
             "is_cured": False,
+            "cured_at": None,
+            "seconds_to_cure": None,
             "was_in_vain": True,
         }
     ]
@@ -214,6 +217,7 @@ def test_without_denials_every_share_is_null():
             "reonboarding_rate": None,
             "cured": 0,
             "cure_rate": None,
+            "median_seconds_to_cure": None,
             "wasted_retries": 0,
         }
     ]

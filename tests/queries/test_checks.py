@@ -28,9 +28,7 @@ BREAKING = {
     "materialized_findings_disagree": (
         "delete from materialized.findings where rule = 'deadline_changed'"
     ),
-    "materialized_sellers_disagree": (
-        "update materialized.sellers set was_enabled = not was_enabled"
-    ),
+    "materialized_sellers_disagree": "update materialized.sellers set denials = denials + 1",
     "materialized_repeated_collections_disagree": (
         "insert into materialized.repeated_collections values (8)"
     ),

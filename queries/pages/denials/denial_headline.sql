@@ -15,6 +15,7 @@
 -- column: reonboarding_rate | reonboarded / denied sellers with a taxpayer id; null over nothing
 -- column: cured | reonboarded sellers one of whose successors was ever enabled
 -- column: cure_rate | cured / reonboarded; null over nothing
+-- column: median_seconds_to_cure | from the first denial of a cured seller to the first time that a successor was enabled; null over nothing
 -- column: wasted_retries | reonboarded sellers whose denial had said retry = false
 
 with few as (
@@ -53,5 +54,6 @@ select
     reonboarding_rate,
     cured,
     cure_rate,
+    median_seconds_to_cure,
     wasted_retries
 from few, counted, denial_retries

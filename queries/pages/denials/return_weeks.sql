@@ -7,6 +7,7 @@
 -- column: came_back | denied sellers whose first successor was created in it
 -- column: cured | those of them one of whose successors was ever enabled
 -- column: cure_rate | cured / came_back; null over nothing
+-- column: median_seconds_to_cure | from their first denial until they were cured; null over nothing
 
 with weeks as (
     select cast(as_of as date) - cast(7 * back as integer) as ends_on
@@ -19,7 +20,8 @@ select
     ends_on,
     count(seller_id) as came_back,
     count(*) filter (where is_cured) as cured,
-    count(*) filter (where is_cured) / nullif(count(seller_id), 0) as cure_rate
+    count(*) filter (where is_cured) / nullif(count(seller_id), 0) as cure_rate,
+    quantile_disc(seconds_to_cure, 0.5) as median_seconds_to_cure
 from weeks
 left join returned_sellers on cast(came_back_at as date) between ends_on - 6 and ends_on
 group by ends_on

@@ -52,12 +52,55 @@ def test_returns_count_in_the_week_of_the_first_successor():
         after = rows(reader, "return_weeks", at("2026-04-11T00:00:00"))
     assert len(before) == 12
     assert [tuple(row.values()) for row in before if row["came_back"]] == [
-        (date(2026, 3, 14), 1, 0, 0.0)
+        (date(2026, 3, 14), 1, 0, 0.0, None)
     ]
     assert [tuple(row.values()) for row in after if row["came_back"]] == [
-        (date(2026, 3, 14), 1, 1, 1.0)
+        (date(2026, 3, 14), 1, 1, 1.0, 31 * 86_400.0)
     ]
     assert {row["cure_rate"] for row in after if not row["came_back"]} == {None}
+
+
+def test_a_cure_takes_from_the_first_denial_to_the_first_time_that_a_successor_was_enabled():
+    """Nobody could see how long cures take. s1 is denied on 2 and 4 March and cured by its second
+    successor on 12 March: 10 days. s4 takes 90 minutes, s6 one day; s8 came back and is not cured.
+    By 12 March there are three cures, and the middle one took a day; before it two, of which the
+    lower counts."""
+    history = [
+        denied("v1", BEFORE, True),
+        denied("v2", "2026-03-04T00:00:00Z", True),
+        SUCCESSOR,
+        seller("created", "v3", "2026-03-11T00:00:00Z", "s3", taxpayer_id="123"),
+        seller("enabled", "v4", "2026-03-12T00:00:00Z", "s3", taxpayer_id="123"),
+        seller("enabled", "v5", "2026-03-13T00:00:00Z", "s2", taxpayer_id="123"),
+        seller("denied", "v6", BEFORE, "s4", taxpayer_id="4"),
+        seller("created", "v7", "2026-03-02T01:00:00Z", "s5", taxpayer_id="4"),
+        seller("enabled", "v8", "2026-03-02T01:30:00Z", "s5", taxpayer_id="4"),
+        seller("disabled", "v9b", "2026-03-02T02:00:00Z", "s5", taxpayer_id="4"),
+        seller("denied", "v10", BEFORE, "s6", taxpayer_id="6"),
+        seller("created", "v11", "2026-03-02T12:00:00Z", "s7", taxpayer_id="6"),
+        seller("enabled", "v12", "2026-03-03T00:00:00Z", "s7", taxpayer_id="6"),
+        seller("denied", "v13", BEFORE, "s8", taxpayer_id="8"),
+        seller("created", "v14", "2026-03-02T12:00:00Z", "s9", taxpayer_id="8"),
+    ]
+    with ledger_of(history) as reader:
+        found = rows(reader, "returned_sellers", at("2026-04-01T00:00:00"))
+        [late] = rows(reader, "denial_retries", at("2026-04-01T00:00:00"))
+        [early] = rows(reader, "denial_retries", at("2026-03-11T12:00:00"))
+        [first] = rows(reader, "denial_retries", at("2026-03-02T01:00:00"))
+        weeks = rows(reader, "return_weeks", at("2026-03-07T00:00:00"))
+    assert {row["seller_id"]: (row["cured_at"], row["seconds_to_cure"]) for row in found} == {
+        "s1": (at("2026-03-12T00:00:00"), 864_000.0),
+        "s4": (at("2026-03-02T01:30:00"), 5_400.0),
+        "s6": (at("2026-03-03T00:00:00"), 86_400.0),
+        "s8": (None, None),
+    }
+    assert (late["cured"], late["median_seconds_to_cure"]) == (3, 86_400.0)
+    assert (early["cured"], early["median_seconds_to_cure"]) == (2, 5_400.0)
+    assert (first["cured"], first["median_seconds_to_cure"]) == (0, None)
+    assert [(row["came_back"], row["median_seconds_to_cure"]) for row in weeks[-2:]] == [
+        (0, None),
+        (3, 5_400.0),
+    ]
 
 
 def test_a_denial_holds_its_reasons_as_codes_to_look_for():

@@ -2,7 +2,7 @@
 
 import math
 import string
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .attempts import share
 from .deliveries import bank_account_seller
@@ -262,6 +262,8 @@ def returned_sellers(log: Log) -> list[dict]:
             continue
         came_back_at = min(later.values())
         before = [denial for denial in denied if denial["denied_at"] < came_back_at]
+        enabled = [it for other in later for it in enabled_at(events_of[other])]
+        cured_at = min(enabled, default=None)
         rows.append(
             {
                 "seller_id": seller_id,
@@ -269,7 +271,11 @@ def returned_sellers(log: Log) -> list[dict]:
                 "came_back_at": came_back_at,
                 "successor_id": min(it for it, created in later.items() if created == came_back_at),
                 "successors": len(later),
-                "is_cured": any(was_enabled(events_of[other]) for other in later),
+                "is_cured": cured_at is not None,
+                "cured_at": cured_at,
+                "seconds_to_cure": None
+                if cured_at is None
+                else (cured_at - first_denied_at) / timedelta(seconds=1),
                 "was_in_vain": before[-1]["retry"] is False,
             }
         )
@@ -290,15 +296,16 @@ def denial_retries(log: Log) -> list[dict]:
     events_of = seller_events(log)
     with_tax_id = [seller_id for seller_id in denied if taxpayer_id(events_of[seller_id])]
     returned = returned_sellers(log)
-    cured = sum(row["is_cured"] for row in returned)
+    times = sorted(row["seconds_to_cure"] for row in returned if row["is_cured"])
     return [
         {
             "denied_sellers": len(denied),
             "retryable_share": retryable_share([denial["retry"] for denial in denials(log)]),
             "reonboarded": len(returned),
             "reonboarding_rate": share(len(returned), len(with_tax_id)),
-            "cured": cured,
-            "cure_rate": share(cured, len(returned)),
+            "cured": len(times),
+            "cure_rate": share(len(times), len(returned)),
+            "median_seconds_to_cure": times[(len(times) - 1) // 2] if times else None,
             "wasted_retries": sum(row["was_in_vain"] for row in returned),
         }
     ]
@@ -321,5 +328,5 @@ def created_at(log: Log, seller_id: str) -> datetime:
     return recorded or min(event.created_at for event in naming_events(log)[seller_id])
 
 
-def was_enabled(events: list[Delivery]) -> bool:
-    return any(event.event_type == "seller.enabled" for event in events)
+def enabled_at(events: list[Delivery]) -> list[datetime]:
+    return [event.created_at for event in events if event.event_type == "seller.enabled"]
