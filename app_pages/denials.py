@@ -8,7 +8,7 @@ import streamlit as st
 
 from app_pages.charts.denials import reason_bars, reason_periods, return_weeks
 from app_pages.desk import saved
-from app_pages.language import formats, moments, sellers
+from app_pages.language import formats, moments, sellers, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
@@ -25,6 +25,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
+            "seller_type": words.word(sellers.SELLER_TYPES, row["seller_type"]),
             "retry": [retries[row["retry"]]],
         }
 
@@ -34,6 +35,7 @@ def listed() -> lists.Listed:
             "denied_at": lists.instant(_("When")),
             lists.SELLER: lists.text(_("Seller"), 120),
             "seller_id": lists.subject_id(_("Id")),
+            "seller_type": lists.text(_("Type"), 104),
             "retry": lists.chips(
                 _("New attempt"),
                 dict(zip(retries.values(), ("green", "red", "gray"), strict=True)),
@@ -50,6 +52,9 @@ def card(denial: views.Row) -> None:
     """One denial: its reasons, and whether another attempt makes sense."""
     st.markdown(elements.cell(denial, "seller_id"))
     st.markdown(formats.muted(formats.second(denial["denied_at"])))
+    if denial["seller_type"] is not None:
+        kind = formats.plain(words.word(sellers.SELLER_TYPES, denial["seller_type"]))
+        st.markdown(f"{_('Type of seller')}: {kind}")
     for pair in denial["reasons"] or ():
         st.markdown(f"- {formats.plain(sellers.reason(pair))}")
     st.markdown(f"**{_(sellers.RETRIES[denial['retry']])}**")
@@ -249,15 +254,24 @@ def say_days(ends: date, *, of_month: bool) -> None:
         )
 
 
-def list_denials(by_answer: Any, period: periods.Period, reason: str | None, seller: str) -> None:
-    """The denials under their filters, of which the one with numbers stands in `by_answer`."""
-    where = {"retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)]}
+def list_denials(
+    by_answer: Any, by_type: Any, period: periods.Period, reason: str | None, seller: str
+) -> None:
+    """The denials under their filters, of which those with numbers stand in `by_answer` and
+    `by_type`."""
+    where = {
+        "retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)],
+        "seller_type": address.asked_for("type", sellers.SELLER_TYPES),
+    }
     contains = {"seller_id": seller, "codes": f"|{reason}|" if reason else ""}
     others = views.filtered(contains=contains, between={"denied_at": period})
     facets = views.Facets("denials", where, others)
     with by_answer:
         names = {"yes": _("can be corrected"), "no": _("no chance")}
         address.choices(_("New attempt"), facets.numbered("retry", names, YES_NO), "retry")
+    with by_type:
+        names = words.by_code(sellers.SELLER_TYPES)
+        address.choices(_("Type of seller"), facets.numbered("seller_type", names), "type")
     lists.with_card(
         facets,
         listed(),
@@ -436,8 +450,11 @@ with lists.filters():
         named = address.choice(
             _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"
         )
-    by_answer = st.container(width="content")
-    with st.container(width=170):
+    by_answer = st.container(
+        width="content", horizontal=True, vertical_alignment="bottom", gap="small"
+    )
+    with lists.more_filters(("type", "of") if shown == DENIALS else ("of",)):
+        by_type = st.container()
         seller = address.text(_("Seller"), "of", placeholder=lists.sought_id(), width="stretch")
 ends, of_month = address.day("ends"), shown == DENIALS and by_month
 period = periods.common(
@@ -446,6 +463,6 @@ period = periods.common(
 if ends is not None:
     say_days(ends, of_month=of_month)
 if shown == DENIALS:
-    list_denials(by_answer, period, reason, seller)
+    list_denials(by_answer, by_type, period, reason, seller)
 else:
     list_returned(by_answer, period, seller)

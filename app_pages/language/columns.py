@@ -88,6 +88,7 @@ LABELS: Final[Mapping[str, str]] = {
     "seconds_to_deadline": N_("Seconds to the deadline"),
     "seller_deleted_at": N_("Seller deleted at"),
     "seller_id": N_("Seller"),
+    "seller_type": N_("Type of seller"),
     "seq": N_("Entry"),
     "severity": N_("Severity"),
     "since": N_("Due since"),
@@ -153,6 +154,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "via": occurrences.VIAS,
     "role": words.ROLES,
     "source": occurrences.SOURCES,
+    "seller_type": sellers.SELLER_TYPES,
 }
 _ALERTS: Final[Mapping[str, str]] = {"alerts": "kind", "changes": "code"}
 """Views -> their column of what an alert is about, or which rule is broken."""

@@ -7,6 +7,7 @@
 -- column: event_id | the platform's id of the event
 -- column: seller_id | who was denied
 -- column: denied_at | when the platform created the event
+-- column: seller_type | individual or business, as the event itself says; null where it does not
 -- column: retry | whether a new onboarding can succeed; null where the platform does not say
 -- column: reasons | the sorted distinct list of {reason, detail}; an absent or empty detail is null
 -- column: codes | the same as a text to look for one in: each reason alone, then with its detail, between bars: `|A|A/B|`
@@ -15,6 +16,7 @@ select
     event_id,
     seller_id,
     created_at as denied_at,
+    type as seller_type,
     retry,
     reason_pairs(reasons) as reasons,
     '|' || array_to_string(

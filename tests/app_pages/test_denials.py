@@ -207,6 +207,22 @@ def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> Non
     assert metrics(app)["Denial rate"][0] == "50.0 %"
 
 
+def test_denials_are_listed_by_type_of_seller(open_log: OpenLog, visit: Visit) -> None:
+    """One denial names a business, one an individual, one says nothing of it: an analyst could not
+    tell them apart."""
+    history = [
+        seller_event(f"sel_{n}", "denied", before(days=n), decision_reasons=[NAME], **said)
+        for n, said in enumerate(({"type": "individual"}, {"type": "business"}, {"type": None}), 1)
+    ]
+    with open_log(history):
+        everybody = visit("denials").dataframe[0].value
+        app = visit("denials", type="business")
+    assert list(everybody["seller_type"]) == ["individual", "business", "–"]
+    assert list(app.dataframe[0].value["seller_id"]) == ["sel_2"]
+    assert "business (1)" in app.button_group(key="type").options[1]
+    assert "Type of seller: business" in page_text(app)
+
+
 def test_those_who_came_back_are_listed_with_what_became_of_them(
     open_log: OpenLog, visit: Visit
 ) -> None:

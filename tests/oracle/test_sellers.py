@@ -111,6 +111,7 @@ def test_a_denial_lists_its_distinct_reasons_and_no_empty_detail():
             "event_id": "e1",
             "seller_id": "s1",
             "denied_at": at("2026-03-01T12:00:00"),
+            "seller_type": None,
             "retry": True,
             "reasons": [
                 {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},

@@ -93,6 +93,7 @@ LINES = """groups => groups.map(
     it => new Set([...it.querySelectorAll('button')].map(it => it.getBoundingClientRect().y)).size)
 """
 """In how many lines each group of options stands."""
+TOPS = "groups => groups.map(it => it.querySelector('button').getBoundingClientRect().y)"
 OVER_EACH_OTHER = """names => names.filter((it, number) => {
     const [one, next] = [it, names[number + 1]].map(it => it?.getBoundingClientRect())
     return next && one.right > next.left
@@ -197,6 +198,15 @@ def test_on_a_phone_options_stand_in_one_line_and_names_of_weeks_apart(tab: Read
         assert weeks.evaluate_all(OVER_EACH_OTHER) == []
     finally:
         page.set_viewport_size(WINDOW)
+
+
+def test_two_filters_of_those_who_came_back_stand_beside_each_other(tab: Reader) -> None:
+    """The filter "Desde então" stood above "Nova tentativa", and both lines above the others."""
+    page = tab.open(f"/denials?list=returned&as_of={AS_OF}&lang=pt").page
+    page.get_by_text("Nova tentativa").first.wait_for()
+    groups = page.locator(OPTIONS)
+    assert groups.count() == 3  # the period, and these two
+    assert len({round(it) for it in groups.evaluate_all(TOPS)}) == 1
 
 
 def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:

@@ -173,6 +173,7 @@ def denials(log: Log) -> list[dict]:
             "event_id": event.event_id,
             "seller_id": record_id(event),
             "denied_at": event.created_at,
+            "seller_type": text_of(record(event).get("type")),
             "retry": retry(record(event)),
             "reasons": reasons(record(event)),
         }
