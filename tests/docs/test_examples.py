@@ -1,5 +1,6 @@
 """The examples of the pages do what the pages say, each page's in a folder of their own."""
 
+import base64
 import json
 import os
 import re
@@ -17,6 +18,9 @@ from click.testing import CliRunner
 
 from pipeline import instants
 from pipeline.cli import main
+from pipeline.forward import endpoints
+from pipeline.http import standard_webhooks
+from pipeline.http.tokens import Caller, Tokens
 from pipeline.ledger import reader
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.entries import COLLECTION
@@ -86,6 +90,53 @@ def test_the_python_interface_submits(
     exec(script, {"payload": review.payload})
     assert capsys.readouterr().out.startswith("True Sent(")
     assert marketplace.state(review.process_id) == "FINISHED"
+
+
+def shell_of(heading: str) -> str:
+    """The shell's lines of one part of the page, but for those that need a server."""
+    [part] = re.findall(rf"^## {heading}\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+    return "\n".join(re.findall(r"^ {4}((?:TOKEN=|\(|mkdir|printf|echo).*)$", part, re.MULTILINE))
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not on this machine")
+def test_a_token_is_made_as_the_page_says(tmp_path: Path) -> None:
+    """The page said that calls need a token, and how to make one stood on the operators' page."""
+    script = shell_of("A token") + '\nprintf %s "$TOKEN"'
+    done = subprocess.run(["sh", "-ec", script], cwd=tmp_path, capture_output=True, check=True)
+    assert (tmp_path / ".env").read_text() == "PRAZO_API_TOKENS_FILE=api.tokens\n"
+    file = tmp_path / "api.tokens"
+    assert file.stat().st_mode & 0o777 == 0o600
+    caller = Tokens(file).by_token(done.stdout)
+    assert caller == Caller("shop", frozenset({"collect", "submit", "read"}))
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not on this machine")
+def test_an_endpoint_checks_what_is_passed_on_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the file of the secret counts from the folder of Prazo
+    subprocess.run(["sh", "-ec", shell_of("Hear from the platform")], check=True)
+    assert (tmp_path / ".env").read_text() == "PRAZO_FORWARD_FILE=forward.toml\n"
+    file = tmp_path / "keys/erp.secret"
+    assert file.stat().st_mode & 0o777 == 0o600
+    [endpoint] = endpoints.load(tmp_path / "forward.toml")
+    assert (endpoint.name, endpoint.secret_file) == ("erp", Path("keys/erp.secret"))
+    known: dict[str, Any] = {}
+    exec(example("import base64, hashlib"), known)
+    secret, body, now = file.read_text().strip(), b'{"type": "seller.enabled"}', instants.now()
+
+    def is_genuine(came: bytes, *secrets: str, sent_at: int = now) -> bool:
+        keys = standard_webhooks.secrets_in("\n".join(secrets), None)
+        sent = standard_webhooks.signed(keys, b"msg_1", sent_at, body)
+        headers = {name.decode(): value.decode() for name, value in sent}
+        return bool(known["is_genuine"](headers, came, secret))
+
+    other = "whsec_" + base64.b64encode(b"another secret of 32 bytes, or so").decode()
+    assert is_genuine(body, secret)
+    assert is_genuine(body, other, secret)  # while it is rotated
+    assert not is_genuine(body + b" ", secret)
+    assert not is_genuine(body, other)
+    assert not is_genuine(body, secret, sent_at=now - 301 * instants.SECOND)
 
 
 # --- commands, one after the other as a reader would type them --------------------------------
