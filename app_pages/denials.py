@@ -259,7 +259,7 @@ def list_denials(
 ) -> None:
     """The denials under their filters, of which those with numbers stand in `by_answer` and
     `by_type`."""
-    where = {
+    where: dict[str, Sequence[object]] = {
         "retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)],
         "seller_type": address.asked_for("type", sellers.SELLER_TYPES),
     }
