@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.charts.outcomes import outcome_days, outcome_shares
+from app_pages.charts.outcomes import outcome_days, outcome_shares, submission_weeks
 from app_pages.desk import journeys, saved
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _, ngettext
@@ -127,6 +127,17 @@ def days_reading(sent: int, accepted: int) -> str:
     return f"{attempts}, {ended}."
 
 
+def weeks_reading(seconds_to_acceptance: float | None) -> str:
+    """How long it takes from a failure to an answer 200, in a sentence; nothing where none came."""
+    if seconds_to_acceptance is None:
+        return ""
+    return _(
+        "Of all that failed and were accepted after all, half took at most **{time}** from the"
+        " first failure.",
+        time=formats.seconds(seconds_to_acceptance),
+    )
+
+
 def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
@@ -211,6 +222,16 @@ with right.container(border=True, height="stretch"):
         take=take_day,
         alt=_("Attempts per day by outcome"),
         note=_("Days are UTC days."),
+    )
+
+with st.container(border=True):
+    explained.chart(
+        _("First submitted, week by week"),
+        weeks_reading(figures["median_seconds_to_acceptance"]),
+        submission_weeks(views.read("submission_weeks")),
+        rests_on=("submission_weeks",),
+        alt=_("Processes first submitted per week, and how many of them were accepted"),
+        note=_("Weeks end on the day named, a UTC day."),
     )
 
 # --- what needs a person -------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from app_pages.charts.figure import (
     TICK_ROOM,
     Figure,
     Rows,
-    cut_off,
+    stacked_weeks,
 )
 from app_pages.language import formats, sellers
 from app_pages.language.i18n import _
@@ -149,37 +149,15 @@ def _taps(
 def return_weeks(rows: Rows) -> Figure:
     """Per week, denied sellers that came back: those cured so far, and the others on top. A
     week far above the usual is cut off."""
-    weeks = [formats.short_day(row["ends_on"]) for row in rows]
-    parts = (
-        (_("Cured"), [row["cured"] for row in rows], GREEN),
-        (_("Not cured yet"), [row["came_back"] - row["cured"] for row in rows], GREY),
-    )
-    reach, above = cut_off({week: row["came_back"] for week, row in zip(weeks, rows, strict=True)})
-    return {
-        "data": [
-            {
-                "type": "bar",
-                "name": name,
-                "x": weeks,
-                "y": values,
-                "marker": {"color": colour},
-                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>" + name + "</extra>",
-            }
-            for name, values, colour in parts
-        ]
-        if any(row["came_back"] for row in rows)
-        else [],
-        "layout": {
-            "barmode": "stack",
-            "bargap": 0.35,
-            "height": 220,
-            "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
-            "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
-            "annotations": above,
-            "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
+    not_cured = [{**row, "not_cured": row["came_back"] - row["cured"]} for row in rows]
+    return stacked_weeks(
+        not_cured,
+        "came_back",
+        {
+            _("Cured"): ("cured", {"color": GREEN}),
+            _("Not cured yet"): ("not_cured", {"color": GREY}),
         },
-    }
+    )
 
 
 def _wrapped(text: str) -> str:

@@ -162,3 +162,36 @@ def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
         if total > most
     ]
     return {"range": [0, most]}, above
+
+
+def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]]) -> Figure:
+    """A bar per week, by `ends_on` of its row, of parts on top of each other (name -> column and
+    marker); `total`: the column of their sum. A week far above the usual is cut off. Without any
+    there is nothing to draw."""
+    weeks = [formats.short_day(row["ends_on"]) for row in rows]
+    reach, above = cut_off({week: row[total] for week, row in zip(weeks, rows, strict=True)})
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "name": name,
+                "x": weeks,
+                "y": [row[column] for row in rows],
+                "marker": marker,
+                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>" + name + "</extra>",
+            }
+            for name, (column, marker) in parts.items()
+        ]
+        if any(row[total] for row in rows)
+        else [],
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.35,
+            "height": 220,
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
+            "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
+            "annotations": above,
+            "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
+        },
+    }

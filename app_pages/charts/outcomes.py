@@ -17,6 +17,7 @@ from app_pages.charts.figure import (
     Figure,
     Rows,
     cut_off,
+    stacked_weeks,
     week_ticks,
 )
 from app_pages.language import formats, words
@@ -107,6 +108,20 @@ def outcome_shares(rows: Rows) -> Figure:
             },
         },
     }
+
+
+def submission_weeks(rows: Rows) -> Figure:
+    """Per week, processes that were first submitted: accepted at once, later, and not so far. A
+    week far above the usual is cut off."""
+    return stacked_weeks(
+        rows,
+        "processes",
+        {
+            _("Accepted first time"): ("first_try_accepted", _marker("accepted")),
+            _("Accepted later"): ("accepted_later", _marker("in_flight")),
+            _("Not accepted so far"): ("not_accepted", _marker("unknown")),
+        },
+    )
 
 
 def outcome_days(rows: Rows, today: date, days: int) -> Figure:

@@ -57,6 +57,7 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
         "submission_figures",
         "submission_outcomes",
         "submission_retries",
+        "submission_weeks",
         "waiting_submissions",
     }
 )

@@ -1,6 +1,6 @@
 -- One row: how often the first attempt was enough, and how often a retry succeeded after a failure
 -- (docs/rules.md#denials). Refusals were never sent and count nowhere.
--- reads: attempt_facts
+-- reads: submitted_processes
 -- key: processes
 -- order: processes
 -- column: processes | processes with an attempt
@@ -9,43 +9,16 @@
 -- column: with_failure | processes with a failed attempt: started before any 200, and ended otherwise; unknown too
 -- column: accepted_after_failure | those accepted all the same
 -- column: success_after_retry | accepted_after_failure / with_failure; null over nothing
-
-with sent as (
-    select process_id, attempt_number, is_last, outcome, ordered_at, finished_at
-    from attempt_facts
-    where attempt_number is not null
-),
-
-firsts as (
-    select process_id, min(finished_at) as accepted_at
-    from sent
-    where outcome = 'accepted'
-    group by process_id
-),
-
-failed as (
-    -- What was still under way when a 200 came, or started after it, is not a failure.
-    select distinct sent.process_id, accepted_at is not null as is_accepted
-    from sent
-    left join firsts on firsts.process_id = sent.process_id
-    where outcome not in ('accepted', 'in_flight')
-        and coalesce(ordered_at < accepted_at, true)
-),
-
-counts as (
-    select
-        count(*) filter (where is_last) as processes,
-        count(*) filter (where attempt_number = 1 and outcome = 'accepted') as first_try_accepted,
-        (select count(*) from failed) as with_failure,
-        (select count(*) from failed where is_accepted) as accepted_after_failure
-    from sent
-)
+-- column: median_seconds_to_acceptance | from the first failed attempt of those to their first 200: the median by nearest rank; null over nothing
 
 select
-    processes,
-    first_try_accepted,
-    first_try_accepted / nullif(processes, 0) as first_try_acceptance,
-    with_failure,
-    accepted_after_failure,
-    accepted_after_failure / nullif(with_failure, 0) as success_after_retry
-from counts
+    count(*) as processes,
+    count(*) filter (where is_accepted_at_first) as first_try_accepted,
+    count(*) filter (where is_accepted_at_first) / nullif(count(*), 0) as first_try_acceptance,
+    count(failed_at) as with_failure,
+    count(failed_at) filter (where accepted_at is not null) as accepted_after_failure,
+    count(failed_at) filter (where accepted_at is not null) / nullif(count(failed_at), 0)
+        as success_after_retry,
+    quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
+        as median_seconds_to_acceptance
+from submitted_processes

@@ -47,6 +47,18 @@ def test_outcomes_are_shares_of_the_attempts_at_each_place(drawn: Visit) -> None
     assert legend["maxheight"] == 0.8
 
 
+def test_weeks_show_what_was_accepted_at_once_later_and_not_so_far(drawn: Visit) -> None:
+    """Seven to nine days before 1 June all three processes were in the week that ends on 25 May.
+    `prc_2` was accepted some five minutes after its first failure."""
+    app = drawn("submissions")
+    traces = chart(app, 2)["data"]
+    assert {
+        trace["name"]: dict(zip(trace["x"], trace["y"], strict=True))["25 May"] for trace in traces
+    } == {"Accepted first time": 1, "Accepted later": 1, "Not accepted so far": 1}
+    assert [sum(trace["y"]) for trace in traces] == [1, 1, 1]
+    assert "half took at most 5 min from the first failure" in page_text(app)
+
+
 def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         every = visit("submissions").dataframe[0].value

@@ -10,6 +10,7 @@
 -- column: recent_accepted | those of them that were accepted
 -- column: first_try_acceptance | processes whose first attempt was answered 200 / processes with an attempt
 -- column: success_after_retry | processes accepted after a failed attempt / processes with a failed attempt
+-- column: median_seconds_to_acceptance | from the first failed attempt of those to their first 200; null over nothing
 
 with counted as (
     select
@@ -33,5 +34,6 @@ select
     recent_attempts,
     recent_accepted,
     first_try_acceptance,
-    success_after_retry
+    success_after_retry,
+    median_seconds_to_acceptance
 from counted, submission_retries

@@ -1,0 +1,28 @@
+-- One row per process with an attempt that was sent: how its submission went (docs/rules.md#denials).
+-- reads: attempt_facts
+-- key: process_id
+-- column: process_id | the review process
+-- column: first_attempt_at | what orders its first attempt: the start, else the finish
+-- column: is_accepted_at_first | its first attempt was answered 200
+-- column: accepted_at | its first answer 200; null without one
+-- column: failed_at | what orders its first failed attempt, which started before any 200 and ended otherwise, unknown too; null without one
+
+with sent as (
+    select
+        process_id,
+        min(ordered_at) as first_attempt_at,
+        bool_or(attempt_number = 1 and outcome = 'accepted') as is_accepted_at_first,
+        min(finished_at) filter (where outcome = 'accepted') as accepted_at,
+        min(ordered_at) filter (where outcome not in ('accepted', 'in_flight')) as failed_at
+    from attempt_facts
+    where attempt_number is not null
+    group by process_id
+)
+
+select
+    process_id,
+    first_attempt_at,
+    is_accepted_at_first,
+    accepted_at,
+    case when coalesce(failed_at < accepted_at, true) then failed_at end as failed_at
+from sent
