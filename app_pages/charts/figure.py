@@ -169,6 +169,7 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
     marker); `total`: the column of their sum. A week far above the usual is cut off. Without any
     there is nothing to draw."""
     weeks = [formats.short_day(row["ends_on"]) for row in rows]
+    names = 36 if len(parts) < 3 else 60  # on a phone three take two lines
     reach, above = cut_off({week: row[total] for week, row in zip(weeks, rows, strict=True)})
     return {
         "data": [
@@ -187,9 +188,16 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
         "layout": {
             "barmode": "stack",
             "bargap": 0.35,
-            "height": 220,
-            "margin": {"l": 36, "r": TICK_ROOM, "t": 36, "b": 28},
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.2},
+            "height": 184 + names,
+            "margin": {"l": 36, "r": TICK_ROOM, "t": names, "b": 28},
+            "legend": {
+                "orientation": "h",
+                "x": 1,
+                "xanchor": "right",
+                "yref": "container",
+                "y": 1,
+                "yanchor": "top",
+            },
             "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
             "annotations": above,
             "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
