@@ -5,6 +5,8 @@ Whoever has the link sees nothing of the alert. A program that follows links, as
 acknowledges nothing: that takes a POST from the page.
 """
 
+import base64
+import hashlib
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -21,15 +23,36 @@ from pipeline.ledger.service import current
 
 RECORDED_BY: Final = "alert link"
 MAX_REASON_CHARACTERS: Final = 500
+_STYLE: Final = """
+*{box-sizing:border-box}
+body{margin:0;font:18px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff}
+main{max-width:34rem;margin:0 auto;padding:.5rem 1.25rem}
+h1{font-size:1.25rem}
+a{color:#3b3fb6}
+button,select,input,summary,a{font:inherit;min-height:3rem}
+button,select,input{display:block;width:100%;padding:.5rem .75rem;border-radius:.4rem}
+button{margin:1rem 0;color:#fff;background:#3b3fb6;border:0;font-weight:600;cursor:pointer}
+select,input{color:inherit;background:inherit;border:2px solid #59636e}
+summary{padding:.65rem 0}
+:focus-visible{outline:3px solid currentcolor;outline-offset:2px}
+@media (prefers-color-scheme:dark){
+body{color:#e6e9ee;background:#0e1117}
+a{color:#9a9dff}
+select,input{background:#0e1117;border-color:#9aa4b2}
+}
+"""
+"""It is read on a phone, where a button as browsers draw it is too small for a thumb."""
 _PAGE: Final = """<!doctype html>
 <html lang="pt-BR"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>Prazo</title>
+<style>{style}</style>
 <body><main><h1>Prazo</h1>
 <p>{portuguese}</p>
 <p lang="en">{english}</p>
-{forms}</main></body></html>
+{after}</main></body></html>
 """
+_ON: Final = '<p><a href="../../../alerts" rel="noreferrer">Abrir o Prazo · Open Prazo</a></p>'
 SNOOZE_HOURS: Final = (4, 24, 72)
 MAX_BODY_BYTES: Final = 16_384
 _FORMS: Final = """<form method="post"><button>Confirmar · Confirm</button></form>
@@ -70,7 +93,8 @@ _FAILED: Final = (
 )
 _HEADERS: Final = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none';"
+    f" style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'",
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
@@ -140,6 +164,7 @@ async def _form(request: Request) -> dict[str, str] | None:
 
 
 def _answer(said: tuple[str, str], status: int = 200, *, forms: str = "") -> Response:
+    """`forms`: what can be done here; where there is nothing, the way on."""
     portuguese, english = said
-    page = _PAGE.format(portuguese=portuguese, english=english, forms=forms)
+    page = _PAGE.format(style=_STYLE, portuguese=portuguese, english=english, after=forms or _ON)
     return HTMLResponse(page, status, headers=_HEADERS)
