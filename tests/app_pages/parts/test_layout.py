@@ -93,6 +93,7 @@ LINES = """groups => groups.map(
     it => new Set([...it.querySelectorAll('button')].map(it => it.getBoundingClientRect().y)).size)
 """
 """In how many lines each group of options stands."""
+LEVELS = "labels => labels.map(it => it.getBoundingClientRect().y)"
 TOPS = "groups => groups.map(it => it.querySelector('button').getBoundingClientRect().y)"
 OVER_EACH_OTHER = """names => names.filter((it, number) => {
     const [one, next] = [it, names[number + 1]].map(it => it?.getBoundingClientRect())
@@ -207,6 +208,17 @@ def test_two_filters_of_those_who_came_back_stand_beside_each_other(tab: Reader)
     groups = page.locator(OPTIONS)
     assert groups.count() == 3  # the period, and these two
     assert len({round(it) for it in groups.evaluate_all(TOPS)}) == 1
+
+
+def test_the_labels_of_filters_are_in_one_line(tab: Reader) -> None:
+    """That of a folded list stood seven pixels above those of options."""
+    for path in ("/watchlist", "/alerts", f"/denials?as_of={AS_OF}"):
+        page = tab.go(path).page
+        page.locator(OPTIONS).first.wait_for()
+        labels = page.locator('.st-key-filters [data-testid="stWidgetLabel"]')
+        levels = {round(it) for it in labels.evaluate_all(LEVELS)}
+        assert labels.count() > 2, path
+        assert max(levels) - min(levels) <= 1, (path, levels)
 
 
 def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
