@@ -47,9 +47,17 @@ _KNOWN: Final = (
 """Columns of facts that quote an entry. The status of an event is not the entry's."""
 _SIZES: Final = ("body_size", "size_bytes")
 """Those that say how large the body was that came."""
+_SAID: Final = (
+    *("via", "marketplace_id", "idempotency_key", "timeout_seconds", "replay_of", "reason"),
+)
+"""Those that say what the entry's record says, beside when to try again and why there was no
+answer."""
+_OF_PAYLOAD: Final = ("body_size", "is_object", "payload_type")
 _QUOTED_OF: Final = {
-    "facts.attempt_starts": (*_KNOWN, "body_size"),
-    "facts.quarantined": (*_KNOWN, "size_bytes"),
+    "facts.webhooks": (*_KNOWN, "replay_of"),
+    "facts.attempt_starts": (*_KNOWN, *_OF_PAYLOAD, *_SAID),
+    "facts.attempt_finishes": (*_KNOWN, "error", "retry_after_at"),
+    "facts.quarantined": (*_KNOWN, "size_bytes", "reason"),
     **{f"facts.{it}": _KNOWN[:-1] for it in ("reviews", "seller_events")},
 }
 _COLUMNS: Final = {table: kind._fields for kind, table in facts.TABLES.items()}
@@ -102,6 +110,8 @@ def reproduce(package: Package, verdict: Verdict) -> None:
         return
     if package.read("data/query.sql").decode("utf-8") != tables.query_file():
         raise Fault("query.sql is not that of the software which the package names")
+    if parameters["format"] != tables.FORMAT:
+        raise Fault(f"the software which the package names makes no {parameters['format']}")
     contents = package.json("data/contents.json")
     screens: dict[int, list[Screen]] = {}
     compared = _compare_tables(package, parameters, verdict, screens)
@@ -156,7 +166,7 @@ def _compare_tables(
             withheld = [it for it in marked if _is_withheld(it)]
             made.add(marked, {it.seq for it in withheld})
             _take_screens(package, paths, marked, screens)
-            stated_now = _stated_of(withheld, stated)
+            stated_now = _stated_of(withheld, stated, made)
             for table, rows in stated_now.items():
                 made.state(table, rows)
             if masked is not None:
@@ -205,7 +215,7 @@ class _Masked:
         )
 
     def judge(
-        self, entries: Iterable[Entry], stated: Mapping[str, Sequence[Sequence[Any]]]
+        self, entries: Sequence[Entry], stated: Mapping[str, Sequence[Sequence[Any]]]
     ) -> None:
         """Adds a fault to the verdict for each entry of which too much is shown. `stated`: by
         table, what is stated of those that are withheld."""
@@ -213,6 +223,13 @@ class _Masked:
             is_shown = entry.body is not None and entry.kind != KEY_ROTATION
             if is_shown and not self._masking.is_impersonal(entry):
                 self._verdict.fault(f"entry {entry.seq}: the masked profile hides its body")
+        for seq in sorted(self._stating.hides_of_records(entries)):
+            self._verdict.fault(f"entry {seq}: the masked profile hides its record")
+        lacking = {it.seq for it in entries if _lacks_record(it)}
+        for table, rows in stated.items():
+            lacking -= {row[0] for row in rows if _hides_of_record(table, row)}
+        for seq in sorted(lacking):
+            self._verdict.fault(f"entry {seq}: its record is withheld, and nothing of it is masked")
         for table, rows in stated.items():
             for seq in self._stating.hides_more_of(table, rows):
                 self._verdict.fault(
@@ -222,6 +239,15 @@ class _Masked:
     def close(self) -> None:
         """Gives back what it works in."""
         self._stating.close()
+
+
+def _hides_of_record(table: str, row: Sequence[Any]) -> bool:
+    """Whether what is stated of an attempt hides a part of what its record says."""
+    said = dict(zip(_COLUMNS[table], row, strict=True))
+    if table == "facts.attempt_finishes":
+        return "***" in (said["error"] or "")
+    words = (said.get(it) for it in tables.WORDS_OF_RECORDS)
+    return any(verifier.HASHED.search(it or "") for it in words)
 
 
 def _hidden(text: str, mask: Callable[[str], str]) -> str:
@@ -256,15 +282,15 @@ def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _stated_of(
-    withheld: Iterable[Entry], stated: verifier.Stated
+    withheld: Sequence[Entry], stated: verifier.Stated, made: tables.Facts
 ) -> dict[str, list[Sequence[Any]]]:
-    """What is stated of withheld bodies, by table; Fault where the log says something else."""
+    """What is stated of withheld entries, by table; Fault where the log says something else."""
     found: dict[str, list[Sequence[Any]]] = {}
+    said = (entry.particulars.get("error") for entry in withheld)
+    errors = made.stated_errors({error for error in said if error is not None})
     for entry in withheld:
-        known = {it: getattr(entry, it) for it in _KNOWN}
-        if not entry.particulars.get(ARE_REMAINS):  # its body is what stays of the one that came
-            known |= dict.fromkeys(_SIZES, json.loads(entry.leaf)["body_size"])
-        for name, line in stated.of(entry.seq, entry.kind):
+        known = _known_of(entry, errors)
+        for name, line in stated.of(entry.seq, entry.kind, has_body=_lacks_body(entry)):
             table, row = f"facts.{name}", json.loads(line)
             quoted = _QUOTED_OF.get(table, _KNOWN)
             for column, value in zip(_COLUMNS[table], row, strict=True):
@@ -278,8 +304,33 @@ def _stated_of(
     return found
 
 
+def _known_of(entry: Entry, errors: Mapping[str, str]) -> dict[str, Any]:
+    """What a withheld entry's leaf, and its record where that is shown, say of its facts, by
+    column. `errors`: what is stated of each text in the place of a code."""
+    known = {it: getattr(entry, it) for it in _KNOWN}
+    if not _lacks_body(entry):
+        return known | dict.fromkeys(_OF_PAYLOAD)
+    if _lacks_record(entry):  # it may say that its body is what stays of the one that came
+        return known
+    said = entry.particulars
+    if not said.get(ARE_REMAINS):
+        known |= dict.fromkeys(_SIZES, json.loads(entry.leaf)["body_size"])
+    known |= {it: said.get(it) for it in _SAID}
+    known["retry_after_at"] = instants.parse(said.get("retry_after_at"))
+    known["error"] = errors.get(said.get("error") or "")
+    return known
+
+
 def _is_withheld(entry: Entry) -> bool:
+    return _lacks_body(entry) or _lacks_record(entry)
+
+
+def _lacks_body(entry: Entry) -> bool:
     return entry.body is None and b'"body_commitment":' in entry.leaf
+
+
+def _lacks_record(entry: Entry) -> bool:
+    return entry.record is None and b'"record_digest":' in entry.leaf
 
 
 def _entries(package: Package) -> Iterator[Entry]:
@@ -297,6 +348,8 @@ def _entries(package: Package) -> Iterator[Entry]:
             if not (is_listed or leaf["seq"] in rotations):
                 continue  # another's leaf, or the export, whose record and body are the last
             record = next(records) if "record_digest" in leaf else None
+            if record == verifier.NO_RECORD:
+                record = None
             body = bodies.of(leaf["seq"]) if "body_commitment" in leaf else None
             if is_listed:
                 wanted = next(listed, None)

@@ -84,7 +84,7 @@ MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the e
 BAG = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"}
 START = "START-HERE.html"  # a tag file, too, from the fourth format on
-FORMATS = tuple(f"prazo package v{it}" for it in range(1, 6))
+FORMATS = tuple(f"prazo package v{it}" for it in range(1, 7))
 STREAM_FORMATS = FORMATS[2:]
 TABLES = ("data/processes.csv", "data/entries.csv", "data/findings.csv", "data/coverage.csv")
 COMMON_FILES = {
@@ -106,6 +106,9 @@ EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
 }
 # Why a body is withheld; the third, where an erasure of the log names the entry.
 BY_EXPORTER, BY_PROFILE, ERASED = "by the exporter", "the masked profile", "erased"
+# What stands in the place of a record that is withheld, from the sixth format on: the reason as
+# JSON, which no record is.
+NO_RECORD = b'"%s"' % BY_PROFILE.encode("ascii")
 # Why an artifact is left out, without a fault; the second, where an entry of an older version names
 # one that the store of this log never had.
 KEPT_ELSEWHERE, UNSAID = "kept by another system", "nothing says who keeps it"
@@ -153,8 +156,8 @@ DERIVED = (
 )
 
 MASKED = (
-    "whether the masked profile hides all that could be about a person: `prazo verify` judges each"
-    " body and each stated value that is shown"
+    "whether the masked profile hides all that could be about a person, and withholds no record"
+    " for nothing: `prazo verify` judges each body, each record of an attempt and each stated value"
 )
 
 
@@ -180,6 +183,14 @@ _FIRST_RULES = LeafRules(
 # version (`v` in a leaf) -> its rules; an entry keeps those it was recorded under. In the second,
 # its record commits to the key by which it counts once, which no package holds.
 LEAF_RULES = {1: _FIRST_RULES, 2: _FIRST_RULES}
+
+
+def may_lack_record(kind: str, origin: str) -> bool:
+    """Whether the masked profile may withhold the record of such an entry. Another system wrote in
+    these what it liked, or an older release a key that looks like a tax id. In the end of an
+    attempt of ours stands a code, and from the record of any other kind follows what is verified.
+    """
+    return kind == "submission_started" or (kind, origin) == ("submission_finished", "ingested")
 
 
 class Fault(Exception):
@@ -1029,6 +1040,17 @@ class Sealed(NamedTuple):
         """Whether a page for its reader lies on top, as from the fourth format on."""
         return self.form in FORMATS[3:]
 
+    @property
+    def may_lack_records(self) -> bool:
+        """Whether records may be withheld, as from the sixth format on in the masked profile."""
+        return self.form in FORMATS[5:] and bool(self.parameters["profile"] == "masked")
+
+    @property
+    def contents_keys(self) -> set[str]:
+        """What contents.json counts, as from the third format on."""
+        of_records = {"withheld_records"} if self.form in FORMATS[5:] else set()
+        return {"withheld", "withheld_artifacts"} | of_records
+
 
 def _seals(
     package: Package, given: Key | None, policy: Policy | None, verdict: Verdict
@@ -1277,7 +1299,8 @@ class Stream:
 
 
 class Stated:
-    """What the exporter states of withheld bodies: rows of facts, by table, in order of entries."""
+    """What the exporter states of withheld bodies and records: rows of facts, by table, in order of
+    entries."""
 
     def __init__(self, package: Package, data: set[str]) -> None:
         tables = [it for of in STATED.values() for it in of]
@@ -1292,12 +1315,12 @@ class Stated:
             if not row:
                 raise Fault(f"data/stated/facts.{table}.ndjson states nothing")
 
-    def of(self, seq: int, kind: str) -> list[tuple[str, bytes]]:
+    def of(self, seq: int, kind: str, *, has_body: bool) -> list[tuple[str, bytes]]:
         """(table, row) of all that is stated of the next withheld entry; Fault unless it is what
-        an entry of its kind can hold."""
+        an entry of its kind can hold: without a body, one row about its record."""
         found = []
         tables = STATED.get(kind, STATED[""])
-        for table in tables:
+        for table in tables if has_body else tables[:1]:
             rows = []
             while self._next.get(table, b"").startswith(b"[%d," % seq):
                 rows.append((table, self._next[table]))
@@ -1461,8 +1484,10 @@ class Entries:
         self.listed = 0
         self.kinds: Counter[str] = Counter()
         self.withheld: Counter[tuple[str, str]] = Counter()
+        self.without_record: Counter[str] = Counter()  # by kind, those whose record is withheld
         self.erased: set[int] = set()  # entries whose bodies are withheld as erased
         self.said_erased: set[int] = set()  # those of which entries of the package say so
+        self.may_say_erased: set[int] = set()  # those whose own record, which is withheld, may
         self.unread_erasure = 0  # the newest of which only the leaf is here
         self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
         self.artifact_files: set[str] = set()
@@ -1552,8 +1577,7 @@ class Entries:
             self._pass_by(leaf, rotation)
         if not (is_listed or is_export or rotation):
             return
-        self._check_record(leaf)
-        body = self._body(leaf, rules)
+        body = self._body(leaf, rules, has_record=self._check_record(leaf))
         if rotation is not None and _value(body, "statement") != rotation.statement:
             raise Fault("it is not the rotation that rotations.json names")
         if is_unnamed and self._is_handover(seq, body):
@@ -1620,13 +1644,25 @@ class Entries:
             raise Fault(f"entries of the {stream} {quoted(name)} are missing before it")
         self.tails[stream][name] = Tail(tail.n + 1, leaf["seq"])
 
-    def _check_record(self, leaf: dict[str, Any]) -> None:
-        if "record_digest" in leaf:
-            record = self._source.record(leaf["seq"])
-            if hashlib.sha256(record).hexdigest() != leaf["record_digest"]:
-                raise Fault("its record is not what was recorded")
-            if b'"erased":' in record or b'"are_remains":' in record:
-                self._take_erased(leaf, _parsed(record.decode("utf-8")))
+    def _check_record(self, leaf: dict[str, Any]) -> bool:
+        """Whether all that was recorded beside the body is here: its record is not withheld."""
+        if "record_digest" not in leaf:
+            return True
+        record = self._source.record(leaf["seq"])
+        if record == NO_RECORD:
+            is_possible = may_lack_record(leaf["kind"], leaf["origin"])
+            if not (self._sealed.may_lack_records and is_possible):
+                raise Fault(
+                    "its record is withheld, as only a masked package may do, and only of an"
+                    " attempt's start, or of the end of one that came from a file"
+                )
+            self.without_record[leaf["kind"]] += 1
+            return False
+        if hashlib.sha256(record).hexdigest() != leaf["record_digest"]:
+            raise Fault("its record is not what was recorded")
+        if b'"erased":' in record or b'"are_remains":' in record:
+            self._take_erased(leaf, _parsed(record.decode("utf-8")))
+        return True
 
     def _take_erased(self, leaf: dict[str, Any], record: dict[str, Any]) -> None:
         """Which entries lost their bytes: those that an erasure names, and those that were recorded
@@ -1637,8 +1673,10 @@ class Entries:
             named = (str(it).partition(":")[0] for it in record.get("erased") or ())
             self.said_erased |= {int(it) for it in named if re.fullmatch("[1-9][0-9]{0,15}", it)}
 
-    def _body(self, leaf: dict[str, Any], rules: LeafRules) -> Body | None:
+    def _body(self, leaf: dict[str, Any], rules: LeafRules, *, has_record: bool) -> Body | None:
         if "body_commitment" not in leaf:
+            if not has_record:
+                self._take_stated(leaf, has_body=False)
             return None
         keep = leaf["kind"] in ("collection", "key_rotation", "export", "reconciliation")
         body = self._source.body(leaf["seq"], rules, keep)
@@ -1646,8 +1684,10 @@ class Entries:
             self.withheld[leaf["kind"], body.withheld] += 1
             if body.withheld == ERASED:
                 self.erased.add(leaf["seq"])
-            if self._stated is not None:
-                self.stated_rows += len(self._stated.of(leaf["seq"], leaf["kind"]))
+                self.may_say_erased |= set() if has_record else {leaf["seq"]}
+            self._take_stated(leaf, has_body=True)
+        elif not has_record:
+            raise Fault("its record is withheld, and its body is not")
         elif (body.digest, body.size) != (leaf["body_commitment"], leaf["body_size"]):
             raise Fault("its body is not what was recorded")
         if leaf["kind"] == "collection" and body.bytes is not None:
@@ -1655,6 +1695,11 @@ class Entries:
                 if artifact.get("sha256"):
                     self._name(artifact, leaf)
         return body
+
+    def _take_stated(self, leaf: dict[str, Any], *, has_body: bool) -> None:
+        if self._stated is not None:
+            rows = self._stated.of(leaf["seq"], leaf["kind"], has_body=has_body)
+            self.stated_rows += len(rows)
 
     def _name(self, artifact: dict[str, Any], leaf: dict[str, Any]) -> None:
         """Remembers who keeps an artifact, as its entry says: our store before any other."""
@@ -1805,7 +1850,7 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     parameters = sealed.parameters
     contents = sealed.package.json("data/contents.json")
     _check_form(sealed, verdict)
-    if sealed.is_stream and contents.keys() != {"withheld", "withheld_artifacts"}:
+    if sealed.is_stream and contents.keys() != sealed.contents_keys:
         verdict.fault("contents.json has other keys than it should")
     if verdict.faults:
         return ""
@@ -2083,7 +2128,12 @@ def _check_erased(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """Each body that is withheld as erased is named by an erasure, which is newer. That belongs to
     the same process and seller, so it is here; of a period it may not be, unless all leaves from
     the body's own to the export are here, and no erasure is among those that are not listed."""
-    unsaid = sorted(entries.erased - entries.said_erased)
+    unsaid = sorted(entries.erased - entries.said_erased - entries.may_say_erased)
+    if unread := entries.may_say_erased - entries.said_erased:
+        verdict.unchecked.append(
+            f"whether {number_of(len(unread), 'body was', 'bodies were')} erased: no erasure here"
+            " names them, and their own records, which may say so, are withheld"
+        )
     first, last = sealed.parameters.get("range") or (0, 0)
     is_whole = first and last + 1 == entries.export["seq"]
     from_here = max(first, entries.unread_erasure) if is_whole else math.inf
@@ -2135,6 +2185,9 @@ def _check_tables(
         bodies_of.setdefault(kind, {})[why] = bodies
     if sealed.is_stream and _canonical(contents["withheld"]) != _canonical(bodies_of):
         verdict.fault("contents.json counts other withheld bodies than there are")
+    hidden = entries.without_record
+    if sealed.is_stream and _canonical(contents.get("withheld_records", {})) != _canonical(hidden):
+        verdict.fault("contents.json counts other withheld records than there are")
     verdict.passed(f"rows and totals of {len(TABLES)} tables agree")
     reasons: Counter[str] = Counter()
     for (_, why), bodies in entries.withheld.items():
@@ -2146,11 +2199,19 @@ def _check_tables(
             f"the content of {number_of(bodies, 'body that is', 'bodies that are')} withheld"
             f" ({why}): it is bound by commitments, and what is said of it is the exporter's word"
         )
+    if hidden:
+        kept = ("record that is", "records that are")
+        verdict.unchecked.append(
+            f"the content of {number_of(sum(hidden.values()), *kept)} withheld ({BY_PROFILE}): it"
+            " is bound by digests, and why an attempt had no answer, when to try again, how it came"
+            " in and for how long it waited is the exporter's word"
+        )
     if entries.stated_rows:
         said = ("row in data/stated, which says", "rows in data/stated, which say")
+        what = "withheld bodies and records hold" if hidden else "withheld bodies hold"
         verdict.unchecked.append(
-            f"{number_of(entries.stated_rows, *said)} what withheld bodies hold and"
-            " which tables rest on: the exporter's word"
+            f"{number_of(entries.stated_rows, *said)} what {what} and which tables rest on: the"
+            " exporter's word"
         )
     if entries.names:
         hashed = (

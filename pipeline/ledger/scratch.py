@@ -98,6 +98,14 @@ class Copy:
         """Rows of a table as `add_facts` takes them, in order."""
         return arrow.facts_of(self._connection, table, self._columns[table])
 
+    def masked(self, table: str, column: str, values: Collection[str]) -> dict[str, str]:
+        """Value -> what a ledger without bodies has in its place, in a column that it masks."""
+        if not values:
+            return {}
+        mask = arrow.MASKED_COLUMNS[table][column]
+        sql = f"select {column}, {mask} from (select distinct unnest(?) as {column})"
+        return dict(self._connection.execute(sql, [list(values)]).fetchall())
+
     def columns(self, table: str) -> pa.Schema:
         """The columns of a table, in order."""
         return self._columns[table]

@@ -1,14 +1,16 @@
-"""Decides what a package shows of each entry: its body or its commitment, its names or hashes.
+"""Decides what a package shows of each entry: its body or its commitment, its record or its digest,
+its names or hashes.
 
 A full package shows everything except what the exporter withholds. A masked one shows a body only
-if nothing in it can be personal.
+if nothing in it can be personal, and a record unless the mask hides something of it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
+from pipeline.audit.package.tables import Stating
 from pipeline.audit.request import Request
 from pipeline.audit.verify import (
     BY_EXPORTER,
@@ -48,6 +50,8 @@ class Disclosure:
         """Identifier -> what stands for it in this package."""
         self.restored: dict[str, str] = {}
         """Hash in a leaf -> the identifier, if the package shows it."""
+        self.without_record: set[int] = set()
+        """Entries whose records are withheld, as far as they were read."""
         is_masked = request.profile == "masked"
         held = {*events, *others}  # by leaves
         self._masking = Masking(log_key, held) if is_masked else None
@@ -93,14 +97,21 @@ class Disclosure:
             return BY_PROFILE
         return None
 
+    def take_records(self, batch: Sequence[Entry], stating: Stating) -> None:
+        """Decides which records of these entries are left out: only the mask of what they say tells
+        whether it hides something."""
+        if self._masking is not None:
+            self.without_record |= stating.hides_of_records(batch)
+
     def shown(self, entry: Entry) -> Entry:
-        """The entry as the package shows it."""
+        """The entry as the package shows it, once its record was taken."""
         is_withheld = self.why_withheld(entry) is not None
         return entry._replace(
             event_id=self.new_name(entry.event_id),
             attempt_id=self.new_name(entry.attempt_id),
             process_id=self.new_name(entry.process_id),
             seller_id=self.new_name(entry.seller_id),
+            record=None if entry.seq in self.without_record else entry.record,
             body=None if is_withheld else entry.body,
             salt=None if is_withheld else entry.salt,
         )

@@ -45,15 +45,20 @@ class Reading:
         self.last_process_n: int | None = None
         self.last_seller_n: int | None = None
         self._withheld: Counter[tuple[str, str]] = Counter()
+        self._without_record: Counter[str] = Counter()
 
     def take(self, batch: Sequence[Entry]) -> None:
         """The next entries of the package, in order."""
         marked = [self._again.marked(it) for it in batch]
+        self._disclosure.take_records(marked, self._stating)
         withheld: list[Entry] = []
         for entry in marked:
+            has_record = entry.seq not in self._disclosure.without_record
             if why := self._disclosure.why_withheld(entry):
-                withheld.append(entry)
                 self._withheld[entry.kind, why] += 1
+            if why or not has_record:
+                withheld.append(entry)
+            self._without_record[entry.kind] += not has_record
             self.processes.add(entry.process_id)
             self.last_process_n = entry.process_n
             if entry.seller_id == self._seller_id:
@@ -85,13 +90,17 @@ class Reading:
             counted.setdefault(kind, {})[why] = count
         return counted
 
+    def without_record_by_kind(self) -> dict[str, int]:
+        """How many records of each kind are withheld."""
+        return dict(+self._without_record)
+
     def close(self) -> None:
         """Closes what it works in."""
         self._stating.close()
 
 
 class TableFiles:
-    """The tables of a package and what is stated of withheld bodies, as files in a folder."""
+    """The tables of a package and what is stated of withheld entries, as files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -103,7 +112,7 @@ class TableFiles:
             name.unlink()  # of an earlier try
 
     def state(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Adds facts that are stated of withheld bodies."""
+        """Adds facts that are stated of withheld bodies and records."""
         path = self._folder / f"{table}.ndjson"
         self.paths[f"data/stated/{path.name}"] = path
         with path.open("ab") as file:

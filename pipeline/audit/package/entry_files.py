@@ -2,7 +2,8 @@
 
     data/leaves.ndjson      the leaf of each entry: its exact canonical bytes, one a line, by seq
     data/proof.txt          the way from all of them to the checkpoint's root, one hash a line
-    data/records.ndjson     how entries came in, where there is more to say than the leaf does
+    data/records.ndjson     how entries came in, where there is more to say than the leaf does; for
+                            one that is withheld, why it is, as JSON
     data/bodies.csv         where the body of each entry stands, with the salt of its commitment, or
                             why it is withheld
     data/bodies/00001.bin   bodies as they came or went, one after another, each with a line feed
@@ -21,6 +22,7 @@ from typing import Final, NamedTuple
 
 from pipeline.audit.package.bags import BagWriter
 from pipeline.audit.package.disclosure import Disclosure
+from pipeline.audit.verify import NO_RECORD
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
@@ -88,7 +90,8 @@ def write(
             leaves.writelines(leaf + b"\n" for leaf in _leaves(ledger, batch, entries, has_body))
             for entry in entries:
                 if entry.record is not None:
-                    records.write(entry.record + b"\n")
+                    is_withheld = entry.seq in disclosure.without_record
+                    records.write((NO_RECORD if is_withheld else entry.record) + b"\n")
                 is_own = entry.seq == chosen.export  # a verifier needs what it fixes
                 why = None if is_own else disclosure.why_withheld(entry)
                 table.write(bodies.row(entry, why))

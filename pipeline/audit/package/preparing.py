@@ -146,7 +146,11 @@ def _data(
     artifacts: Artifacts,
 ) -> dict[str, bytes | Path]:
     """The files of the package by path: tables, what they were made with, reports, the verifier."""
-    contents = {"withheld": read.withheld_by_kind(), "withheld_artifacts": artifacts.missing}
+    contents = {
+        "withheld": read.withheld_by_kind(),
+        "withheld_artifacts": artifacts.missing,
+        "withheld_records": read.without_record_by_kind(),
+    }
     names = sorted(disclosure.restored.items())
     with ExitStack() as opened:
         rows = {it: tables.read_csv(opened.enter_context(files.open(it))) for it in files.rows}

@@ -198,6 +198,7 @@ def _left_out(parameters: Mapping[str, Any], contents: Mapping[str, Any]) -> dic
     return {
         "withheld_bodies": sorted(bodies),
         "withheld_artifacts": sorted(artifacts.items()),
+        "withheld_records": sorted(contents["withheld_records"].items()),
         "rows_not_of_log": outside,
         "is_anything_left_out": bool(
             bodies or artifacts or outside or parameters["profile"] == "masked"

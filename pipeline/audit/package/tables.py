@@ -20,6 +20,7 @@ from typing import Any, Final, TextIO
 import pyarrow as pa
 
 from pipeline import instants, texts
+from pipeline.audit.verify import may_lack_record
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts, formats
@@ -29,7 +30,7 @@ from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
 from pipeline.log.entries import Entry
 
-FORMAT: Final = "prazo package v5"
+FORMAT: Final = "prazo package v6"
 LARGEST_CELL: Final = 1 << 27
 """Characters; Python's own limit is 131,072, and a recorded body may name more fields than that."""
 ROWS_PER_BATCH: Final = 4096
@@ -91,6 +92,9 @@ _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
 )
 """Of a seller's record: no table of a package rests on them, and an address may end in a tax id."""
+WORDS_OF_RECORDS: Final = ("idempotency_key", "marketplace_id")
+"""Those among them that stand in records."""
+_ERROR: Final = ("facts.attempt_finishes", "error")
 PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
 """Everybody may know this key, since it only compares values that a package discloses."""
 
@@ -262,6 +266,10 @@ class Facts:
         microseconds and bytes in hex."""
         self._copy.add_facts(table, _typed(self._copy.columns(table), rows), masked=True)
 
+    def stated_errors(self, errors: Collection[str]) -> dict[str, str]:
+        """Why an attempt had no answer -> what is stated of that."""
+        return self._copy.masked(*_ERROR, errors)
+
     def tables(
         self, selection: Selection, seconds: float = MAX_SCRIPT_SECONDS
     ) -> dict[str, pa.Table]:
@@ -305,7 +313,8 @@ class Again:
 
 
 class Stating:
-    """The masked facts of entries whose bodies are withheld, as `Facts.state` takes them."""
+    """The masked facts of entries whose bodies or records are withheld, as `Facts.state` takes
+    them."""
 
     def __init__(
         self,
@@ -356,6 +365,21 @@ class Stating:
         )
         again.subtract(map(compared, rows))
         return sorted({row[0] for row in rows if again[compared(row)] < 0})
+
+    def hides_of_records(self, entries: Iterable[Entry]) -> set[int]:
+        """The entries of attempts whose records, which may be left out, say what it would state
+        otherwise."""
+        hidden, errors = set[int](), dict[int, str]()
+        for entry in entries:
+            if entry.record is None or not may_lack_record(entry.kind, entry.origin):
+                continue
+            said = entry.particulars
+            if any(self._stated(it, said.get(it)) != said.get(it) for it in WORDS_OF_RECORDS):
+                hidden.add(entry.seq)
+            if said.get("error") is not None:
+                errors[entry.seq] = said["error"]
+        masked = self._copy.masked(*_ERROR, errors.values())
+        return hidden | {seq for seq, error in errors.items() if masked[error] != error}
 
     def _stated(self, column: str, value: Any) -> Any:
         if column in _UNSTATED:

@@ -127,6 +127,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
         " criptográfico; o que aqui e nas tabelas se diz dele é a palavra de quem o exportou.",
     ),
     "body_withheld": ("body withheld", "conteúdo retido"),
+    "record_withheld": (
+        "record of how it came in or ended withheld",
+        "dados de recebimento ou de término retidos",
+    ),
     "the masked profile": ("masked profile", "perfil mascarado"),
     "by the exporter": ("by the exporter", "por decisão de quem exportou"),
     "erased": ("erased", "apagado"),
@@ -143,17 +147,15 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "masked_columns": (
         "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids,"
         " identifiers that could be personal, and reasons of a denial in words of their own are"
-        " replaced by a keyed hash. Not masked are the names of those who worked for the"
-        " marketplace and the reasons and notes that they wrote, in which a seller may be named,"
-        " and idempotency keys that an older release recorded. What another system wrote of an"
-        " attempt's end is masked here and in the tables, and stands whole in its record.",
+        " replaced by a keyed hash. What another system wrote of an attempt's end is masked but for"
+        " words that say what failed. Not masked are the names of those who worked for the"
+        " marketplace and the reasons and notes that they wrote, in which a seller may be named.",
         "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ,"
         " identificadores que possam ser pessoais e motivos de uma recusa que não sejam códigos são"
-        " substituídos por um hash com chave. Não são mascarados os nomes de quem trabalhou pelo"
-        " marketplace, os motivos e anotações que essas pessoas escreveram, que podem citar um"
-        " vendedor, nem as chaves de idempotência registradas por uma versão anterior. O que outro"
-        " sistema escreveu sobre o fim de uma tentativa aparece mascarado aqui e nas tabelas, e"
-        " por inteiro no registro correspondente.",
+        " substituídos por um hash com chave. Do que outro sistema escreveu sobre o fim de uma"
+        " tentativa aparecem apenas as palavras que dizem o que falhou. Não são mascarados os nomes"
+        " de quem trabalhou pelo marketplace nem os motivos e anotações que essas pessoas"
+        " escreveram, que podem citar um vendedor.",
     ),
     "outside": (
         "{rows} rows that these entries alone would suggest are not shown: other entries of the log"

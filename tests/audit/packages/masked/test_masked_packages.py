@@ -132,18 +132,6 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     assert "documents.0" in of_p8["detail"]
 
 
-def test_what_another_system_wrote_of_an_attempts_end_stands_in_its_record_alone(
-    service: LedgerService, tmp_path: Path
-) -> None:
-    """Tables and reports showed it, too."""
-    exported = export(service, Scope(process_id="p12"), tmp_path / "m.zip", "masked")
-    assert verify_package(exported.path, key=exported.key).faults == []
-    files = forgery.read(exported.path)
-    assert [it for it, held in files.items() if b"Olinda" in held] == ["data/records.ndjson"]
-    [error] = [it["error"] for it in forgery.parse_csv(files["data/entries.csv"]) if it["error"]]
-    assert error == "connection refused ***"
-
-
 @pytest.mark.parametrize(
     ("seller", "named"),
     [
