@@ -32,7 +32,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import is_changed, uncommitted
-from pipeline.log.entries import Entry
+from pipeline.log.entries import SUBMISSION_FINISHED, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.texts import counted, some_of
 
@@ -214,6 +214,8 @@ def _entry_faults(
         yield f"it is missing from the {store}; {_REMEDY[store]}"
         return
     unseen = {"ingest_key", "body", "salt"} if ledger.is_without_bodies else set()
+    if ledger.is_without_bodies and held.record is None and kept.kind == SUBMISSION_FINISHED:
+        unseen |= {"record"}
     differing = [
         name
         for name, ours, theirs in zip(Entry._fields, held, kept, strict=True)

@@ -22,8 +22,16 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning
 
 LOG_COLUMNS: Final = tuple(name for name in Entry._fields if name != "ingest_key")
 
+_SAID_OF_END: Final = "(json_extract_string(decode(record), '$.error'))"
+_MASKED_RECORD: Final = (
+    "case when kind = 'submission_finished'"
+    f" then case when mask_error({_SAID_OF_END}) <> {_SAID_OF_END} then null else record end"
+    " else record end"
+)
+"""Of what another system wrote of an attempt's end, no part can be taken out of its record."""
+
 MASKED_COLUMNS: Final = {
-    "log": {"body": "null", "salt": "null"},
+    "log": {"body": "null", "salt": "null", "record": _MASKED_RECORD},
     "facts.seller_events": {
         "first_name": "mask_text(first_name)",
         "last_name": "mask_text(last_name)",

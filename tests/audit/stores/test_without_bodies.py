@@ -1,16 +1,20 @@
 """An analyst's ledger is opened as what it is, whether anybody holds it or not."""
 
+import json
 from contextlib import closing
 
 import duckdb
 import pytest
 
 from pipeline.errors import CallerError
+from pipeline.inbox import open_inbox
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, unheld_ledger
 from pipeline.log.actions import Unmasking
+from pipeline.log.ndjson import read_line
 from pipeline.serve import commands
 from pipeline.settings import Settings
+from tests.support.lines import finished
 
 
 @pytest.fixture
@@ -31,6 +35,26 @@ def test_a_ledger_without_bodies_that_nobody_holds_is_verified_and_shown(
     with commands.open_ledger(analyst) as ledger:
         [shown] = ledger.read("ledger_health").to_pylist()
     assert (shown["last_seq"], shown["missing"]) == (16, 0)
+
+
+def test_what_another_system_wrote_of_an_attempts_end_is_not_in_its_file(
+    settings: Settings,
+) -> None:
+    """Facts and views masked it, and it stood whole in `record` of the log, for whoever opens the
+    file with DuckDB alone. One that says nothing but what failed stays."""
+    said = "connection refused for Olinda", "connection refused by peer", "timeout"
+    lines = [finished(f"w{at}", None, error=it) for at, it in enumerate(said)]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        read = [read_line(json.dumps(it).encode(), recorded_by="file") for it in lines]
+        inbox.append(read)
+    made = settings.model_copy(update={"ledger": settings.ledger.with_name("analyst.duckdb")})
+    with closing(LedgerService(made, is_keeper=False, without_bodies=True)) as service:
+        service.catch_up()
+        sql = "select decode(record) from log where attempt_id like 'w%' order by seq"
+        records = [record for (record,) in service.ledger.cursor().execute(sql).fetchall()]
+    assert b"Olinda" not in made.ledger.read_bytes()
+    assert [it is None for it in records] == [True, False, False]
+    assert commands.audit(made, None, lambda *_: None).faults == []
 
 
 def test_nobody_is_said_to_have_seen_what_it_does_not_hold(analyst: Settings) -> None:
