@@ -25,15 +25,23 @@ _IS_TAX_ID: Final = re.compile(_TAX_ID)
 _WITHIN: Final = rf"(?<![A-Za-z\d])(?:[Cc][Pp][Ff]|[Cc][Nn][Pp][Jj])?(?:{_TAX_ID})(?![A-Za-z\d])"
 TAX_ID_WITHIN: Final = re.compile(_WITHIN)
 """A tax id that no letter or digit touches, with the `CPF` or `CNPJ` before it, if there is one."""
+_PHONE: Final = (
+    rf"(?:[+\uff0b](?<!\d.)|%2[Bb])[1-9](?:(?:{_SEPARATOR}|[()]){{0,3}}\d){{7,14}}(?!\d)"
+)
+"""A telephone number with its country's code (E.164), however its parts are separated. No code of
+the contract has a sign before so many digits, nor has an instant with its offset."""
+_IS_PHONE: Final = re.compile(_PHONE)
 _SIGNS: Final = r"\s\"',:;/()\[\]{}"  # that end an e-mail address
 _AT: Final = "(?:[@\ufe6b\uff20]|%40)"
 _HAS_AT: Final = re.compile(_AT)
 _BEFORE_AT: Final = rf"(?:[^{_SIGNS}@\ufe6b\uff20%]|%(?!40))"
 _LOCAL: Final = rf"(?:(?<![^{_SIGNS}@]){_BEFORE_AT}++|(?<=\d)(?![A-Za-z\d]){_BEFORE_AT}{{1,64}}+)"
-PERSONAL: Final = re.compile(rf"{_LOCAL}{_AT}[^{_SIGNS}]+|{_WITHIN}")
+PERSONAL_ID: Final = re.compile(rf"{_LOCAL}{_AT}[^{_SIGNS}]+|{_WITHIN}")
 """A tax id, or an e-mail address, among other words. An address is looked for only from its first
 character, or right behind a tax id. If it were looked for from every character, a code of a
 megabyte that somebody sent would take hours."""
+PERSONAL: Final = re.compile(rf"{PERSONAL_ID.pattern}|{_PHONE}")
+"""One of these, or a telephone number, which few know a seller by."""
 _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, other than `cpf` or `cnpj`."""
 
@@ -46,6 +54,11 @@ def is_tax_id(text: str) -> bool:
 def may_be_address(text: str) -> bool:
     """Whether a text holds an @, also as `%40` or as one of its wide forms."""
     return _HAS_AT.search(text) is not None
+
+
+def is_phone(text: str) -> bool:
+    """Whether a text is a telephone number with its country's code."""
+    return _IS_PHONE.fullmatch(text) is not None
 
 
 def is_marked_or_checked(tax_id: str) -> bool:
@@ -62,35 +75,39 @@ def is_marked_or_checked(tax_id: str) -> bool:
 
 
 def holds_personal_id(identifier: str) -> bool:
-    """Whether an id holds an e-mail address, or surely a tax id, among other characters."""
-    tax_ids = TAX_ID_WITHIN.finditer(identifier)
-    return may_be_address(identifier) or any(is_marked_or_checked(it[0]) for it in tax_ids)
+    """Whether an id holds an e-mail address, a telephone number, or surely a tax id, among other
+    characters."""
+    if may_be_address(identifier) or _IS_PHONE.search(identifier) is not None:
+        return True
+    return any(is_marked_or_checked(it[0]) for it in TAX_ID_WITHIN.finditer(identifier))
 
 
 def names_person(text: str) -> bool:
     """Whether a text holds an id that looks personal."""
-    return any(_is_personal(found[0]) for found in PERSONAL.finditer(text))
+    return any(_is_personal(found[0]) for found in PERSONAL_ID.finditer(text))
 
 
-def hide_personal(text: str, mask: Callable[[str], str]) -> str:
-    """The text, with the mask of each id in it that looks personal."""
+def hide_personal(text: str, mask: Callable[[str], str], what: re.Pattern[str] = PERSONAL) -> str:
+    """The text, with the mask of each id in it that looks personal, and of each telephone number.
+    `what`: `PERSONAL_ID` for the ids alone."""
 
     def hide(found: str) -> str:
         return mask(found) if _is_personal(found) else found
 
-    return PERSONAL.sub(lambda found: hide(found[0]), text)
+    return what.sub(lambda found: hide(found[0]), text)
 
 
 def for_anybody(text: str) -> str:
-    """The text without ids that look personal, for what packages show unmasked."""
+    """The text without ids that look personal and telephone numbers, for what packages show
+    unmasked."""
     return hide_personal(text, lambda _: "***")
 
 
 def _is_personal(found: str) -> bool:
-    """Whether a match of `PERSONAL` is really an id. Words in small letters may be as long as a
+    """Whether a match of `PERSONAL` is really one. Words in small letters may be as long as a
     CNPJ's parts: a CNPJ in small letters must have no spaces, and all of its separators, or `cnpj`
     before it and right check digits."""
-    if may_be_address(found) or not _SMALL.search(found):
+    if may_be_address(found) or is_phone(found) or not _SMALL.search(found):
         return True
     return " " not in found and is_marked_or_checked(found)
 

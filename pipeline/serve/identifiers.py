@@ -1,4 +1,5 @@
-"""Masks ids that look like a tax id or an e-mail address where personal values are masked.
+"""Masks ids that look like a tax id or an e-mail address where personal values are masked, and
+telephone numbers in texts.
 
 Some marketplaces know a seller by the CPF. The mask ends with a keyed digest, so that two such ids
 stay two, and one of them stays the same in every file; nobody without the log's key can guess it.
@@ -14,10 +15,11 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from pipeline.ledger import formats
 from pipeline.ledger.syntax import filters as filtering
 from pipeline.texts import (
-    PERSONAL,
+    PERSONAL_ID,
     TAX_ID_WITHIN,
     hide_personal,
     is_marked_or_checked,
+    is_phone,
     is_tax_id,
     may_be_address,
 )
@@ -79,8 +81,19 @@ def as_recorded(shown: Sequence[str], inbox: "Inbox") -> Mapping[str, str]:
 
 
 def mask_within(text: str, log_key: bytes | None) -> str:
-    """The text, with the mask of each id in it that looks personal."""
-    return hide_personal(text, lambda found: mask(found, log_key))
+    """The text, with the mask of each id in it that looks personal, and of each telephone
+    number."""
+
+    def hide(found: str) -> str:
+        is_number = is_phone(found)
+        return _mask(found, f"***{found[-2:]}", log_key) if is_number else mask(found, log_key)
+
+    return hide_personal(text, hide)
+
+
+def _mask_ids_within(text: str, log_key: bytes | None) -> str:
+    """The same for texts that are made of ids, among which a telephone number is an id, too."""
+    return hide_personal(text, lambda found: mask(found, log_key), PERSONAL_ID)
 
 
 def _mask_in_filters(filters: str, log_key: bytes | None) -> str:
@@ -91,7 +104,7 @@ def _mask_in_filters(filters: str, log_key: bytes | None) -> str:
     asked = parse_qsl(filters, keep_blank_values=True)
 
     def hide(text: str) -> str:
-        return mask(text, log_key) if is_tax_id(text) else mask_within(text, log_key)
+        return mask(text, log_key) if is_tax_id(text) else _mask_ids_within(text, log_key)
 
     hidden = [(hide(name), value if name == "assignee" else hide(value)) for name, value in asked]
     return filters if hidden == asked else urlencode(hidden, safe="*")
@@ -100,7 +113,7 @@ def _mask_in_filters(filters: str, log_key: bytes | None) -> str:
 def _mask_in_path(path: str, log_key: bytes | None) -> str:
     """The same for the path of an address."""
     plain = unquote(path)
-    hidden = mask_within(plain, log_key)
+    hidden = _mask_ids_within(plain, log_key)
     return path if hidden == plain else hidden
 
 
@@ -110,7 +123,7 @@ def _mask_if_sure_within(text: str, log_key: bytes | None) -> str:
     def hide(found: str) -> str:
         return mask(found, log_key) if may_be_address(found) else _mask_if_sure(found, log_key)
 
-    return PERSONAL.sub(lambda found: hide(found[0]), text)
+    return PERSONAL_ID.sub(lambda found: hide(found[0]), text)
 
 
 def _mask_digest(digest: str, log_key: bytes | None) -> str:
@@ -120,7 +133,8 @@ def _mask_digest(digest: str, log_key: bytes | None) -> str:
 
 
 _MASKS: Final[Mapping[str, Callable[[str, bytes | None], str]]] = {
-    **dict.fromkeys(("alert_id", "detail", "subject"), mask_within),
+    "detail": mask_within,
+    **dict.fromkeys(("alert_id", "subject"), _mask_ids_within),
     **dict.fromkeys(("filters", "query"), _mask_in_filters),
     "payload_sha256": _mask_digest,
     "uri": _mask_in_path,

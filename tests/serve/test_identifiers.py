@@ -10,6 +10,7 @@ from pipeline.serve.identifiers import (
     mask_within,
     masked,
     masked_question,
+    masked_value,
     may_be_masked,
 )
 
@@ -204,7 +205,33 @@ def test_an_address_is_masked_whole_whatever_stands_before_it(text: str, shown: 
     assert mask_within(text, None) == shown
 
 
-@pytest.mark.parametrize("part", ["a", "a.", "1-", "a@ "])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("+5511987654321", "***21"),
+        ("no answer at +55 (11) 98765-4321 on 3 May", "no answer at ***21 on 3 May"),
+        ("WhatsApp: +55 11 98765\u20114321.", "WhatsApp: ***21."),
+        ("tel:+55-11-98765.4321;529.982.247-25", "tel:***21;***25"),
+        ("(+1) 202-555-0143", "(***43"),
+        ("\uff0b5511987654321", "***21"),
+        ("tel%3A%2b5511987654321", "tel%3A***21"),
+        # No telephone number has these forms.
+        ("2026-03-01T12:00:00+1030 2026-03-02", "2026-03-01T12:00:00+1030 2026-03-02"),
+        ("2026-03-01 12:00:00 +0300 17 of 20260301", "2026-03-01 12:00:00 +0300 17 of 20260301"),
+        ("1+12345678901234567890", "1+12345678901234567890"),
+        ("+12345678901234567890", "+12345678901234567890"),
+        ("+1 234 567", "+1 234 567"),
+        ("application/vnd.api+json", "application/vnd.api+json"),
+    ],
+)
+def test_a_telephone_number_in_a_text_is_masked(text: str, shown: str) -> None:
+    """One with its country's code stood whole in a denial's detail, beside a masked CPF."""
+    assert mask_within(text, None) == shown
+    assert mask_within(shown, None) == shown
+    assert masked_value("reasons", [{"detail": text}], KEY) == [{"detail": mask_within(text, KEY)}]
+
+
+@pytest.mark.parametrize("part", ["a", "a.", "1-", "a@ ", "+1 (", "+"])
 def test_a_long_text_is_looked_through_in_no_time(part: str) -> None:
     """An event type of a megabyte, in one delivery, kept whoever read deliveries or findings
     waiting for hours, and with them everybody whom that process served."""

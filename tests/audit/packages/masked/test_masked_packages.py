@@ -27,6 +27,7 @@ from tests.support.stores import settings_in
 PHONE, BANK_ACCOUNT, SCREEN = "+5511987654321", "12345678901", "ab" * 32
 CPF = "529.982.247-25"
 WRONG = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "the CPF of maria"}
+CALLED = {"reason": "REGISTRATION_INCONSISTENCY", "detail": f"tel:{PHONE}"}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         webhook({"id": "e10", "type": f"seller.of.{CPF}"}),
         seller("updated", "e4", status=f"of-{CPF}", **coded),
         seller("created", "e2", seller_id=PHONE, revenue=777770777.5, uri=f"/sellers/{PHONE}"),
-        seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG]),
+        seller("denied", "e7", seller_id=PHONE, decision_reasons=[WRONG, CALLED]),
         webhook({"id": "e3", "type": "bank_account.associated", "payload": {"object": account}}),
         answered(**whose, **shared),
         answered(process_id="p2", seller_id="s2", journey_id="j2", **shared),
@@ -89,11 +90,12 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     """What stood in the place of an id, such as a whole record, was shown as it came.
     Before a phone number stood the apostrophe that spreadsheets want, so it was taken for none;
     and where an attempt was called `2`, so was the number of attempts. A denial's detail, by which
-    the platform said whose CPF is wrong, was stated as it came, and so was what stood in the place
-    of the codes of a seller's record and of a payload's type. A CPF in a path, or in the place of
-    an event's type, of a review's type or status or of a source, was shown everywhere. What stood
-    behind the dot of an instant was taken for a number, and a text's charset for words. No package
-    was verified in which a journey is called as its process is, and has a part like a number."""
+    the platform said whose CPF is wrong, or whom it called, was stated as it came, and so was what
+    stood in the place of the codes of a seller's record and of a payload's type. A CPF in a path,
+    or in the place of an event's type, of a review's type or status or of a source, was shown
+    everywhere. What stood behind the dot of an instant was taken for a number, and a text's charset
+    for words. No package was verified in which a journey is called as its process is, and has a
+    part like a number."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
