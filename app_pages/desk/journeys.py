@@ -263,7 +263,7 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
     if ready_now:
         st.toast(_("Sending …"), icon=":material/send:")
         if (error := acting.tried(send, actor)) is not None:
-            return acting.Feedback("", error=error)
+            return acting.Feedback(_how_it_ended(outcomes), error=error)
     st.session_state[_LOOKED] = tuple(held)
     st.session_state[_CHOSEN] = ()
     gone = _gone(process_ids, ready_now)

@@ -13,6 +13,7 @@ review at once, however their clocks differ and wherever one of them is paused.
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Mapping
@@ -94,7 +95,7 @@ class Recorder(Protocol):
 
 
 class Submissions:
-    """Sends orders, from one event loop. `close` waits for answers that are not recorded yet."""
+    """Sends orders, from one event loop. `close` waits for what is under way."""
 
     def __init__(
         self,
@@ -110,11 +111,16 @@ class Submissions:
         self._platform = platform
         self._terms = terms
         outcome_of(200, None)  # if this cannot work here, it fails before anything is sent
+        self._sending: set[asyncio.Task[Sent]] = set()
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
         """One attempt at most. Raises `InboxUnavailable`, or `clearances.Awaited` for an override
-        that waits for a second person; then nothing was sent."""
+        that waits for a second person; then nothing was sent.
+
+        Once its start is durable it goes on to its end, whoever stops waiting for it: an answer
+        that nobody takes is lost.
+        """
         try:
             async with asyncio.timeout(DECIDE_SECONDS):
                 ready = await self._ready(order)
@@ -125,7 +131,10 @@ class Submissions:
                 "look at the disk of the inbox or at its server",
             ) from None
         if isinstance(ready, _Ready):
-            return await self._send(order, ready)
+            sending = asyncio.create_task(self._send(order, ready))
+            self._sending.add(sending)
+            sending.add_done_callback(self._sending.discard)
+            return await asyncio.shield(sending)
         return ready
 
     async def _ready(self, order: Order) -> "_Ready | Refused | Busy | NotDue":
@@ -213,9 +222,12 @@ class Submissions:
         return await self.attempt(order)
 
     async def close(self) -> None:
-        """Waits up to `DRAIN_SECONDS` for ends to be recorded, then closes the connections."""
-        if self._finishing:
-            await asyncio.wait(self._finishing.values(), timeout=DRAIN_SECONDS)
+        """Waits up to `DRAIN_SECONDS` for attempts under way, and for their ends to be recorded,
+        then closes the connections."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while under_way := [*self._sending, *self._finishing.values()]:
+                    await asyncio.wait(under_way)
         await self._platform.close()
 
     async def _open(self, process_id: str) -> CaseFile:

@@ -150,27 +150,41 @@ def send(
     """One attempt for each process whose answers nothing keeps from being sent; those that were
     held. Retries are left to `prazo serve` or `prazo resume`.
 
-    Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`.
+    Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`: from then on no
+    other attempt is begun, and `on_attempt` has heard of all that were.
     """
+    failed: list[Exception] = []
 
     async def run() -> list[Ready]:
         turns = asyncio.Semaphore(AT_ONCE)
         async with open_submissions(settings) as (_, submissions):
             terms = Terms.of(settings)
 
-            async def one(process_id: str) -> Ready:
+            async def sent(process_id: str) -> Ready:
+                _, case = await submissions.standing(process_id)
+                ready = _judged(case, process_id, terms)
+                if not ready.is_held:
+                    order = order_of(case, process_id, via=via, recorded_by=recorded_by)
+                    on_attempt(process_id, await submissions.attempt(order))
+                return ready
+
+            async def one(process_id: str) -> Ready | None:
                 async with turns:
-                    _, case = await submissions.standing(process_id)
-                    ready = _judged(case, process_id, terms)
-                    if not ready.is_held:
-                        order = order_of(case, process_id, via=via, recorded_by=recorded_by)
-                        on_attempt(process_id, await submissions.attempt(order))
-                    return ready
+                    if failed:
+                        return None
+                    try:
+                        return await sent(process_id)
+                    except Exception as error:  # raised once those under way have ended
+                        failed.append(error)
+                        return None
 
             found = await asyncio.gather(*map(one, process_ids))
-        return [it for it in found if it.is_held]
+        return [it for it in found if it is not None and it.is_held]
 
-    return asyncio.run(run())
+    held = asyncio.run(run())
+    if failed:
+        raise failed[0]
+    return held
 
 
 def _taken_below(path: str, left: list[str]) -> list[str]:

@@ -3,6 +3,8 @@
 Real processes, SIGKILL, and the sandbox as the judge of what was processed.
 """
 
+import signal
+
 from tests.support.commands import end, kill, payload_file, rows, run, start, submit
 from tests.support.machine import wait_until
 from tests.support.marketplace import Marketplace, Review
@@ -88,6 +90,19 @@ def test_the_resumer_of_serve_finds_what_others_left_and_ends_on_sigterm(
     finally:
         resumer.terminate()
     assert end(resumer).code == 0
+
+
+def test_a_command_that_is_interrupted_takes_the_answer_that_is_on_its_way(
+    marketplace: Marketplace,
+) -> None:
+    """Ctrl-C while the platform worked: it accepted, and the log never heard of it."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=0.5, process_id=review.process_id)
+    process = start(marketplace, *submit(marketplace, review), **SHORT)
+    wait_until(lambda: not marketplace.platform.faults())
+    process.send_signal(signal.SIGINT)
+    assert end(process).code != 0
+    assert marketplace.outcomes(review.process_id) == ["accepted"]
 
 
 def test_two_processes_of_ours_never_send_the_same_review_at_once(

@@ -11,11 +11,12 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Receipt
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
-from pipeline.submit import attempt
+from pipeline.submit import attempt, ready
 from pipeline.submit import platform as platforms
 from pipeline.submit.attempt import Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
 from pipeline.submit.platform import Platform, failure_of
+from tests.submit.test_answerable import says_its_seller_is
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -85,6 +86,61 @@ def test_without_a_durable_start_nothing_is_sent(marketplace: Marketplace) -> No
     with pytest.raises(InboxUnavailable):
         asyncio.run(attempts(marketplace, review, failing=SUBMISSION_STARTED, times=1))
     assert marketplace.puts(review.process_id) == []
+
+
+def test_an_attempt_that_nobody_waits_for_any_more_goes_on_to_its_end(
+    marketplace: Marketplace,
+) -> None:
+    """As where the seller's page is stopped: its start stood in the log, and what the platform
+    answered did not."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=0.5, process_id=review.process_id)
+
+    async def left_alone() -> None:
+        recorder = GroupCommit(marketplace.inbox, asyncio.get_running_loop())
+        platform = Platform(marketplace.settings())
+        submissions = Submissions(marketplace.inbox, recorder, platform, Terms("block", False))
+        order = Order(review.process_id, review.seller_id, review.payload, "api", "test")
+        waiting = asyncio.create_task(submissions.attempt(order))
+        while marketplace.platform.faults():
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        await submissions.close()
+        await asyncio.to_thread(recorder.close)
+        assert waiting.cancelled()
+
+    asyncio.run(left_alone())
+    assert marketplace.outcomes(review.process_id) == ["accepted"]
+
+
+def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
+    marketplace: Marketplace,
+) -> None:
+    """What was under way was broken off. The platform had processed it, the log did not have its
+    answer, and whoever had sent it was told of the error alone."""
+    sent, refused = marketplace.review(), marketplace.review()
+    for review in (sent, refused):
+        says_its_seller_is(marketplace, review, "individual")
+    marketplace.platform.add_fault(kind="slow", seconds=0.5, process_id=sent.process_id)
+    marketplace.inbox.execute(
+        "create trigger full before insert on leases"
+        f" when new.name = 'submission {refused.process_id}'"
+        " begin select raise(abort, 'database or disk is full'); end"
+    )
+    heard: list[tuple[str, object]] = []
+    with pytest.raises(InboxUnavailable, match="disk is full"):
+        ready.send(
+            marketplace.settings(),
+            [sent.process_id, refused.process_id],
+            via="cli",
+            recorded_by="test",
+            on_attempt=lambda *each: heard.append(each),
+        )
+    [(process_id, result)] = heard
+    assert isinstance(result, Sent)
+    assert (process_id, result.outcome) == (sent.process_id, "accepted")
+    assert marketplace.outcomes(sent.process_id) == ["accepted"]
+    assert marketplace.starts(refused.process_id) == []
 
 
 def test_an_error_of_our_own_after_the_start_is_unknown_never_silent(

@@ -163,6 +163,28 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     assert platform.process(held)["status"] == "OVERDUE"
 
 
+def test_where_not_all_could_be_sent_the_page_says_how_the_others_ended(
+    open_log: OpenLog, visit: Visit, platform: Handle, answered: Answered, way: dict[str, str]
+) -> None:
+    """It named the error, and nothing of what the platform had taken."""
+    with open_log([], **way) as service:
+        sent, refused = answered(service), answered(service)
+        platform.add_fault(kind="slow", seconds=0.5, process_id=sent)
+        service.inbox.execute(
+            "create trigger full before insert on leases"
+            f" when new.name = 'submission {refused}'"
+            " begin select raise(abort, 'database or disk is full'); end"
+        )
+        app = visit("submissions", as_of=None)
+        app.text_input(key="ready_actor").set_value("Ana Lima")
+        press(app, "Send all (2)")
+        shown = page_text(app)
+        assert sent_by(service) == {sent: "Ana Lima"}
+    assert "database or disk is full" in shown
+    assert "1 attempt was sent: Accepted (1)." in shown
+    assert platform.process(sent)["status"] == "FINISHED"
+
+
 def sent_by(service: LedgerService) -> dict[str, str]:
     """Process -> who has sent it."""
     starts = service.inbox.find(kind=SUBMISSION_STARTED)
