@@ -98,9 +98,8 @@ def hide_personal(text: str, mask: Callable[[str], str], what: re.Pattern[str] =
 
 
 def for_anybody(text: str) -> str:
-    """The text without ids that look personal and telephone numbers, for what packages show
-    unmasked."""
-    return hide_personal(text, lambda _: "***")
+    """The text without ids that look personal, for what packages show unmasked."""
+    return hide_personal(text, lambda _: "***", PERSONAL_ID)
 
 
 def _is_personal(found: str) -> bool:

@@ -8,7 +8,6 @@
 -- column: reonboarding_rate | reonboarded / denied sellers with a taxpayer id; null over nothing
 -- column: cured | reonboarded sellers one of whose successors was ever enabled
 -- column: cure_rate | cured / reonboarded; null over nothing
--- column: median_seconds_to_cure | from the first denial of a cured seller to the first time that a successor was enabled: the median by nearest rank; null over nothing
 -- column: wasted_retries | reonboarded sellers whose latest denial before the first successor said retry = false
 
 with sellers as (
@@ -24,7 +23,6 @@ successes as (
     select
         count(*) as reonboarded,
         count(*) filter (where is_cured) as cured,
-        quantile_disc(seconds_to_cure, 0.5) as median_seconds_to_cure,
         count(*) filter (where was_in_vain) as wasted_retries
     from returned_sellers
 )
@@ -36,6 +34,5 @@ select
     reonboarded / nullif(with_taxpayer_id, 0) as reonboarding_rate,
     cured,
     cured / nullif(reonboarded, 0) as cure_rate,
-    median_seconds_to_cure,
     wasted_retries
 from sellers, successes

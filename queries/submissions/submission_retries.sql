@@ -9,7 +9,6 @@
 -- column: with_failure | processes with a failed attempt: started before any 200, and ended otherwise; unknown too
 -- column: accepted_after_failure | those accepted all the same
 -- column: success_after_retry | accepted_after_failure / with_failure; null over nothing
--- column: median_seconds_to_acceptance | from the first failed attempt of those to their first 200: the median by nearest rank; null over nothing
 
 select
     count(*) as processes,
@@ -18,7 +17,5 @@ select
     count(failed_at) as with_failure,
     count(failed_at) filter (where accepted_at is not null) as accepted_after_failure,
     count(failed_at) filter (where accepted_at is not null) / nullif(count(failed_at), 0)
-        as success_after_retry,
-    quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
-        as median_seconds_to_acceptance
+        as success_after_retry
 from submitted_processes

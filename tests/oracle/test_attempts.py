@@ -110,7 +110,6 @@ def test_a_refusal_is_shown_but_in_no_count():
             "with_failure": 0,
             "accepted_after_failure": 0,
             "success_after_retry": None,
-            "median_seconds_to_acceptance": None,
         }
     ]
     assert found(history, "2026-03-03T00:00:00", "field_without_evidence") == []
@@ -142,7 +141,6 @@ def test_acceptance_is_measured_per_process():
             "with_failure": 2,
             "accepted_after_failure": 1,
             "success_after_retry": 0.5,
-            "median_seconds_to_acceptance": 61.0,
         }
     ]
     assert oracle.rows("submission_outcomes", history, at("2026-03-02T23:59:59.999999")) == [

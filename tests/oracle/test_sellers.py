@@ -166,7 +166,6 @@ def test_a_denied_seller_is_re_onboarded_by_taxpayer_digits_and_wasted_when_a_re
             "reonboarding_rate": 0.5,
             "cured": 1,
             "cure_rate": 1.0,
-            "median_seconds_to_cure": 172_800.0,
             "wasted_retries": 1,
         }
     ]
@@ -218,7 +217,6 @@ def test_without_denials_every_share_is_null():
             "reonboarding_rate": None,
             "cured": 0,
             "cure_rate": None,
-            "median_seconds_to_cure": None,
             "wasted_retries": 0,
         }
     ]

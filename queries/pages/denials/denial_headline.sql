@@ -1,5 +1,5 @@
 -- One row: how few reasons explain most denials, and what became of the sellers denied.
--- reads: clock, denial_pareto, denials, denial_retries
+-- reads: clock, denial_pareto, denials, denial_retries, returned_sellers
 -- key: denials
 -- order: denials
 -- column: denials | denials in all
@@ -15,7 +15,7 @@
 -- column: reonboarding_rate | reonboarded / denied sellers with a taxpayer id; null over nothing
 -- column: cured | reonboarded sellers one of whose successors was ever enabled
 -- column: cure_rate | cured / reonboarded; null over nothing
--- column: median_seconds_to_cure | from the first denial of a cured seller to the first time that a successor was enabled; null over nothing
+-- column: median_seconds_to_cure | from the first denial of a cured seller to the first time that a successor was enabled: the median by nearest rank; null over nothing
 -- column: wasted_retries | reonboarded sellers whose denial had said retry = false
 
 with few as (
@@ -38,6 +38,10 @@ counted as (
             datediff('month', cast(denied_at as date), cast(as_of as date)) as months_ago
         from denials, clock
     )
+),
+
+cures as (
+    select quantile_disc(seconds_to_cure, 0.5) as median_seconds_to_cure from returned_sellers
 )
 
 select
@@ -56,4 +60,4 @@ select
     cure_rate,
     median_seconds_to_cure,
     wasted_retries
-from few, counted, denial_retries
+from few, counted, cures, denial_retries

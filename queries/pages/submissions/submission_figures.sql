@@ -1,5 +1,5 @@
 -- One row: the figures at the head of the submissions page.
--- reads: clock, clocked_attempts, submission_retries
+-- reads: clock, clocked_attempts, submission_retries, submitted_processes
 -- key: attempts
 -- order: attempts
 -- column: attempts | attempts that were sent
@@ -10,7 +10,7 @@
 -- column: recent_accepted | those of them that were accepted
 -- column: first_try_acceptance | processes whose first attempt was answered 200 / processes with an attempt
 -- column: success_after_retry | processes accepted after a failed attempt / processes with a failed attempt
--- column: median_seconds_to_acceptance | from the first failed attempt of those to their first 200; null over nothing
+-- column: median_seconds_to_acceptance | from the first failed attempt of those to their first 200: the median by nearest rank; null over nothing
 
 with counted as (
     select
@@ -24,6 +24,13 @@ with counted as (
         select *, cast(started_at as date) > cast(as_of as date) - 30 as is_recent
         from clocked_attempts, clock
     )
+),
+
+waits as (
+    select
+        quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
+            as median_seconds_to_acceptance
+    from submitted_processes
 )
 
 select
@@ -36,4 +43,4 @@ select
     first_try_acceptance,
     success_after_retry,
     median_seconds_to_acceptance
-from counted, submission_retries
+from counted, waits, submission_retries

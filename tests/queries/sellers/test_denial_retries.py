@@ -84,9 +84,9 @@ def test_a_cure_takes_from_the_first_denial_to_the_first_time_that_a_successor_w
     ]
     with ledger_of(history) as reader:
         found = rows(reader, "returned_sellers", at("2026-04-01T00:00:00"))
-        [late] = rows(reader, "denial_retries", at("2026-04-01T00:00:00"))
-        [early] = rows(reader, "denial_retries", at("2026-03-11T12:00:00"))
-        [first] = rows(reader, "denial_retries", at("2026-03-02T01:00:00"))
+        [late] = rows(reader, "denial_headline", at("2026-04-01T00:00:00"))
+        [early] = rows(reader, "denial_headline", at("2026-03-11T12:00:00"))
+        [first] = rows(reader, "denial_headline", at("2026-03-02T01:00:00"))
         weeks = rows(reader, "return_weeks", at("2026-03-07T00:00:00"))
     assert {row["seller_id"]: (row["cured_at"], row["seconds_to_cure"]) for row in found} == {
         "s1": (at("2026-03-12T00:00:00"), 864_000.0),

@@ -297,16 +297,15 @@ def denial_retries(log: Log) -> list[dict]:
     events_of = seller_events(log)
     with_tax_id = [seller_id for seller_id in denied if taxpayer_id(events_of[seller_id])]
     returned = returned_sellers(log)
-    times = sorted(row["seconds_to_cure"] for row in returned if row["is_cured"])
+    cured = sum(row["is_cured"] for row in returned)
     return [
         {
             "denied_sellers": len(denied),
             "retryable_share": retryable_share([denial["retry"] for denial in denials(log)]),
             "reonboarded": len(returned),
             "reonboarding_rate": share(len(returned), len(with_tax_id)),
-            "cured": len(times),
-            "cure_rate": share(len(times), len(returned)),
-            "median_seconds_to_cure": times[(len(times) - 1) // 2] if times else None,
+            "cured": cured,
+            "cure_rate": share(cured, len(returned)),
             "wasted_retries": sum(row["was_in_vain"] for row in returned),
         }
     ]

@@ -1,7 +1,5 @@
 """Lists and counts of what was submitted (docs/rules.md#submission-attempts)."""
 
-from datetime import timedelta
-
 from .attempts import by_process, is_failure, outcome, sent_attempts, share
 from .model import Log
 from .processes import Process, processes
@@ -69,29 +67,25 @@ def submission_outcomes(log: Log) -> list[dict]:
 def submission_retries(log: Log) -> list[dict]:
     """One row: how often the first attempt was enough, and how often a retry helped."""
     processes = by_process(sent_attempts(log), lambda attempt: attempt.process_id)
-    first_try_accepted = with_failure = 0
-    times: list[float] = []
+    first_try_accepted = with_failure = accepted_after_failure = 0
     for attempts in processes.values():
         if outcome(attempts[0], log.as_of) == "accepted":
             first_try_accepted += 1
         accepted_at = [attempt.finished_at for attempt in attempts if attempt.status == 200]
-        failed_at = [
-            attempt.attempted_at
-            for attempt in attempts
-            if is_failure(outcome(attempt, log.as_of))
+        if any(
+            is_failure(outcome(attempt, log.as_of))
             and (not accepted_at or attempt.attempted_at < min(accepted_at))
-        ]
-        with_failure += bool(failed_at)
-        if failed_at and accepted_at:
-            times.append((min(accepted_at) - min(failed_at)) / timedelta(seconds=1))
+            for attempt in attempts
+        ):
+            with_failure += 1
+            accepted_after_failure += bool(accepted_at)
     return [
         {
             "processes": len(processes),
             "first_try_accepted": first_try_accepted,
             "first_try_acceptance": share(first_try_accepted, len(processes)),
             "with_failure": with_failure,
-            "accepted_after_failure": len(times),
-            "success_after_retry": share(len(times), with_failure),
-            "median_seconds_to_acceptance": sorted(times)[(len(times) - 1) // 2] if times else None,
+            "accepted_after_failure": accepted_after_failure,
+            "success_after_retry": share(accepted_after_failure, with_failure),
         }
     ]
