@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ from pipeline.texts import is_blank
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
     from pipeline.submit.attempt import Result
-    from pipeline.submit.decision import Approval
+    from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
     from pipeline.submit.ready import Ready
     from pipeline.submit.resume import Ended
     from pipeline.submit.rules import Violation
@@ -110,9 +110,18 @@ def submit(
     if process is None or payload is None:
         raise click.UsageError("give PROCESS and --payload FILE, or --ready")
     content = _read(payload)
-    approvals = (_approval(override, actor, "override"), _approval(replace, actor, "replace"))
+    overriding = _approval(override, actor, "override")
+    replacement = _approval(replace, actor, "replace")
     if dry_run:
-        _say_what_would_happen(settings, process, content, seller, approvals)
+        decision = sending.dry_run(
+            settings,
+            process,
+            content,
+            seller_id=seller,
+            override=overriding,
+            replacement=replacement,
+        )
+        sys.exit(_say_what_would_happen(settings, process, decision))
     ended = sending.submit(
         settings,
         process,
@@ -120,8 +129,8 @@ def submit(
         recorded_by=user(),
         via="cli",
         seller_id=seller,
-        override=approvals[0],
-        replacement=approvals[1],
+        override=overriding,
+        replacement=replacement,
         patience_seconds=wait,
         on_attempt=_print_result,
     )
@@ -354,23 +363,11 @@ def _approval(reason: str | None, actor: str | None, option: str) -> "Approval |
 
 
 def _say_what_would_happen(
-    settings: Settings,
-    process: str,
-    content: bytes,
-    seller: str | None,
-    approvals: "tuple[Approval | None, Approval | None]",
-) -> NoReturn:
-    from pipeline.submit import resume as sending
+    settings: Settings, process: str, decision: "Go | Refused | Busy | NotDue"
+) -> int:
+    """Says what was decided of a submission that is not sent, and the exit code."""
     from pipeline.submit.decision import Busy, Go, Refused
 
-    decision = sending.dry_run(
-        settings,
-        process,
-        content,
-        seller_id=seller,
-        override=approvals[0],
-        replacement=approvals[1],
-    )
     match decision:
         case Go(warnings=warnings, overridden_gates=gates):
             _print_violations(warnings, "warning")
@@ -378,13 +375,13 @@ def _say_what_would_happen(
                 say(f"{process}: would wait for a second person")
             else:
                 say(f"{process}: would be sent")
-            sys.exit(DONE)
+            return DONE
         case Refused(violations=violations):
             _print_violations(violations, "refused")
             say(f"{process}: would be refused", err=True)
         case Busy(until=until):
             say(f"{process}: {_busy(until)}", err=True)
-    sys.exit(ANSWERED_NO)
+    return ANSWERED_NO
 
 
 def _print_result(process_id: str, result: "Result") -> None:
