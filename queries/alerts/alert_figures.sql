@@ -1,5 +1,5 @@
 -- One row per severity: how many alerts are due, and for how long nobody has seen to the oldest.
--- reads: alerts, facts.actions
+-- reads: alerts, alert_steps
 -- key: severity
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- column: severity | breach, risk or notice
@@ -10,20 +10,17 @@
 with seen_to as (
     -- An alert is raised no earlier than it is due, so older steps need not be read.
     select
-        content ->> '$.alert' as alert_id,
+        alert_id,
         bool_or(step = 'acknowledged') as is_acknowledged,
         coalesce(
             snooze_end(
-                arg_max(try_cast(content ->> '$.until' as timestamp), seq) filter (step = 'snoozed'),
-                min(occurred_at) filter (step = 'raised')
+                arg_max(until, seq) filter (step = 'snoozed'),
+                min(step_at) filter (step = 'raised')
             ) > as_of(),
             false
         ) as is_put_off
-    from facts.actions
-    where kind = 'alert'
-        and step in ('raised', 'acknowledged', 'snoozed')
-        and occurred_at <= as_of()
-        and occurred_at > alerts_from()
+    from alert_steps
+    where step in ('raised', 'acknowledged', 'snoozed') and step_at > alerts_from()
     group by alert_id
 ),
 
