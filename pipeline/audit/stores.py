@@ -25,7 +25,7 @@ from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import checks, facts
 from pipeline.ledger.catalogue import catalogue
-from pipeline.ledger.following.recovery import abandoned_by
+from pipeline.ledger.following.continuity import ended_by
 from pipeline.ledger.scratch import Copy
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
@@ -382,15 +382,15 @@ def _signed(
                 " verify no package with it"
             )
         if size not in roots.at or checkpoint.root != roots.at[size][0]:
-            ended = abandoned_by(service.ledger, Head(size, checkpoint.root))
-            if ended is None:
+            ended = ended_by(service.ledger, service.inbox, Head(size, checkpoint.root))
+            if ended is None or not ended.is_shown:
                 verdict.fault(
                     f"the checkpoint of {size} entries was signed over another log than this"
                 )
             else:
                 verdict.notes.append(
                     f"the checkpoint of {size} entries is of a past that was given up after entry"
-                    f" {ended.fork}; entry {ended.seq} says why"
+                    f" {ended.said.fork}; entry {ended.said.seq} says why"
                 )
     if keys is None:
         verdict.notes.append("the signing key is not here: signatures were not checked")

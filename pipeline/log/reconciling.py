@@ -27,13 +27,14 @@ class Reconciliation(NamedTuple):
     fork: int  # the last entry that both pasts share
     abandoned_size: int  # how far the abandoned past is known to have gone
     abandoned_root: bytes
+    reached: int  # the newest of its entries that anybody is known to have written
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
         """Reads it from its entry."""
         said = parse_json(entry.body or b"")
-        root = bytes.fromhex(said["abandoned_root"])
-        return cls(entry.seq, said["fork"], said["abandoned_size"], root)
+        size, root = said["abandoned_size"], bytes.fromhex(said["abandoned_root"])
+        return cls(entry.seq, said["fork"], size, root, said.get("reached", size))
 
 
 def reconciliation(

@@ -5,14 +5,16 @@ name.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline.errors import InboxForked
-from pipeline.inbox import Inbox
+from pipeline.inbox import Head, Inbox
 from pipeline.inbox.kept_heads import REMEDY
 from pipeline.ledger.store import Ledger
-from pipeline.log.entries import Entry
-from pipeline.log.reconciling import recorded_again
+from pipeline.log import tree
+from pipeline.log.commitments import uncommitted
+from pipeline.log.entries import RECONCILIATION, Entry
+from pipeline.log.reconciling import Reconciliation, abandoned_root, recorded_again
 
 ENTRIES_PER_READ: Final = 4096
 
@@ -60,3 +62,48 @@ def recorded_after(inbox: Inbox, after: int) -> dict[bytes, int]:
             last = found[-1].seq
 
     return recorded_again(entries())
+
+
+class Ended(NamedTuple):
+    """What the log says of the past that a head is of."""
+
+    said: Reconciliation
+    is_shown: bool  # whether that past had this root; otherwise nothing in the log can tell
+
+
+_RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
+
+
+def ended_by(ledger: Ledger, inbox: Inbox, head: Head) -> Ended | None:
+    """The reconciliation that ended the past of a head which the ledger does not have; None where
+    none can have. It names the root that was given up, and any before that follows from the digests
+    of the entries that were recorded again, where all of them were."""
+    may_be = None
+    for entry in _reconciliations(ledger, inbox):
+        said = Reconciliation.of(entry)
+        if not said.fork < head.size <= said.reached:
+            continue
+        root: bytes | None = None
+        if head.size == said.abandoned_size:
+            root = said.abandoned_root
+        elif head.size < said.abandoned_size:
+            shared = tree.Frontier.at(said.fork, ledger.subtrees())
+            again = ledger.select(_RECORDED_AGAIN, [said.seq])
+            root = abandoned_root(shared, again, head.size)
+        if root == head.root:
+            return Ended(said, is_shown=True)
+        if root is None:
+            may_be = Ended(said, is_shown=False)
+    return may_be
+
+
+def _reconciliations(ledger: Ledger, inbox: Inbox) -> Iterator[Entry]:
+    """Those of the ledger; of one without bodies, as the inbox has them and their leaves say."""
+    held = ledger.select("kind = ?", [RECONCILIATION])
+    if not ledger.is_without_bodies:
+        yield from held
+        return
+    for entry in held:
+        [kept] = inbox.read(entry.seq - 1, 1)
+        if kept.leaf == entry.leaf and not uncommitted(kept, inbox.identity, {}):
+            yield kept

@@ -31,23 +31,26 @@ from pipeline.ledger import file
 from pipeline.ledger.arrow import ERASURES, IS_ERASED, entries_of_former
 from pipeline.ledger.following import former
 from pipeline.ledger.following.appending import append_all
-from pipeline.ledger.following.continuity import check_continuity, fork_of, parting, recorded_after
+from pipeline.ledger.following.continuity import (
+    check_continuity,
+    ended_by,
+    fork_of,
+    parting,
+    recorded_after,
+)
 from pipeline.ledger.following.drafts import draft_of, making, require_room, swapped_in
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import erasures, tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Entry, Identity
-from pipeline.log.reconciling import Reconciliation, abandoned_root
+from pipeline.log.entries import COLLECTION, ERASURE, Entry, Identity
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
 from pipeline.texts import counted
 
 LOG = logging.getLogger(__name__)
 
 ENTRIES_PER_COMMIT: Final = 4096
-
-_RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
 
 OpenLedger = Callable[[Path | None, int], Ledger]
 """Opens the ledger at a path, or makes it; None: in memory. With it comes the newest erasure after
@@ -346,7 +349,8 @@ class Recovery:
         try:
             prove(self._inbox, head, self._keys)
         except InboxForked:
-            if head.log != self._inbox.log or not abandoned_by(ledger, Head(head.size, head.root)):
+            ended = ended_by(ledger, self._inbox, Head(head.size, head.root))
+            if head.log != self._inbox.log or ended is None or not ended.is_shown:
                 raise
 
     def _reach_head(self, ledger: Ledger, abandoned: Abandoned = lambda _: False) -> None:
@@ -431,22 +435,6 @@ def stands_again(ledger: Ledger, inbox: Inbox, fork: int) -> bool:
 def _was_sent_again(inbox: Inbox, lost: Entry) -> bool:
     sql = "select 1 from entries where ingest_key = $1"
     return lost.kind == COLLECTION and bool(inbox.query(sql, lost.ingest_key))
-
-
-def abandoned_by(ledger: Ledger, head: Head) -> Reconciliation | None:
-    """The reconciliation that ended the past that this head is of; None where none did. It is
-    worked out from the digests of the entries that were recorded again."""
-    for entry in ledger.select("kind = ?", [RECONCILIATION]):
-        said = Reconciliation.of(entry)
-        if not said.fork < head.size <= said.abandoned_size:
-            continue
-        if head == (said.abandoned_size, said.abandoned_root):
-            return said
-        shared = tree.Frontier.at(said.fork, ledger.subtrees())
-        entries = ledger.select(_RECORDED_AGAIN, [said.seq])
-        if abandoned_root(shared, entries, head.size) == head.root:
-            return said
-    return None
 
 
 def give_back(ledger: Ledger, inbox: Inbox, vouchers: list[Head]) -> int:
