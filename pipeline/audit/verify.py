@@ -1834,8 +1834,8 @@ def verify(
         with limited(seconds), Package(path) as package:
             sealed = _seals(package, given, trusted, verdict)
             if sealed is not None:
-                newest = _check(sealed, against, trusted, verdict)
-                _check_timestamp(sealed, path, newest, authority, archives, verdict)
+                entries = _check(sealed, against, trusted, verdict)
+                _check_timestamp(sealed, path, entries, authority, archives, verdict)
     except (Fault, Late) as fault:
         verdict.fault(str(fault))
     except Unusable:
@@ -1845,15 +1845,17 @@ def verify(
     return verdict
 
 
-def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict: Verdict) -> str:
-    """Everything behind the seals but the timestamp; when the newest entry was recorded."""
+def _check(
+    sealed: Sealed, against: bytes | None, policy: Policy | None, verdict: Verdict
+) -> Entries | None:
+    """Everything behind the seals but the timestamp; the entries, if the package has its form."""
     parameters = sealed.parameters
     contents = sealed.package.json("data/contents.json")
     _check_form(sealed, verdict)
     if sealed.is_stream and contents.keys() != sealed.contents_keys:
         verdict.fault("contents.json has other keys than it should")
     if verdict.faults:
-        return ""
+        return None
     source: Stream | Folders = (
         Stream(sealed) if sealed.is_stream else Folders(sealed, dict(contents["withheld"]))
     )
@@ -1886,7 +1888,7 @@ def _check(sealed: Sealed, against: bytes | None, policy: Policy | None, verdict
     _check_tables(sealed, entries, contents, verdict)
     is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
     _check_consistency(sealed, against, entries.given_up, is_witnessed, verdict)
-    return entries.recorded_at
+    return entries
 
 
 def _check_old_rotations(sealed: Sealed, entries: Entries) -> None:
@@ -2374,7 +2376,7 @@ class Stamp(NamedTuple):
 def _check_timestamp(
     sealed: Sealed,
     path: Path,
-    newest: str,
+    entries: Entries | None,
     authority: str | None,
     archives: Sequence[bytes],
     verdict: Verdict,
@@ -2408,13 +2410,40 @@ def _check_timestamp(
     except Fault as fault:
         verdict.fault(f"data/checkpoint.tsr {fault}")
         return
-    if newest and datetime.strptime(newest, "%Y-%m-%dT%H:%M:%S.%f%z") > at + CLOCK_TOLERANCE:
-        verdict.fault(f"an entry was recorded at {newest}, after the checkpoint's timestamp {at}")
+    if entries is not None:
+        _check_clock(entries, at, verdict)
     verdict.passed(f"all of it existed by {at:%Y-%m-%d %H:%M:%S} UTC, says the authority")
     if CRL not in {kind for kind, _ in pem_blocks(kept)}:
         verdict.unchecked.append(
             "whether the authority's certificate was revoked at the time: the package holds no"
             " revocation list"
+        )
+
+
+def _check_clock(entries: Entries, at: datetime, verdict: Verdict) -> None:
+    """No entry is of after the timestamp over it, unless the log's clock was ahead: the log dates
+    none before the one before it, so that goes on after the clock was put right, and the export
+    then says when it happened. `at`: when the checkpoint was stamped."""
+    newest, listed, happened = (
+        datetime.strptime(instant, "%Y-%m-%dT%H:%M:%S.%f%z")
+        for instant in (entries.recorded_at, entries.listed_at, entries.export["occurred_at"])
+    )
+    if newest <= at + CLOCK_TOLERANCE:
+        return
+    said = f"{entries.recorded_at}, after the checkpoint's timestamp {at}"
+    if not at - MAKING_TOLERANCE <= happened <= at + CLOCK_TOLERANCE:
+        verdict.fault(f"an entry was recorded at {said}")
+    elif listed <= at + CLOCK_TOLERANCE:
+        verdict.unchecked.append(
+            f"when entries were recorded that are not listed here: the newest says at {said}, so"
+            " the log's clock was ahead"
+        )
+    else:
+        verdict.undecided.append(
+            f"when what is listed here was recorded: the newest entry says at {said}. The log's"
+            " clock was ahead until it was put back, if it is true that the export is of"
+            f" {entries.export['occurred_at']}, as its entry says. Ask for a new package after"
+            f" {entries.recorded_at}"
         )
 
 
