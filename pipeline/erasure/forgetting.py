@@ -3,24 +3,26 @@
     1. links to the seller's page end, so that it records nothing more
     2. one commit removes the bytes, puts in their place what remains of them, and records an
        erasure, which fixes these remains
-    3. artifacts that no other entry names are removed
+    3. artifacts that no other entry names are put aside, and deleted once nobody can name them
     4. the inbox's file is cut down to what it still holds
     5. each ledger that follows the inbox finds the erasure, and is made again
 
 After a crash at any step the same command goes on: it finds what is still there.
 """
 
-import tempfile
+import contextlib
+import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline.clearance import acts, clearances
 from pipeline.erasure.finding import Found, find
-from pipeline.errors import CallerError, OperatorError
+from pipeline.errors import CallerError, NoRoom, OperatorError
+from pipeline.files.disk import make_folder
+from pipeline.files.locks import locked
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store, digests_named
 from pipeline.inbox.erased import cut, erasing
@@ -28,7 +30,7 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
-from pipeline.log.artifacts import ArtifactStore, is_digest
+from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, is_digest
 from pipeline.log.entries import Draft, Entry
 from pipeline.settings import Settings
 
@@ -46,7 +48,6 @@ SETTLE_SECONDS: Final = 20.0
 """How long to wait after artifacts were removed. A request for another seller may have found the
 same bytes in the store just before, and records an entry that names them; no request takes longer
 than this. The bytes are put back for such an entry."""
-SPOOLED_BYTES: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +166,7 @@ def _erase(
             draft = clearance.begun_by(draft)
         claim, *besides = erasing(remains, draft.ingest_key)
         if not inbox.change(claim, besides, [draft]) or inbox.written is None:
-            raise CallerError(
-                "Not all of it was erased",
-                "another run is erasing the same at this moment",
-                "run it again: it goes on with what is left",
-            )
+            raise _not_all("another run is erasing the same")
         seqs.append(inbox.written.seq)
     return tuple(seqs)
 
@@ -210,48 +207,87 @@ def _artifacts(inbox: Inbox, found: Found) -> frozenset[str]:
     return found.artifacts | {it for detail in details for it in detail.split() if is_digest(it)}
 
 
+def put_aside(settings: Settings) -> Path:
+    """The folder in which removed artifacts lie until no entry can name them any more. After a run
+    that was cut off something is in it: the next run, of any seller, puts back what was named
+    since, and deletes the rest."""
+    return settings.ledger.with_name(f"{settings.ledger.name}.erasing")
+
+
 def _remove_artifacts(
     settings: Settings, inbox: Inbox, artifacts: frozenset[str]
 ) -> tuple[int, int]:
     """Removes the artifacts that no entry names any more. How many were removed, and how many stay
     since another entry names them."""
+    folder = put_aside(settings)
+    aside = FolderArtifacts(folder)
+    artifacts |= {*aside.names()}
     if not artifacts:
         return 0, 0
+    make_folder(folder.parent)
+    with locked(folder.with_name(f".{folder.name}.lock"), _not_all("another run is erasing")):
+        found = _removed(inbox, artifact_store(settings, inbox), aside, artifacts)
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def _removed(
+    inbox: Inbox, store: ArtifactStore, aside: FolderArtifacts, artifacts: frozenset[str]
+) -> tuple[int, int]:
     last = inbox.last()[0]
     still_named = digests_named(inbox, last)
     shared = {it for it in artifacts if bytes.fromhex(it) in still_named}
-    store = artifact_store(settings, inbox)
-    with ExitStack() as spools:
-        removed: dict[str, IO[bytes]] = {}
-        for digest in sorted(artifacts - shared):
-            spool = spools.enter_context(tempfile.SpooledTemporaryFile(SPOOLED_BYTES))
-            spool.writelines(store.chunks(digest))
-            if store.remove(digest):
-                removed[digest] = spool
-        if removed:
+    _put_back(store, aside, shared)  # what a run that was cut off had removed
+    removed = {it for it in sorted(artifacts - shared) if _moved(store, aside, it)}
+    if removed:
+        time.sleep(SETTLE_SECONDS)
+        shared |= _named_since(inbox, store, aside, removed, last)
+        # A request under way may have stored some of them again: these are removed again, and put
+        # back for whoever has named them meanwhile.
+        if [it for it in removed - shared if store.remove(it)]:
             time.sleep(SETTLE_SECONDS)
-            _put_back(inbox, store, removed, last, shared)
-            # A request under way may have stored some of them again: these are removed again, and
-            # put back for whoever has named them meanwhile.
-            if [it for it in removed if store.remove(it)]:
-                time.sleep(SETTLE_SECONDS)
-                _put_back(inbox, store, removed, last, shared)
-        return len(removed), len(shared)
+            shared |= _named_since(inbox, store, aside, removed, last)
+    for digest in [*aside.names()]:
+        aside.remove(digest)
+    return len(removed - shared), len(shared)
 
 
-def _put_back(
-    inbox: Inbox,
-    store: ArtifactStore,
-    removed: dict[str, IO[bytes]],
-    last: int,
-    shared: set[str],
-) -> None:
-    """Stores again those removed artifacts that entries after `last` name, and counts them as
-    shared."""
-    for digest in {it.hex() for it in digests_named(inbox, after=last)} & removed.keys():
-        removed[digest].seek(0)
-        store.keep(removed.pop(digest).read())
-        shared.add(digest)
+def _moved(store: ArtifactStore, aside: FolderArtifacts, digest: str) -> bool:
+    """Puts an artifact aside, durably before it leaves the store. False where it is in neither."""
+    try:
+        with contextlib.suppress(ArtifactDamaged):  # nobody would get such bytes back
+            if (content := store.read(digest)) is not None:
+                aside.keep(content)
+    except NoRoom as error:
+        raise NoRoom(
+            "Not all of it was erased",
+            error.why,
+            "make room there, then run it again: it goes on with what is left",
+        ) from None
+    return store.remove(digest) or bool(aside.sizes([digest]))
+
+
+def _named_since(
+    inbox: Inbox, store: ArtifactStore, aside: FolderArtifacts, removed: set[str], last: int
+) -> set[str]:
+    """Those of the removed artifacts that entries after `last` name; they are stored again."""
+    named = removed & {it.hex() for it in digests_named(inbox, after=last)}
+    _put_back(store, aside, named)
+    return named
+
+
+def _put_back(store: ArtifactStore, aside: FolderArtifacts, digests: Iterable[str]) -> None:
+    for digest in digests:
+        if (content := aside.read(digest)) is not None:
+            store.keep(content)
+
+
+def _not_all(why: str) -> CallerError:
+    return CallerError(
+        "Not all of it was erased",
+        f"{why} at this moment",
+        "run it again: it goes on with what is left",
+    )
 
 
 def _taxpayer_key(settings: Settings) -> bytes:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from contextlib import closing
@@ -14,9 +15,10 @@ import pytest
 from pipeline.audit.stores import audit
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, decide
+from pipeline.cli.doctor.erasures import erasures
 from pipeline.erasure import finding, forgetting
 from pipeline.erasure.forgetting import Forgotten, forget
-from pipeline.errors import CallerError, OperatorError, WrongUsage
+from pipeline.errors import CallerError, NoRoom, OperatorError, WrongUsage
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.catalogue import catalogue
@@ -388,6 +390,48 @@ def test_what_another_seller_gives_meanwhile_keeps_its_bytes(
     assert (erased.artifacts, erased.shared_artifacts) == (0, 2)
     with closing(open_inbox(settings.inbox)) as inbox:
         assert artifact_store(settings, inbox).read(digest) == person.SCREEN
+
+
+def test_what_another_seller_gives_meanwhile_is_put_back_though_the_run_is_killed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the process that had removed them knew these bytes: killed, or stopped by Ctrl-C while
+    it waited, it left an acknowledged collection without its artifact, for good."""
+    digest = _sha256(person.SCREEN)
+
+    def meanwhile(_: float) -> None:
+        with closing(open_inbox(settings.inbox)) as inbox:
+            inbox.append([person.named_by_other(digest)])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(forgetting.time, "sleep", meanwhile)
+        killed(lambda: done(settings) and None)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert artifact_store(settings, inbox).read(digest) is None
+        found = [it for it in erasures(settings, lambda: inbox) if it.verdict == "warning"]
+    assert [str(forgetting.put_aside(settings)) in it.found for it in found] == [True]
+    erased = done(settings)
+    assert (erased.artifacts, erased.shared_artifacts) == (0, 2)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert artifact_store(settings, inbox).read(digest) == person.SCREEN
+        assert [it for it in erasures(settings, lambda: inbox) if it.verdict == "warning"] == []
+
+
+def test_without_room_to_put_artifacts_aside_none_is_removed(
+    tmp_path: Path, small_disk: Path
+) -> None:
+    settings = stores(tmp_path).model_copy(update={"ledger": small_disk / "ledger.duckdb"})
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free))
+    digest = _sha256(person.SCREEN)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        with pytest.raises(NoRoom, match="Not all of it was erased: there is no room left in"):
+            forget(settings, inbox, person.SELLER, **SAID)
+        assert artifact_store(settings, inbox).read(digest) == person.SCREEN
+        (small_disk / "ballast").unlink()
+        assert forget(settings, inbox, person.SELLER, **SAID).artifacts == 1
+        assert artifact_store(settings, inbox).read(digest) is None
+    assert [*small_disk.iterdir()] == []
 
 
 def test_what_its_page_records_until_its_links_end_goes_as_well(

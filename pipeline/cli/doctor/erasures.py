@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.erasure.forgetting import former_files
+from pipeline.erasure.forgetting import former_files, put_aside
 from pipeline.inbox.erased import unerased
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
@@ -31,6 +31,14 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
+    if (folder := put_aside(settings)).exists():
+        yield Diagnosis(
+            "erasures",
+            "warning",
+            f"{folder} holds artifacts that a run of `prazo forget` had removed when it was cut"
+            " off, unless it runs now",
+            "run it again: it gives back what others have named since, and deletes the rest",
+        )
     key = settings.taxpayer_key_file
     marks = taxpayer_marks(body for (body,) in inbox.query(BODIES))
     if key.exists() and marks - {Keys(values=b"", taxpayer=read_key(key)).taxpayer_mark}:
