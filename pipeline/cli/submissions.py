@@ -396,11 +396,8 @@ def _print_result(process_id: str, result: "Result") -> None:
             if answer.is_truncated or (answer.status is None and answer.detail):
                 say(f"{process_id}: {answer.detail}", err=True)
             if not result.is_recorded:
-                say(
-                    f"{process_id}: the answer is not in the log yet, which cannot be written;"
-                    " it is tried again until this command ends",
-                    err=True,
-                )
+                waits = "the answer is not in the log yet; it is tried until this command ends"
+                say(f"{process_id}: {waits}", err=True)
         case Refused(violations=violations):
             _print_violations(violations, "refused")
 
@@ -425,7 +422,7 @@ def _conclude(process: str, ended: "Ended", settings: Settings) -> int:
     from pipeline.submit.attempt import Sent
     from pipeline.submit.decision import Busy, NotDue, Refused
     from pipeline.submit.platform import TLS_REFUSED
-    from pipeline.submit.retries import GivenUp, Waiting
+    from pipeline.submit.retries import GivenUp, UnderWay, Waiting
 
     if isinstance(ended.result, Refused):
         say(f"{process}: refused; nothing was sent", err=True)
@@ -434,6 +431,16 @@ def _conclude(process: str, ended: "Ended", settings: Settings) -> int:
     if ended.is_finished and not is_conflict:
         say(f"{process}: FINISHED")
         return DONE
+    match ended.result, ended.standing:
+        case Sent(is_recorded=False, answer=answer), UnderWay() | Waiting() if answer.status:
+            said = f"{answer.status} {ended.result.outcome}"
+            say(
+                f"{process}: the platform answered {said}, and the log may not have that answer",
+                "  To fix it: let the inbox be written again, such as by room on its disk;"
+                f" `prazo resume --process {process}` then sends the same bytes, if need be",
+                err=True,
+            )
+            return NOT_REACHED
     match ended.standing:
         case Waiting(tried=tried, due_at=int(due_at)):
             if tried.last.outcome == TLS_REFUSED:

@@ -17,6 +17,7 @@ from pipeline.submit.attempt import Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
 from pipeline.submit.platform import Platform, failure_of
 from tests.submit.test_answerable import says_its_seller_is
+from tests.support.commands import run, submit
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -68,6 +69,29 @@ def test_a_200_that_cannot_be_recorded_is_passed_on_and_recorded_as_soon_as_it_c
     assert sent is not None
     assert (sent.outcome, sent.is_recorded) == ("accepted", False)
     assert marketplace.outcomes(review.process_id) == ["accepted"]
+
+
+@pytest.mark.parametrize("wait", ["0", "4"])
+def test_a_command_whose_answer_was_not_recorded_says_which_it_was_and_what_to_do(
+    marketplace: Marketplace, impatient: None, monkeypatch: pytest.MonkeyPatch, wait: str
+) -> None:
+    """It said nothing and ended with 1, as if it had been refused, or said "not answered yet" of
+    what the platform had accepted. `wait`: until the attempt's time is over, or not."""
+    monkeypatch.setattr(attempt, "DRAIN_SECONDS", 0.1)
+    review = marketplace.review()
+    marketplace.inbox.execute(
+        "create trigger full before insert on entries when new.kind = 'submission_finished'"
+        " begin select raise(abort, 'database or disk is full'); end"
+    )
+    short = {"PRAZO_REQUEST_TIMEOUT_SECONDS": "1"}
+    done = run(marketplace, *submit(marketplace, review), "--wait", wait, **short)
+    assert done.code == 3
+    assert f"{review.process_id}: the platform answered 200 accepted, and the log" in done.err
+    assert f"`prazo resume --process {review.process_id}` then sends the same bytes" in done.err
+    assert "not answered yet" not in done.err
+    marketplace.inbox.execute("drop trigger full")
+    assert run(marketplace, "resume", "--process", review.process_id, **short).code == 0
+    assert marketplace.outcomes(review.process_id) == ["unknown", "accepted"]
 
 
 def test_while_an_answer_waits_to_be_recorded_its_process_is_busy(
