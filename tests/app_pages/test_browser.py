@@ -176,18 +176,10 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
         page.set_content(f'<a href="{link}">take it</a>')
         page.get_by_role("link").click()
         page.get_by_text("Confirm that somebody sees to this alert.").wait_for()
-        page.set_viewport_size({"width": 390, "height": 844})
-        box = page.get_by_role("button", name="Confirm").bounding_box()
-        assert box is not None
-        assert (box["height"] >= 48, box["width"] >= 300) == (True, True)  # it was 22 high
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert "prc_001" not in page.content()
         assert steps() == []
         page.get_by_role("button", name="Confirm").click()
         page.get_by_text("Recorded: somebody sees to this alert. What comes later").wait_for()
-        assert page.get_by_role("link", name="Open Prazo").evaluate("it => it.href") == (
-            f"{url}/alerts"
-        )
         assert [(it["step"], it["actor"]) for it in steps()] == [("acknowledged", "ana")]
 
         page.goto(link)

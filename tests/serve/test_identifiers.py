@@ -254,6 +254,7 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
             "note": [None, "39053344705 is another"] * times,
             "decided_because": ["it is of 390.533.447-05", None] * times,
             "status": ["390.533.447-05", "enabled"] * times,
+            "seller_type": ["390.533.447-05", "individual"] * times,
             "actor": ["ana@market.example", None] * times,
         }
     )
@@ -269,6 +270,8 @@ def test_what_looks_personal_in_the_place_of_a_code_is_masked(times: int) -> Non
     assert first["decided_because"].startswith("it is of ***05~")
     assert first["status"].startswith("***05~")
     assert second["status"] == "enabled"
+    assert first["seller_type"].startswith("***05~")
+    assert second["seller_type"] == "individual"
     is_searched = [not may_be_masked("status", it) for it in ("seller_state", "timeline")]
     assert is_searched == [False, True]  # what an attempt was answered is a number
     assert (first["paths"], first["source"], first["actor"]) == (

@@ -4,6 +4,7 @@ whether the names on charts can be read.
 One server, and one tab for all pages.
 """
 
+import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,11 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize
 
 from app_pages.parts import lists
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Subject
+from pipeline.alert.links import Links
+from pipeline.inbox import open_inbox
 from tests import depth
 from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
@@ -22,7 +28,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import BACKGROUNDS, Reader, contrast, dashboard
+from tests.support.dashboard import AXE, BACKGROUNDS, WCAG_22_AA, Reader, contrast, dashboard
 
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(60)),
@@ -112,9 +118,14 @@ WIDTH_OF_AN_ID = """canvas => {
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder: Path = tmp_path_factory.mktemp("layout")
-    fill(folder, HISTORY)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    filled = tmp_path_factory.mktemp("layout")
+    fill(filled, HISTORY)
+    return filled
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
     with dashboard(folder) as running:
         yield running
 
@@ -219,6 +230,32 @@ def test_the_labels_of_filters_are_in_one_line(tab: Reader) -> None:
         levels = {round(it) for it in labels.evaluate_all(LEVELS)}
         assert labels.count() > 2, path
         assert max(levels) - min(levels) <= 1, (path, levels)
+
+
+def test_the_page_behind_an_alerts_link_is_for_a_thumb_and_leads_on(
+    browser: Browser, folder: Path, url: str
+) -> None:
+    """Its button was 22 pixels high, as browsers draw one, and after it there was nothing."""
+    due = Due("5f0c", "before_3d", "risk", "officer", 0, process_id="prc_001")
+    with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
+        inbox.append([entries.raised(due, Subject("prc_001"), instants.now())])
+        link = Links(url, inbox.log_key).acknowledging(due.alert, "ana", instants.now())
+    context = browser.new_context(locale="en", viewport=PHONE, has_touch=True)
+    page = context.new_page()
+    page.goto(link)
+    page.locator("summary").tap()
+    for what in page.locator("button, select, input, summary").all():
+        box = what.bounding_box()
+        assert box is not None
+        assert box["height"] >= 48, what
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    page.evaluate(AXE)
+    options = {"runOnly": {"type": "tag", "values": WCAG_22_AA}}
+    assert page.evaluate("it => axe.run(document, it)", options)["violations"] == []
+    page.get_by_role("button", name="Confirm").tap()
+    page.get_by_role("link", name="Open Prazo").tap()
+    page.wait_for_url(f"{url}/alerts")
+    context.close()
 
 
 def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
