@@ -44,6 +44,8 @@ PERSONAL = {
     "collections": {"actor"},
     "notes": {"note"},
     "timeline": {"reason"},
+    "findings": {"detail"},
+    "changes": {"subject"},
     "log_entries": {"actor", "reason", "body"},
     "seller_names": {"first_name", "last_name"},
 }

@@ -10,8 +10,16 @@ from functools import cache
 from typing import Any, Final, get_args, get_type_hints
 
 from pipeline.contract.body import canonical_json
+from pipeline.contract.records import MISSING
 from pipeline.ledger.arrow import MASKED_COLUMNS
-from pipeline.ledger.facts.rows import TABLES, Action, AttemptFinish, Fact, SellerEvent
+from pipeline.ledger.facts.rows import (
+    TABLES,
+    Action,
+    AttemptFinish,
+    Fact,
+    SellerEvent,
+    UnreadablePart,
+)
 from pipeline.log.entries import Entry
 
 FORM: Final = 1
@@ -36,8 +44,13 @@ _OF_RECORD: Final[Mapping[type[Fact], frozenset[str]]] = {AttemptFinish: frozens
 """What masks hide, and what stays all the same: it stands in the entry's record, which its leaf
 fixes, and an attempt's outcome follows from it."""
 
-_KEYED: Final = frozenset({"taxpayer_key"})
-"""Under the key of tax ids, which may be another machine's."""
+_OF_NOBODY: Final = frozenset({MISSING, "[]", "{}", '""', '"true"', '"false"'})
+"""What `mask_found` leaves of what came in the place of an unreadable part, whichever it is. It
+stays, since the finding about that part says it; what earlier releases erased is without."""
+
+_NOT_COMPARED: Final = frozenset({"taxpayer_key", "found"})
+"""The one is under the key of tax ids, which may be another machine's; the other is not there where
+an earlier release erased."""
 
 _KINDS: Final = {table: kind for kind, table in TABLES.items()}
 
@@ -52,6 +65,8 @@ def _kept(fact: Fact) -> dict[str, Any]:
     masked = MASKED_COLUMNS.get(TABLES[type(fact)], {})
     erased = {*masked, *_UNMASKED.get(type(fact), ()), *_OF_ENTRY}
     erased -= _OF_RECORD.get(type(fact), frozenset())
+    if isinstance(fact, UnreadablePart) and fact.found in _OF_NOBODY:
+        erased -= {"found"}
     return {
         name: value.hex() if isinstance(value, bytes) else value
         for name, value in fact._asdict().items()
@@ -67,7 +82,10 @@ def agree(stated: bytes, expected: bytes) -> bool:
 def _comparable(stays: bytes) -> list[list[Any]] | None:
     try:
         facts = json.loads(stays)["facts"]
-        return [[of, {**kept, **dict.fromkeys(kept.keys() & _KEYED)}] for of, kept in facts]
+        return [
+            [of, {name: value for name, value in kept.items() if name not in _NOT_COMPARED}]
+            for of, kept in facts
+        ]
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
