@@ -13,7 +13,6 @@ review at once, however their clocks differ and wherever one of them is paused.
 """
 
 import asyncio
-import contextlib
 import logging
 import secrets
 from collections.abc import Mapping
@@ -221,13 +220,13 @@ class Submissions:
         )
         return await self.attempt(order)
 
-    async def close(self) -> None:
-        """Waits up to `DRAIN_SECONDS` for attempts under way, and for their ends to be recorded,
-        then closes the connections."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS):
-                while under_way := [*self._sending, *self._finishing.values()]:
-                    await asyncio.wait(under_way)
+    async def close(self, *, answer_seconds: float = DRAIN_SECONDS) -> None:
+        """Waits so long for answers to what is under way, and up to `DRAIN_SECONDS` for ends to be
+        recorded; then closes the connections."""
+        if self._sending:
+            await asyncio.wait(self._sending, timeout=answer_seconds)
+        if self._finishing:
+            await asyncio.wait(self._finishing.values(), timeout=DRAIN_SECONDS)
         await self._platform.close()
 
     async def _open(self, process_id: str) -> CaseFile:

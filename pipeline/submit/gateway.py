@@ -104,9 +104,10 @@ class Gateway:
         return self._submissions
 
     async def close(self) -> None:
-        """Waits for attempts that are being recorded, and closes the way to the platform."""
+        """Waits for attempts that are being recorded, and closes the way to the platform. For those
+        that are not answered yet the server has waited by then, with its other requests."""
         if self._submissions is not None:
-            await self._submissions.close()
+            await self._submissions.close(answer_seconds=0)
 
     async def put(self, address: Address, request: Request, send: Send) -> None:
         """Takes one request to the end."""
