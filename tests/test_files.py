@@ -173,8 +173,8 @@ def test_a_disk_that_hangs_leaves_in_force_what_was_read_and_then_is_read_again(
         file.unlink()
         file.write_text("2")
         pipe.write("3")
-    [hung] = [it for it in threading.enumerate() if it.name == "reads number"]
-    hung.join()
+    for hung in [it for it in threading.enumerate() if it.name == "reads number"]:
+        hung.join()
     assert number.get() == 1  # 3 came too late
     advance(1)
     assert number.get() == 2

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pipeline.inbox import Inbox, schema
-from pipeline.inbox.sqlite import SqliteInbox
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.ledger import facts
 from pipeline.ledger.store import Ledger
 

@@ -48,7 +48,7 @@ from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.signing_keys import log_keys
-from pipeline.inbox.sqlite import make_whole
+from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree

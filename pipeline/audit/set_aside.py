@@ -18,8 +18,8 @@ from pipeline.audit.backup import batches, draft_of, opened_inbox
 from pipeline.errors import OperatorError
 from pipeline.files import databases
 from pipeline.inbox import Inbox, schema
-from pipeline.inbox.postgres import PostgresInbox
-from pipeline.inbox.session import ADVISORY_LOCK, Session, said
+from pipeline.inbox.postgres.inbox import PostgresInbox
+from pipeline.inbox.postgres.session import ADVISORY_LOCK, Session, said
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 

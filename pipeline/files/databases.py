@@ -16,22 +16,6 @@ SPARE_BYTES: Final = 1_048_576
 """What a database may need beside what it moves out of its WAL."""
 
 
-def identity_of(status: os.stat_result) -> tuple[int, int]:
-    """What tells a file from another one that takes its path, as long as it is there."""
-    return status.st_dev, status.st_ino
-
-
-def identities_beside(database: Path) -> list[tuple[int, int] | None]:
-    """Of what SQLite keeps beside a file: its WAL, and by what its users hear of each other."""
-    found: list[tuple[int, int] | None] = []
-    for suffix in ("-wal", "-shm"):
-        try:
-            found.append(identity_of(Path(f"{database}{suffix}").stat()))
-        except FileNotFoundError:
-            found.append(None)
-    return found
-
-
 def set_aside(database: Path) -> Path | None:
     """Renames a database and the files that belong to it, so that nothing is lost.
 

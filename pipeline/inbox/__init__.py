@@ -40,13 +40,15 @@ def open_inbox(
     `create` is false.
     """
     if str(location).startswith(("postgresql://", "postgres://")):
-        from pipeline.inbox.postgres import PostgresInbox  # imports the driver only when needed
+        from pipeline.inbox.postgres.inbox import (
+            PostgresInbox,  # imports the driver only when needed
+        )
 
         inbox: Inbox = PostgresInbox(
             str(location), create=create, identity=identity, version=version
         )
     else:
-        from pipeline.inbox.sqlite import SqliteInbox
+        from pipeline.inbox.sqlite.inbox import SqliteInbox
 
         inbox = SqliteInbox(
             Path(location),

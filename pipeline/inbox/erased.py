@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.sqlite import SqliteInbox, make_whole
+from pipeline.inbox.sqlite.file import make_whole
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.inbox.store import Inbox, Statement
 from pipeline.log import erasures
 from pipeline.log.entries import Entry

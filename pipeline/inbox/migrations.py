@@ -54,7 +54,7 @@ def size_of(location: str | Path) -> int:
 def place_of(location: str | Path) -> str:
     """The inbox's name in messages: never a password."""
     if _is_url(location):
-        from pipeline.inbox.session import connection_of  # imports the driver
+        from pipeline.inbox.postgres.session import connection_of  # imports the driver
 
         return connection_of(str(location))[1]
     return str(location)
@@ -100,7 +100,7 @@ def _check_there(path: Path) -> None:
 def _connection(
     path: Path, done: str, remedy: str, is_at_rest: bool = False
 ) -> Iterator[sqlite3.Connection]:
-    from pipeline.inbox.sqlite import uri_of
+    from pipeline.inbox.sqlite.file import uri_of
 
     _check_there(path)
     uri = uri_of(path, is_at_rest=is_at_rest)
@@ -116,7 +116,7 @@ def _connection(
 
 
 def _sqlite_version(path: Path, connection: sqlite3.Connection) -> int:
-    from pipeline.inbox.sqlite import version_of as version_in
+    from pipeline.inbox.sqlite.file import version_of as version_in
 
     return version_in(path, connection)
 
@@ -149,7 +149,7 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    from pipeline.inbox.session import Session, connection_of, said
+    from pipeline.inbox.postgres.session import Session, connection_of, said
 
     conninfo, place = connection_of(url)
     try:
@@ -165,7 +165,7 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
 
 
 def _postgres_version(session: Any, place: str) -> int:
-    from pipeline.inbox.postgres import VERSION_OF
+    from pipeline.inbox.postgres.inbox import VERSION_OF
 
     (exists,) = session.execute("select to_regclass('prazo.meta') is not null").fetchone()
     if not exists:
@@ -189,7 +189,7 @@ def _users(session: Any) -> int:
 
 
 def _migrate_postgres(session: Any, place: str) -> list[int]:
-    from pipeline.inbox.session import ADVISORY_LOCK
+    from pipeline.inbox.postgres.session import ADVISORY_LOCK
 
     taken = []
     for number in _missing_steps(place, _postgres_version(session, place)):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from pipeline import instants
 from pipeline.cli import main
-from pipeline.inbox.sqlite import SqliteInbox
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from tests.support.lines import aci
 
 ALERTS = """

@@ -14,7 +14,7 @@ from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
-from pipeline.inbox.sqlite import SqliteInbox
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.ledger.service import LedgerService
 from tests import depth
 from tests.faults.shim import SMALL_DISK_BYTES, FsyncShim

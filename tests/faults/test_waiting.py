@@ -17,8 +17,8 @@ import pytest
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.inbox.postgres import PostgresInbox
-from pipeline.inbox.session import ADVISORY_LOCK
+from pipeline.inbox.postgres.inbox import PostgresInbox
+from pipeline.inbox.postgres.session import ADVISORY_LOCK
 from sandbox.platform.certificates import issue
 from tests.faults.frozen import frozen, thawed
 from tests.faults.hasty import END_SECONDS, PROGRAM
@@ -223,7 +223,7 @@ def _forgotten(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox
     with between("127.0.0.1", there.port or 0) as network:
         through = there._replace(netloc=f"postgres@127.0.0.1:{network.port}").geturl()
         with ExitStack() as opened, monkeypatch.context() as hurried:
-            hurried.setattr("pipeline.inbox.session.Session.limit_seconds", 5.0)
+            hurried.setattr("pipeline.inbox.postgres.session.Session.limit_seconds", 5.0)
             inbox = opened.enter_context(closing(PostgresInbox(through)))
             inbox.append([note()])
             with ExitStack() as at_once:
@@ -253,7 +253,7 @@ def test_where_a_network_has_forgotten_several_connections_one_write_alone_waits
     each was waited for: deliveries were answered 503 for so long."""
     with _forgotten(database, monkeypatch) as inbox:
         with monkeypatch.context() as hurried:
-            hurried.setattr("pipeline.inbox.postgres.STATEMENT_SECONDS", 2.0)
+            hurried.setattr("pipeline.inbox.postgres.inbox.STATEMENT_SECONDS", 2.0)
             with pytest.raises(InboxUnavailable, match="did not answer within 2 s"):
                 inbox.append([note()])
         [receipt] = inbox.append([note()])
@@ -263,7 +263,7 @@ def test_where_a_network_has_forgotten_several_connections_one_write_alone_waits
 def test_a_reader_gives_a_frozen_server_up(
     database: str, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pipeline.inbox.session.Session.limit_seconds", 2.0)
+    monkeypatch.setattr("pipeline.inbox.postgres.session.Session.limit_seconds", 2.0)
     with closing(open_inbox(database)) as inbox:
         inbox.append([note()])
         server.freeze()

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import open_inbox, postgres, sqlite
+from pipeline.inbox import open_inbox
+from pipeline.inbox.postgres import inbox as postgres
+from pipeline.inbox.sqlite import inbox as sqlite
 from tests import fork_server
 from tests.inbox.drafts import webhook
 

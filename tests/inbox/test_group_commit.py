@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Receipt
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.sqlite import SqliteInbox
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.log.entries import Draft
 from tests.inbox.drafts import note
 from tests.support.soundness import all_entries, assert_sound

@@ -13,8 +13,8 @@ import pytest
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, Receipt, open_inbox
-from pipeline.inbox import postgres as engine
-from pipeline.inbox.postgres import _NOW, PostgresInbox
+from pipeline.inbox.postgres import inbox as engine
+from pipeline.inbox.postgres.inbox import _NOW, PostgresInbox
 from pipeline.inbox.store import Head
 from pipeline.receive.clock_watch import entry_of
 from tests.inbox.drafts import note
@@ -231,7 +231,7 @@ def test_a_writer_waits_for_the_lock_no_longer_than_its_limit(
     inbox: PostgresInbox, database: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        "pipeline.inbox.session._SESSION",
+        "pipeline.inbox.postgres.session._SESSION",
         "select 'on', 'UTF8', set_config('lock_timeout', '50ms', false),"
         " set_config('prazo.session', %s, false)",
     )

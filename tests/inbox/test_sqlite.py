@@ -16,9 +16,11 @@ import pytest
 
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
-from pipeline.inbox import migrations, sqlite
+from pipeline.inbox import migrations
 from pipeline.inbox.erased import cut
-from pipeline.inbox.sqlite import SqliteInbox, make_whole
+from pipeline.inbox.sqlite import place
+from pipeline.inbox.sqlite.file import make_whole
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from tests.inbox.drafts import note
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def looks_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each write looks whether the WAL has its name, however soon after the last look."""
-    monkeypatch.setattr(sqlite, "BESIDE_SECONDS", 0.0)
+    monkeypatch.setattr(place, "BESIDE_SECONDS", 0.0)
 
 
 def _modes(path: Path) -> dict[str, int]:
@@ -254,7 +256,8 @@ def test_emptying_the_wal_ends_no_lock_of_the_process_that_does_it(path: Path):
     forgetting.append([note()])
     assert cut(forgetting, str(path))
     append = (
-        "import os, sys; from pathlib import Path; from pipeline.inbox.sqlite import SqliteInbox\n"
+        "import os, sys; from pathlib import Path\n"
+        "from pipeline.inbox.sqlite.inbox import SqliteInbox\n"
         "from tests.inbox.drafts import note\n"
         "inbox = SqliteInbox(Path(sys.argv[1])); inbox.append([note()])\n"
     )
@@ -273,7 +276,8 @@ def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
     for suffix in ("-wal", "-shm"):
         Path(f"{path}{suffix}").unlink()
     begin = (
-        "import os, sys; from pathlib import Path; from pipeline.inbox.sqlite import SqliteInbox\n"
+        "import os, sys; from pathlib import Path\n"
+        "from pipeline.inbox.sqlite.inbox import SqliteInbox\n"
         "from tests.inbox.drafts import note\n"
         "SqliteInbox(Path(sys.argv[1])).append([note()]); os._exit(0)"
     )
@@ -289,7 +293,7 @@ def test_a_wal_that_others_have_begun_meanwhile_is_not_written_over(path: Path):
 def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pipeline.inbox.sqlite.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("pipeline.inbox.sqlite.inbox.BUSY_SECONDS", 0.05)
     inbox = SqliteInbox(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin immediate")
@@ -306,7 +310,7 @@ def test_a_writer_that_could_not_be_opened_is_opened_again(
 ):
     inbox = SqliteInbox(path)
     with monkeypatch.context() as broken:
-        broken.setattr("pipeline.inbox.sqlite._LAST", "select broken")
+        broken.setattr("pipeline.inbox.sqlite.inbox._LAST", "select broken")
         for _ in range(2):
             with pytest.raises(InboxUnavailable, match="no such column"):
                 inbox.append([note()])

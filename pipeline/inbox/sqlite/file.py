@@ -1,0 +1,101 @@
+"""The file of an inbox in SQLite: made at once, opened, whole without its WAL, and its version."""
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import InboxUnavailable
+from pipeline.files import disk
+from pipeline.inbox import schema
+from pipeline.log.entries import Identity
+
+PAGE_BYTES: Final = 8192
+"""Of a new inbox. Of pages of 4 KB, SQLite's own size, entries of 1.3 KB, as those are that are not
+compressed, leave a third empty (docs/performance.md#size)."""
+APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
+
+
+def create(path: Path, identity: Identity, version: int) -> None:
+    """Makes the file under another name and then links it to its path: a crash leaves no
+    half-made inbox, and if another process was faster, its inbox stays."""
+    folder = path.parent
+    disk.make_folder(folder)
+    with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
+        draft = Path(aside) / path.name
+        # Bodies hold personal data. SQLite gives its WAL the mode of this file.
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.execute(f"pragma page_size = {PAGE_BYTES}")
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = full")
+            connection.execute(f"pragma application_id = {APPLICATION_ID}")
+            tables = schema.steps("sqlite", until=version)
+            connection.executescript(f"begin; {tables} commit;")
+            connection.execute(f"pragma user_version = {version}")
+            connection.executemany(
+                "insert into meta (name, value) values (?, ?)",
+                {
+                    "log": identity.log.encode(),
+                    "log_key": identity.log_key,
+                    **schema.meta_of(last=version),
+                }.items(),
+            )
+            move_in_wal(connection)
+        disk.sync(draft)
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    disk.sync(folder)  # the file's name must survive a power cut, as its bytes do
+
+
+def uri_of(path: Path, *, is_at_rest: bool = False) -> str:
+    """How SQLite opens an inbox: it never creates the file.
+
+    Beside it SQLite makes files by which those who use it hear of each other. A backup on a disk
+    that is mounted read-only is read without them, if nothing of it stands in a WAL alone.
+    """
+    uri, wal = path.absolute().as_uri(), path.with_name(f"{path.name}-wal")
+    if not is_at_rest or os.access(path.parent, os.W_OK) or (wal.exists() and wal.stat().st_size):
+        return f"{uri}?mode=rw"
+    return f"{uri}?mode=ro&immutable=1"
+
+
+def make_whole(path: Path) -> None:
+    """Returns once an inbox's file alone holds all of it, on disk: what is still in its WAL would
+    be lost where the file takes another name. Raises `InboxUnavailable` where it cannot be done,
+    for want of room for example: SQLite says nothing of that when the inbox is closed.
+
+    Only SQLite may open the file here: whoever closes a file ends all locks that the process has on
+    it, and without them the next process to leave deletes the WAL that this one still uses."""
+    try:
+        with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
+            move_in_wal(connection)
+    except sqlite3.Error as error:
+        raise InboxUnavailable(
+            f"The inbox {path} is not whole",
+            str(error),
+            "make room on its disk, and see that nobody has the file open; then try again",
+        ) from error
+
+
+def move_in_wal(connection: sqlite3.Connection) -> None:
+    """Moves the WAL's pages into the file and syncs it. Closing does so too, and fails in silence:
+    what lies in a WAL is then no part of a file that takes another name."""
+    connection.execute("pragma synchronous = full")
+    row = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+    if row != (0, 0, 0):  # busy, pages in the WAL, pages of these that were moved
+        raise sqlite3.OperationalError(f"its WAL could not be moved into it: {row}")
+
+
+def version_of(path: Path, connection: sqlite3.Connection) -> int:
+    """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
+    (application,) = connection.execute("pragma application_id").fetchone()
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if application != APPLICATION_ID:
+        is_empty = path.stat().st_size == 0
+        content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"
+        raise schema.other(path, "an empty file" if is_empty else f"an SQLite file {content}")
+    return int(version)
