@@ -193,11 +193,6 @@ with elements.facts(4):
 # --- how attempts ended --------------------------------------------------------------------------
 
 by_place = outcome_shares(views.read("outcomes_by_attempt"))
-by_day = outcome_days(
-    views.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
-    views.moment().date(),
-    DAYS,
-)
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
@@ -214,25 +209,33 @@ with left.container(border=True, height="stretch"):
         alt=_("Share of each outcome among first, second and later attempts"),
     )
 with right.container(border=True, height="stretch"):
-    explained.chart(
-        _("Attempts per day"),
-        days_reading(figures["recent_attempts"], figures["recent_accepted"]),
-        by_day,
-        rests_on=("submission_outcomes",),
-        take=take_day,
-        alt=_("Attempts per day by outcome"),
-        note=_("Days are UTC days."),
+    unit = address.choice(
+        _("Over time by"), {"day": _("Attempt and day"), "week": _("Process and week")}, "by"
     )
-
-with st.container(border=True):
-    explained.chart(
-        _("First submitted, week by week"),
-        weeks_reading(figures["median_seconds_to_acceptance"]),
-        submission_weeks(views.read("submission_weeks")),
-        rests_on=("submission_weeks",),
-        alt=_("Processes first submitted per week, and how many of them were accepted"),
-        note=_("Weeks end on the day named, a UTC day."),
-    )
+    if unit == "day":
+        by_day = outcome_days(
+            views.read("submission_outcomes", order_by="day desc", limit=OUTCOME_ROWS),
+            views.moment().date(),
+            DAYS,
+        )
+        explained.chart(
+            _("Attempts per day"),
+            days_reading(figures["recent_attempts"], figures["recent_accepted"]),
+            by_day,
+            rests_on=("submission_outcomes",),
+            take=take_day,
+            alt=_("Attempts per day by outcome"),
+            note=_("Days are UTC days."),
+        )
+    else:
+        explained.chart(
+            _("First submitted, week by week"),
+            weeks_reading(figures["median_seconds_to_acceptance"]),
+            submission_weeks(views.read("submission_weeks")),
+            rests_on=("submission_weeks",),
+            alt=_("Processes first submitted per week, and how many of them were accepted"),
+            note=_("Weeks end on the day named, a UTC day."),
+        )
 
 # --- what needs a person -------------------------------------------------------------------------
 
