@@ -4,8 +4,8 @@ An inbox that was put back from an older copy is not followed: that would sign t
 name.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Literal, NamedTuple
 
 from pipeline.errors import InboxForked
 from pipeline.inbox import Head, Inbox
@@ -71,7 +71,11 @@ class Ended(NamedTuple):
     is_shown: bool  # whether that past had this root; otherwise nothing in the log can tell
 
 
-_RECORDED_AGAIN: Final = "seq > ? and contains(decode(record), '\"was_seq\":')"
+_RECORDED_AGAIN: Final = (
+    "seq > ? and (contains(decode(record), '\"was_seq\":')"
+    " or record is null and contains(decode(leaf), '\"record_digest\":'))"
+)
+"""Those also of which a ledger without bodies has no record, which may say so."""
 
 
 def ended_by(ledger: Ledger, inbox: Inbox, head: Head) -> Ended | None:
@@ -79,7 +83,7 @@ def ended_by(ledger: Ledger, inbox: Inbox, head: Head) -> Ended | None:
     none can have. It names the root that was given up, and any before that follows from the digests
     of the entries that were recorded again, where all of them were."""
     may_be = None
-    for entry in _reconciliations(ledger, inbox):
+    for entry in _whole("body", ledger.select("kind = ?", [RECONCILIATION]), ledger, inbox):
         said = Reconciliation.of(entry)
         if not said.fork < head.size <= said.reached:
             continue
@@ -89,7 +93,7 @@ def ended_by(ledger: Ledger, inbox: Inbox, head: Head) -> Ended | None:
         elif head.size < said.abandoned_size:
             shared = tree.Frontier.at(said.fork, ledger.subtrees())
             again = ledger.select(_RECORDED_AGAIN, [said.seq])
-            root = abandoned_root(shared, again, head.size)
+            root = abandoned_root(shared, _whole("record", again, ledger, inbox), head.size)
         if root == head.root:
             return Ended(said, is_shown=True)
         if root is None:
@@ -97,13 +101,15 @@ def ended_by(ledger: Ledger, inbox: Inbox, head: Head) -> Ended | None:
     return may_be
 
 
-def _reconciliations(ledger: Ledger, inbox: Inbox) -> Iterator[Entry]:
-    """Those of the ledger; of one without bodies, as the inbox has them and their leaves say."""
-    held = ledger.select("kind = ?", [RECONCILIATION])
-    if not ledger.is_without_bodies:
-        yield from held
-        return
-    for entry in held:
-        [kept] = inbox.read(entry.seq - 1, 1)
-        if kept.leaf == entry.leaf and not uncommitted(kept, inbox.identity, {}):
-            yield kept
+def _whole(
+    part: Literal["body", "record"], entries: Iterable[Entry], ledger: Ledger, inbox: Inbox
+) -> Iterator[Entry]:
+    """Entries of the ledger with a part of them that one without bodies may lack: they are then as
+    the inbox has them and their leaves say."""
+    for held in entries:
+        if getattr(held, part) is not None:
+            yield held
+            continue
+        for kept in inbox.read(held.seq - 1, 1):
+            if kept.leaf == held.leaf and not uncommitted(kept, inbox.identity, ledger.erased()):
+                yield kept

@@ -1,6 +1,8 @@
 """A checkpoint of a past that the log lost, held against the stores: what the log says of it, and
 what nobody can tell. Only what contradicts the log is called a forgery."""
 
+import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -8,10 +10,12 @@ import pytest
 
 from pipeline.audit import earlier
 from pipeline.audit.verify import Verdict
-from pipeline.inbox import SignedHead
+from pipeline.inbox import SignedHead, open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.ledger.older import SHARED, SqlitePast, followed, in_inbox, reconciled
+from tests.support.lines import finished
 from tests.support.stores import settings_in
 
 OTHERS = 15
@@ -26,9 +30,12 @@ def signed(settings: Settings) -> SignedHead:
         return newest
 
 
-def lost(folder: Path, *, others: int, has_ledger: bool) -> tuple[Settings, list[SignedHead]]:
+def lost(
+    folder: Path, *, others: int, has_ledger: bool, ended: Sequence[str] = ()
+) -> tuple[Settings, list[SignedHead]]:
     """Twenty entries; ten more, with a checkpoint after five and after ten of them, which are lost,
-    and of which the ledger may be lost, too; so many others, reconciled. Both checkpoints."""
+    and of which the ledger may be lost, too; so many others, reconciled. Both checkpoints. `ended`:
+    the first of what is lost are ends of attempts, for which another system said these words."""
     stores, copies = folder / "stores", folder / "copies"
     for made in (stores, copies):
         made.mkdir(parents=True)
@@ -38,8 +45,11 @@ def lost(folder: Path, *, others: int, has_ledger: bool) -> tuple[Settings, list
     followed(settings)
     past.keep()
     notes = []
-    for first in (100, 105):
-        in_inbox(settings, range(first, first + 5))
+    lines = [finished(f"a{at}", None, error=said) for at, said in enumerate(ended)]
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(it).encode(), recorded_by="file") for it in lines])
+    for first in (100 + len(ended), 105):
+        in_inbox(settings, range(first, 105 if first < 105 else 110))
         notes.append(signed(settings))
     past.put_back()
     if not has_ledger:
@@ -72,6 +82,20 @@ def test_each_checkpoint_of_what_was_recorded_again_is_explained(
         assert (verdict.faults, verdict.exit_code) == ([], 3)
         [said] = verdict.undecided
         assert said.startswith("The earlier checkpoint is of a past that was given up: entry 36")
+
+
+def test_an_end_in_words_that_was_recorded_again_is_known_to_a_ledger_without_its_record(
+    tmp_path: Path,
+) -> None:
+    """It has none where its mask hides a part. The verdict said of entries that are all there that
+    not all of them had been recorded again, and could not tell."""
+    ended = ("connection refused for Olinda", "timeout")
+    settings, [within, _] = lost(tmp_path, others=OTHERS, has_ledger=True, ended=ended)
+    settings = settings.model_copy(update={"ledger": tmp_path / "analyst.duckdb"})
+    verdict = held_against(settings, within.note, without_bodies=True)
+    assert (verdict.faults, verdict.exit_code) == ([], 3)
+    [said] = verdict.undecided
+    assert said.startswith("The earlier checkpoint is of a past that was given up: entry 36")
 
 
 def test_one_before_the_root_that_was_given_up_may_be_of_what_is_lost_for_good(
