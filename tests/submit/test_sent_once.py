@@ -2,18 +2,20 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline import instants
+from pipeline.files import reread
 from pipeline.inbox import leases
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.leases import Lease, Spent
@@ -35,7 +37,12 @@ def order_of(review: Review) -> Order:
     return Order(review.process_id, review.seller_id, review.payload, "api", "test")
 
 
-def attempt(marketplace: Marketplace, review: Review, **settings: Any) -> Result:
+def attempt(
+    marketplace: Marketplace,
+    review: Review,
+    once_open: Callable[[], None] = lambda: None,
+    **settings: Any,
+) -> Result:
     """One, in this process."""
 
     async def run() -> Result:
@@ -47,6 +54,7 @@ def attempt(marketplace: Marketplace, review: Review, **settings: Any) -> Result
             Terms("block", False),
         )
         try:
+            once_open()
             return await submissions.attempt(order_of(review))
         finally:
             await submissions.close()
@@ -102,6 +110,27 @@ def test_a_sender_stopped_before_its_first_byte_sends_nothing_once_others_have(
     [withheld] = [it for it in marketplace.finishes(review.process_id) if it.status is None]
     assert withheld.particulars["error"] == "timeout"
     assert str(withheld.particulars["detail"]).startswith("nothing was sent: ")
+
+
+def test_a_disk_that_hangs_with_the_credentials_takes_of_the_attempts_time(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two seconds it takes one and a half, and the platform answers after one. The request went
+    on for two seconds more, in which the lease of its process ended."""
+    monkeypatch.setattr(reread, "RECHECK_SECONDS", 0.0)
+    monkeypatch.setattr(reread, "LOOK_SECONDS", 1.5)
+    review, settings = marketplace.review(), marketplace.settings()
+    marketplace.platform.add_fault(kind="slow", seconds=1.0, process_id=review.process_id)
+    credentials = settings.platform_credentials_file
+    assert credentials is not None
+
+    def hang() -> None:
+        credentials.unlink()
+        os.mkfifo(credentials)  # who reads it waits until somebody has written into it
+
+    sent = attempt(marketplace, review, hang, request_timeout_seconds=2)
+    assert isinstance(sent, Sent)
+    assert sent.outcome == "timeout"
 
 
 @pytest.mark.parametrize("step", ["ask", "look"])
