@@ -12,9 +12,9 @@ from typing import Final
 import httpx
 
 from pipeline import instants
-from pipeline.aside import OneAtATime
+from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files.reread import LOOK_SECONDS
+from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS
 from pipeline.http.outgoing import clients, pem
 
 LOG = logging.getLogger(__name__)
@@ -82,15 +82,20 @@ class Certificates:
 
     def __init__(self, certificate: Path, key: Path, authority: Path | None) -> None:
         self._certificate, self._key, self._authority = certificate, key, authority
-        self._stamp = self._look()
+        self._stamp: Stamps | None = None
         self._looks = OneAtATime[tuple[Stamps, ssl.SSLContext] | None](name="certificates")
 
     def context(self) -> ssl.SSLContext:
-        """Raises `SettingsError` where the files cannot be used."""
-        authority = self._authority
-        context = ssl.create_default_context() if authority is None else pem.trusting(authority)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        pem.load_pair(context, self._certificate, self._key)
+        """What the files say at a start. Raises `SettingsError` where they cannot be used, or are
+        not read within `READ_SECONDS`."""
+        try:
+            self._stamp, context = Aside(self._read, name="certificates").outcome(READ_SECONDS)
+        except TimeoutError:
+            raise SettingsError(
+                "The TLS client certificate cannot be used",
+                f"its files were not read within {READ_SECONDS:.0f} s",
+                "look at the disk that they are on",
+            ) from None
         return context
 
     def changed(self) -> ssl.SSLContext | None:
@@ -111,11 +116,17 @@ class Certificates:
         return context
 
     def _newer(self) -> tuple[Stamps, ssl.SSLContext] | None:
-        stamp = self._look()
-        if stamp == self._stamp:
+        if self._look() == self._stamp:
             return None
-        context = self.context()
+        newer = self._read()
         self._check_begun()
+        return newer
+
+    def _read(self) -> tuple[Stamps, ssl.SSLContext]:
+        stamp, authority = self._look(), self._authority
+        context = ssl.create_default_context() if authority is None else pem.trusting(authority)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        pem.load_pair(context, self._certificate, self._key)
         return stamp, context
 
     def _check_begun(self) -> None:

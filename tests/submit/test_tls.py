@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from pipeline.errors import SettingsError
 from pipeline.submit import connections
 from pipeline.submit.attempt import Sent
 from pipeline.submit.connections import Certificates
@@ -159,3 +160,14 @@ def test_certificates_on_a_disk_that_hangs_stay_in_force(
     certificate.unlink()
     certificate.write_bytes(issued.cert_chain_pems[0].bytes())
     wait_until(lambda: certificates.changed() is not None)
+
+
+def test_certificates_on_a_disk_that_hangs_are_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: a receiver that was started beside such a disk took no webhook, however long it
+    hung."""
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.05)
+    os.mkfifo(tmp_path / "client.pem")
+    with pytest.raises(SettingsError, match="its files were not read within"):
+        Certificates(tmp_path / "client.pem", tmp_path / "client.key", None).context()
