@@ -220,12 +220,12 @@ def _remove_artifacts(
     """Removes the artifacts that no entry names any more. How many were removed, and how many stay
     since another entry names them."""
     folder = put_aside(settings)
-    aside = FolderArtifacts(folder)
-    artifacts |= {*aside.names()}
-    if not artifacts:
+    if not artifacts and not folder.exists():
         return 0, 0
     make_folder(folder.parent)
     with locked(folder.with_name(f".{folder.name}.lock"), _not_all("another run is erasing")):
+        aside = FolderArtifacts(folder)
+        artifacts |= {*aside.names()}  # by now no other run puts any more there
         found = _removed(inbox, artifact_store(settings, inbox), aside, artifacts)
         shutil.rmtree(folder, ignore_errors=True)
     return found

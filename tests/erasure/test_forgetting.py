@@ -23,6 +23,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.service import LedgerService
+from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import ERASURE, QUARANTINE, Draft
 from pipeline.log.ndjson import read_line
@@ -418,6 +419,24 @@ def test_what_another_seller_gives_meanwhile_is_put_back_though_the_run_is_kille
     with closing(open_inbox(settings.inbox)) as inbox:
         assert artifact_store(settings, inbox).read(digest) == person.SCREEN
         assert [it for it in erasures(settings, lambda: inbox) if it.verdict == "warning"] == []
+
+
+def test_what_a_run_puts_aside_until_it_is_killed_is_put_back_by_one_that_begins_just_then(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lay there was looked at before this run had the lock, and the rest was deleted."""
+    kept, locked = b"of somebody else", forgetting.locked
+
+    def as_the_other_is_killed(*given: Any) -> Any:
+        FolderArtifacts(forgetting.put_aside(settings)).keep(kept)
+        with closing(open_inbox(settings.inbox)) as inbox:
+            inbox.append([person.named_by_other(_sha256(kept))])
+        return locked(*given)
+
+    monkeypatch.setattr(forgetting, "locked", as_the_other_is_killed)
+    done(settings)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        assert artifact_store(settings, inbox).read(_sha256(kept)) == kept
 
 
 def test_without_room_to_put_artifacts_aside_none_is_removed(
