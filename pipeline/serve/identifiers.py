@@ -33,15 +33,8 @@ _CODES: Final = frozenset(
     {
         *("answer", "answer_source", "codes", "decided_because", "decision_reasons", "error"),
         *("event_type", "fields", "mcc", "note", "path", "paths", "payload_type", "reason"),
-        *(
-            "reasons",
-            "report_name",
-            "reported_status",
-            "requested_fields",
-            "resource",
-            "seller_type",
-        ),
-        *("source", "status", "type", "view_name"),
+        *("reasons", "report_name", "reported_status", "requested_fields", "resource"),
+        *("seller_type", "source", "status", "type", "view_name"),
     }
 )
 """Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
