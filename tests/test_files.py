@@ -169,12 +169,12 @@ def test_a_disk_that_hangs_leaves_in_force_what_was_read_and_then_is_read_again(
         assert number.get() == 1
     assert "was not read within" in str(number.fault())
     assert caplog.text.count("what was read before stays in force") == 1
+    [hung] = [it for it in threading.enumerate() if it.name == "reads number"]
     with file.open("w") as pipe:
         file.unlink()
         file.write_text("2")
         pipe.write("3")
-    for hung in [it for it in threading.enumerate() if it.name == "reads number"]:
-        hung.join()
+    hung.join()
     assert number.get() == 1  # 3 came too late
     monkeypatch.setattr(reread, "LOOK_SECONDS", 60.0)  # of a disk that is only busy
     advance(1)
