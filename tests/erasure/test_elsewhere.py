@@ -19,6 +19,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
+from pipeline.ledger.facts.rows import UnreadablePart
 from pipeline.log.deliveries import replay, supply
 from pipeline.log.entries import (
     QUARANTINE,
@@ -239,6 +240,18 @@ def test_what_stays_gives_the_same_facts_but_for_the_person(inbox: Inbox) -> Non
         for one, other in zip(before, after, strict=True):
             for name, value in one._asdict().items():
                 assert getattr(other, name) in (value, None, ""), (one, name)
+
+
+def test_what_stays_of_an_unreadable_part_is_the_same_or_left_out_as_before() -> None:
+    """Whatever stood there was passed over, so that whoever writes into the inbox had its finding
+    say anything."""
+    part = UnreadablePart(1, "e1", 0, "p1", "s1", "requested_fields", "[]")
+    stays = remains.of([part])
+    of_before = stays.replace(b'"found":"[]",', b"")
+    assert len(of_before) < len(stays)
+    assert remains.agree(stays, stays)
+    assert remains.agree(of_before, stays)
+    assert not remains.agree(stays.replace(b"[]", b"of Olinda"), stays)
 
 
 def test_what_stays_of_a_review_as_it_is_written() -> None:
