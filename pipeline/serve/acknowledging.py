@@ -108,17 +108,17 @@ def routes() -> list[BaseRoute]:
 async def _link(request: Request) -> Response:
     service = current()
     links = Links(None, service.inbox.log_key)
-    permission = links.read(request.path_params["token"], service.now())
+    grant = links.read(request.path_params["token"], service.now())
     named = service.alert_rules.get().recipients
     # Who was taken out of the file may have left. One that names nobody is not the sender's.
-    if permission is None or (named and permission.name not in named):
+    if grant is None or (named and grant.name not in named):
         return _answer(_REFUSED, 404)
     if request.method != "POST":
         return _answer(_ASKING, forms=_FORMS)
     asked = await _form(request)
     if asked is None:
         return _answer(_REFUSED, 400)
-    inbox, who = service.inbox, permission.name
+    inbox, who = service.inbox, grant.name
     is_snooze = asked.get("do") == "snooze"
     hours, reason = asked.get("hours", ""), asked.get("reason", "").strip()
     if is_snooze and (
@@ -132,7 +132,7 @@ async def _link(request: Request) -> Response:
             until = (service.now() // instants.MINUTE + int(hours) * 60) * instants.MINUTE
             snooze(
                 inbox,
-                permission.alert,
+                grant.alert,
                 until=until,
                 reason=reason,
                 actor=who,
@@ -140,7 +140,7 @@ async def _link(request: Request) -> Response:
                 is_once=True,
             )
         else:
-            acknowledge(inbox, permission.alert, actor=who, recorded_by=RECORDED_BY, is_once=True)
+            acknowledge(inbox, grant.alert, actor=who, recorded_by=RECORDED_BY, is_once=True)
 
     try:
         await to_thread.run_sync(record)
