@@ -151,7 +151,7 @@ def send(
     held. Retries are left to `prazo serve` or `prazo resume`.
 
     Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`: from then on no
-    other attempt is begun, and `on_attempt` has heard of all that were.
+    other process is taken up, and `on_attempt` has heard of every attempt that was begun.
     """
     failed: list[Exception] = []
 
