@@ -92,6 +92,17 @@ class Field(NamedTuple):
     kind: Kind
     is_required: bool
 
+    @property
+    def name(self) -> str:
+        """What it is of a person, whoever that is: `city` of `address.city` and of
+        `owner.address.city`."""
+        return self.path.removeprefix("owner.").removeprefix("address.")
+
+    @property
+    def is_about_owner(self) -> bool:
+        """Whether it is about a business's legal representative."""
+        return self.path.startswith("owner.")
+
 
 class Question(NamedTuple):
     """One screen. `slug` names it in the page's address, and holds nothing of the process."""
@@ -108,7 +119,7 @@ class Question(NamedTuple):
     @property
     def is_about_owner(self) -> bool:
         """Whether it is about a business's legal representative."""
-        return self.fields[0].path.startswith("owner.")
+        return self.fields[0].is_about_owner
 
 
 @dataclass(slots=True)

@@ -185,6 +185,7 @@ _QUESTIONS: Final[Mapping[str, _Both]] = {
     "line2": ("Qual é o complemento do endereço?", "What is the second line of the address?"),
     "line3": ("Em qual bairro fica?", "In which neighbourhood is it?"),
     "city": ("Em qual cidade e estado?", "In which city and state?"),
+    "city alone": ("Em qual cidade?", "In which city?"),
     "state": ("Em qual estado?", "In which state?"),
     "country_code": ("Em qual país?", "In which country?"),
     "other": (
@@ -258,40 +259,32 @@ def text(code: str, language: Language, /, **values: str) -> str:
 
 def heading(question: Question, language: Language) -> str:
     """A screen's question."""
-    path = question.fields[0].path
-    name = path.removeprefix("owner.").removeprefix("address.")
-    if question.fields[0].kind == "other" or name not in _QUESTIONS:
+    first = question.fields[0]
+    if first.kind == "other" or first.name not in _QUESTIONS:
         return _said(_QUESTIONS["other"], language)
-    of_owner = f"owner.{name}" if question.is_about_owner else name
-    if len(question.fields) == 1 and name == "city":
-        both = ("Em qual cidade?", "In which city?")
-    else:
-        both = _QUESTIONS.get(of_owner, _QUESTIONS[name])
-    return _said(both, language)
+    if first.name == "city" and len(question.fields) == 1:
+        return _said(_QUESTIONS["city alone"], language)
+    return _said(_of_person(_QUESTIONS, first), language)
 
 
 def label(field: Field, language: Language) -> str:
     """An input's label; a path that the contract does not show stands for itself."""
-    name = field.path.removeprefix("owner.").removeprefix("address.")
-    if field.kind == "other" or name not in _LABELS:
+    if field.kind == "other" or field.name not in _LABELS:
         return field.path
-    of_owner = f"owner.{name}"
-    is_of_owner = field.path.startswith("owner.") and of_owner in _LABELS
-    return _said(_LABELS[of_owner if is_of_owner else name], language)
+    return _said(_of_person(_LABELS, field), language)
 
 
 def full_label(field: Field, language: Language) -> str:
     """An input's label where nothing around it says whose it is: a city of the business, or of its
     legal representative."""
     own = label(field, language)
-    is_of_owner = field.kind != "other" and field.path.startswith("owner.")
+    is_of_owner = field.kind != "other" and field.is_about_owner
     return f"{own} ({text('of_owner', language).lower()})" if is_of_owner else own
 
 
 def hint(field: Field, language: Language) -> str:
     """A line beside an input; empty where it needs none."""
-    name = field.path.rpartition(".")[2]
-    code = {"other": "other", "band": "band", "bands": "revenue"}.get(field.kind, name)
+    code = {"other": "other", "band": "band", "bands": "revenue"}.get(field.kind, field.name)
     return _said(_HINTS[code], language, path=field.path) if code in _HINTS else ""
 
 
@@ -357,6 +350,13 @@ def minute(there: datetime, language: Language) -> str:
     """An instant on the marketplace's clock, with the clock's zone."""
     pattern, locale = _said(_MINUTE, language), Locale.parse(language, sep="-")
     return f"{dates.format_datetime(there, pattern, locale=locale)} ({there:%Z})"
+
+
+def _of_person(texts: Mapping[str, _Both], field: Field) -> _Both:
+    """The text of a field: one of its own, if there is one, where it is about a legal
+    representative."""
+    of_owner = f"owner.{field.name}"
+    return texts[of_owner if field.is_about_owner and of_owner in texts else field.name]
 
 
 def _without_accents(name: str) -> str:

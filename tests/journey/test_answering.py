@@ -101,6 +101,8 @@ def test_a_path_that_the_contract_does_not_show_is_asked_by_its_name(page: Page)
     screen = seller.open(page.mint(process).url)
     assert screen.slug == "city"
     assert screen.heading == "Em qual cidade?"
+    said = {it for texts in words.all_texts() for it in texts.values()}
+    assert ("Em qual cidade?", "In which city?") in said, "the wording's version must cover it"
     screen = seller.answer(screen, f0="Recife")
     assert screen.slug == "other-1"
     assert "tax.regime" in screen.html
