@@ -111,6 +111,12 @@ class Question(NamedTuple):
     fields: tuple[Field, ...]
 
     @property
+    def inputs(self) -> list[tuple[str, Field]]:
+        """Its fields, each with the name that the page's form has for it. The two inputs of a band
+        go on from that name (`ends_of`)."""
+        return [(f"f{number}", each) for number, each in enumerate(self.fields)]
+
+    @property
     def asked(self) -> str:
         """What it asks for. The slug alone is a place, which another question takes once the
         platform asks for something else."""
@@ -192,28 +198,31 @@ def is_answered(question: Question, answers: Mapping[str, JsonValue]) -> bool:
 
 def names_of(question: Question) -> list[str]:
     """The names of its inputs in the page's form, in order."""
-    return [
-        name
-        for number, each in enumerate(question.fields)
-        for name in (
-            (f"f{number}_from", f"f{number}_to") if each.kind == "band" else (f"f{number}",)
-        )
-    ]
+    names: list[str] = []
+    for name, each in question.inputs:
+        names += ends_of(name) if each.kind == "band" else [name]
+    return names
+
+
+def ends_of(name: str) -> tuple[str, str]:
+    """The names of the two inputs of a band, the lower end first."""
+    return f"{name}_from", f"{name}_to"
 
 
 def typed_of(question: Question, answers: Mapping[str, JsonValue]) -> dict[str, str]:
     """What the inputs hold of answers that the same seller gave in this journey: input -> text."""
     typed: dict[str, str] = {}
-    for number, each in enumerate(question.fields):
+    for name, each in question.inputs:
         value = answers.get(each.path)
         if not isinstance(value, str):
             continue
         if each.kind == "band":
-            typed[f"f{number}_from"], _, typed[f"f{number}_to"] = value.partition("_to_")
+            lower, upper = ends_of(name)
+            typed[lower], _, typed[upper] = value.partition("_to_")
         elif each.kind == "postal_code":
-            typed[f"f{number}"] = f"{value[:5]}-{value[5:]}"
+            typed[name] = f"{value[:5]}-{value[5:]}"
         else:
-            typed[f"f{number}"] = value
+            typed[name] = value
     return typed
 
 
@@ -223,12 +232,12 @@ def read(question: Question, typed: Mapping[str, str], bands: Collection[str] | 
     `typed`: input -> text. `bands`: the platform's, where they are known.
     """
     reading = Reading()
-    for number, each in enumerate(question.fields):
+    for name, each in question.inputs:
         if each.kind == "band":
-            texts = [typed.get(f"f{number}_{end}", "") for end in ("from", "to")]
-            value, fault = _band(*texts)
+            lower, upper = ends_of(name)
+            value, fault = _band(typed.get(lower, ""), typed.get(upper, ""))
         else:
-            value, fault = _value(each, typed.get(f"f{number}", ""), bands)
+            value, fault = _value(each, typed.get(name, ""), bands)
         if fault is not None:
             reading.faults[each.path] = fault
         else:

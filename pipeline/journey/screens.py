@@ -16,7 +16,7 @@ import jinja2
 
 from pipeline.errors import SettingsError
 from pipeline.journey import words
-from pipeline.journey.form import PATTERNS, STATES, FaultCode, Field, Kind, Question
+from pipeline.journey.form import PATTERNS, STATES, FaultCode, Field, Kind, Question, ends_of
 from pipeline.journey.links import shown_ref
 from pipeline.journey.words import Language
 from pipeline.settings import Settings
@@ -133,8 +133,7 @@ class Screens:
         """One question. `asked`: tells it from any other, and from itself before another answer;
         `typed`: what its inputs hold, of this journey alone; `position`: from 1."""
         fields = [
-            _input(number, each, language, typed, faults, bands)
-            for number, each in enumerate(question.fields)
+            _input(name, each, language, typed, faults, bands) for name, each in question.inputs
         ]
         return self.draw(
             "question",
@@ -209,7 +208,7 @@ def _whose(question: Question, language: Language, *, is_business: bool) -> str:
 
 
 def _input(
-    number: int,
+    name: str,
     each: Field,
     language: Language,
     typed: Mapping[str, str],
@@ -217,11 +216,10 @@ def _input(
     bands: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What the template shows of one field."""
-    name = f"f{number}"
     fault = faults.get(each.path)
     shown: dict[str, Any] = {
         "name": name,
-        "at": f"{name}_from" if each.kind == "band" else name,
+        "at": ends_of(name)[0] if each.kind == "band" else name,
         "kind": each.kind,
         "label": words.label(each, language),
         "hint": words.hint(each, language),
@@ -234,15 +232,15 @@ def _input(
     match each.kind:
         case "band":
             shown["ends"] = [
-                (end, words.choice(end, language), typed.get(f"{name}_{end}", ""))
-                for end in ("from", "to")
+                (end, words.choice(code, language), typed.get(end, ""))
+                for code, end in zip(("from", "to"), ends_of(name), strict=True)
             ]
         case "bands":
             shown["choices"] = [(it, words.band(it, language)) for it in bands or ()]
         case "type":
             shown["choices"] = [(it, words.choice(it, language)) for it in TYPES]
         case "state":
-            shown["choices"] = [(code, f"{name} ({code})") for code, name in STATES.items()]
+            shown["choices"] = [(code, f"{state} ({code})") for code, state in STATES.items()]
         case "country":
             shown["choices"] = list(words.countries(language).items())
     return shown

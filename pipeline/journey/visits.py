@@ -190,8 +190,8 @@ class Visits(Ground):
         typed = {it: visit.form.get(it, "") for it in form.names_of(question)}
         faults = form.read(question, typed, self._answering.bands).faults
         said = {
-            f"f{number}": words.fault(faults[each.path], each, visit.language)
-            for number, each in enumerate(question.fields)
+            name: words.fault(faults[each.path], each, visit.language)
+            for name, each in question.inputs
             if each.path in faults
         }
         return JSONResponse(said, headers=NO_STORE)
