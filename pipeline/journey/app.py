@@ -23,7 +23,7 @@ from pipeline.errors import InboxUnavailable, OperatorError, SettingsError
 from pipeline.http import server
 from pipeline.http.asgi import App, FixedHeaders
 from pipeline.inbox.kept_heads import open_guarded
-from pipeline.journey.ground import Visit
+from pipeline.journey.ground import Confirmation, Visit
 from pipeline.journey.sending import Sender
 from pipeline.journey.visits import Visits
 from pipeline.settings import Settings
@@ -169,14 +169,20 @@ class JourneyPage:
         except OperatorError as error:
             LOG.error("a step of a seller was not recorded: %s", error.in_one_line)
             return self._visits.busy(visit)
-        confirmed = visit.confirmed
-        if confirmed is not None and (browser := self._settings.journey_browser) is not None:
-            self._pictures.submit(self._visits.take_pictures, browser, confirmed[0])
-        if self._sender is not None and confirmed is not None:
-            sending = asyncio.create_task(self._sender.submit(*confirmed))
+        if visit.confirmation is not None:
+            await self._follow_up(visit.confirmation)
+        return response
+
+    async def _follow_up(self, confirmed: Confirmation) -> None:
+        """Has pictures taken, and the answers sent: for these it waits a moment."""
+        if (browser := self._settings.journey_browser) is not None:
+            self._pictures.submit(self._visits.take_pictures, browser, confirmed.ref)
+        if self._sender is not None:
+            sending = asyncio.create_task(
+                self._sender.submit(confirmed.ref, confirmed.process_id, confirmed.at)
+            )
             sending.add_done_callback(_say_what_failed)
             await asyncio.wait({sending}, timeout=SENT_SECONDS)
-        return response
 
 
 def _say_what_failed(sending: asyncio.Task[None]) -> None:

@@ -1,10 +1,10 @@
 """What each request of the seller's page needs: whose it is, its language, and how to answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -35,6 +35,14 @@ LANGUAGE_SECONDS: Final = 30 * 86_400
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
+class Confirmation(NamedTuple):
+    """What a request has confirmed: of which journey and process, and when, in microseconds."""
+
+    ref: str
+    process_id: str
+    at: int
+
+
 @dataclass(slots=True)
 class Visit:
     """One request, and what the app has to do after it."""
@@ -47,8 +55,8 @@ class Visit:
     headers: Headers
     form: Mapping[str, str]
     peer: str | None
-    confirmed: tuple[str, str, int] | None = field(default=None)
-    """The journey, its process and the instant of a confirmation that this request made."""
+    confirmation: Confirmation | None = None
+    """The one that this request made, if it made one."""
 
     @property
     def language(self) -> Language:
@@ -59,6 +67,14 @@ class Visit:
                 return language
         accepted = self.headers.get(b"accept-language", b"").decode("latin-1").lower()
         return "en" if accepted.strip().startswith("en") else "pt-BR"
+
+
+class Inside(NamedTuple):
+    """A request with a session in a journey, which may be confirmed or over."""
+
+    journey: Journey
+    session: Session
+    now: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +130,25 @@ class Ground:
         """Adds pictures of its screens to a journey; how many."""
         return pictures.take(browser, self._inbox, self._answering.store, ref)
 
-    def _place(self, visit: Visit) -> Place | Response:
+    def _inside(self, visit: Visit) -> Inside | Response:
         """The journey of a request and its session; or the answer, where there is none."""
         if (refused := self._refused_origin(visit)) is not None:
             return refused
-        now, ref = self._inbox.now(), visit.parts["ref"]
-        journey = links.by_ref(self._inbox, ref)
+        now = self._inbox.now()
+        journey = links.by_ref(self._inbox, visit.parts["ref"])
         session = None if journey is None else self._session(visit, journey, now)
         if journey is None or session is None:
             return self._message(visit, "ended", 404)
+        return Inside(journey, session, now)
+
+    def _place(self, visit: Visit) -> Place | Response:
+        """Where a request is that may still answer; or the answer, where it may not."""
+        found = self._inside(visit)
+        if isinstance(found, Response):
+            return found
+        journey, session, now = found
         if journey.confirmed_at is not None:
-            return see(f"/r/{ref}/receipt")
+            return see(f"/r/{journey.ref}/receipt")
         if not self._is_answerable(journey, now):
             return self._message(visit, "invalid", 404)
         self._sessions.touch(session, now)
@@ -136,18 +160,12 @@ class Ground:
         review = self._answering.reviews.look(journey.process_id, journey.review)
         return review.unanswerable is None and review.asks_any_of(journey.only_paths)
 
-    def _confirmed(self, visit: Visit) -> tuple[Journey, Session, int] | Response:
-        """The journey of a request after its confirmation; or the answer, where there is none."""
-        if (refused := self._refused_origin(visit)) is not None:
-            return refused
-        now = self._inbox.now()
-        journey = links.by_ref(self._inbox, visit.parts["ref"])
-        session = None if journey is None else self._session(visit, journey, now)
-        if journey is None or session is None:
-            return self._message(visit, "ended", 404)
-        if journey.confirmed_at is None:
-            return see(f"/r/{journey.ref}/")
-        return journey, session, now
+    def _confirmed(self, visit: Visit) -> Inside | Response:
+        """Where a request is after the confirmation; or the answer, where none was made yet."""
+        found = self._inside(visit)
+        if isinstance(found, Inside) and found.journey.confirmed_at is None:
+            return see(f"/r/{found.journey.ref}/")
+        return found
 
     def _status(self, journey: Journey, language: Language) -> tuple[str, bool]:
         """What has become of the answers, in words, and whether the seller can correct them."""

@@ -14,7 +14,7 @@ from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.entrance.sessions import is_secret, new_secret
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
-from pipeline.journey.ground import NO_STORE, Ground, Place, Visit, page_of, see
+from pipeline.journey.ground import NO_STORE, Confirmation, Ground, Place, Visit, page_of, see
 from pipeline.journey.links import Journey
 from pipeline.journey.screens import PLACE, Drawn
 
@@ -263,7 +263,9 @@ class Visits(Ground):
             self._trace(visit),
         )
         if is_recorded:
-            visit.confirmed = (place.journey.ref, place.journey.process_id, place.now)
+            visit.confirmation = Confirmation(
+                place.journey.ref, place.journey.process_id, place.now
+            )
             return see(f"/r/{place.journey.ref}/receipt")
         meanwhile = self._place(visit)
         if isinstance(meanwhile, Response):  # confirmed or ended by another request
