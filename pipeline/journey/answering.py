@@ -286,11 +286,11 @@ class Answering:
         event: str,
         now: int,
         *,
-        asked: str | None = None,
+        asked: str,
     ) -> bytes:
         """The bytes of a screen that is shown because something was wrong. They are stored first,
-        since the screen cannot be drawn again later. `asked`: of the question, where it is one."""
-        html = drawn.signed(self.token(session, asked or screen, drawn, now))
+        since the screen cannot be drawn again later. `asked`: what its token names."""
+        html = drawn.signed(self.token(session, asked, drawn, now))
         if self.sessions.has_room(journey):
             kept = self.store.keep(html)
             detail = f"{drawn.digest} {kept.sha256}"

@@ -215,15 +215,21 @@ class Visits(Ground):
             faults=faults,
             is_changed=is_changed,
         )
-        event = "changed" if is_changed else "faults_shown"
+        return self._shown_again(place, question.slug, question.asked, drawn, is_changed=is_changed)
+
+    def _shown_again(
+        self, place: Place, screen: str, asked: str, drawn: Drawn, *, is_changed: bool
+    ) -> Response:
+        """A screen once more, since something changed meanwhile, or was wrong with what was sent.
+        `asked`: what its token names."""
         html = self._answering.show_again(
             place.journey,
             place.session,
-            question.slug,
+            screen,
             drawn,
-            event,
+            "changed" if is_changed else "faults_shown",
             place.now,
-            asked=question.asked,
+            asked=asked,
         )
         return page_of(html, 409 if is_changed else 422)
 
@@ -276,17 +282,14 @@ class Visits(Ground):
 
     def _review_again(self, visit: Visit, place: Place, *, is_changed: bool) -> Response:
         """All answers once more: they have changed, or the declaration is missing."""
-        answering = self._answering
-        drawn = answering.review(
+        drawn = self._answering.review(
             place.journey,
             place.asked,
             visit.language,
             faults=not is_changed,
             is_changed=is_changed,
         )
-        event = "changed" if is_changed else "faults_shown"
-        html = answering.show_again(place.journey, place.session, REVIEW, drawn, event, place.now)
-        return page_of(html, 409 if is_changed else 422)
+        return self._shown_again(place, REVIEW, REVIEW, drawn, is_changed=is_changed)
 
     # --- afterwards --------------------------------------------------------------------------
 
