@@ -23,7 +23,7 @@ from pipeline.journey import evidence, form
 from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
 from pipeline.journey.evidence import RECORDED_BY, Artifact, Shown
 from pipeline.journey.form import FaultCode, Question
-from pipeline.journey.links import Journey
+from pipeline.journey.links import Journey, live_at
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.journey.screens import Drawn, Screens, text_of
 from pipeline.journey.words import Language
@@ -40,7 +40,7 @@ MAX_RECEIPTS: Final = 10
 MAX_TYPED: Final = 2 * form.MAX_CHARACTERS
 """Characters of an input that are shown again where something was wrong with it."""
 
-_LIVE: Final = "revoked_at is null and confirmed_at is null and expires_at > $2"
+_LIVE: Final = live_at("$2")
 _OPEN: Final = f"""
     update journeys set opened_at = $2
     where ref = $1 and opened_at is null and {_LIVE}"""
@@ -69,6 +69,15 @@ _STEPS: Final = """
     where process_id = $1 and kind = 'collection' and recorded_by = $2 order by seq"""
 
 Fields = Mapping[str, JsonValue]
+
+
+class Given(NamedTuple):
+    """What a journey's seller has answered in it, and where the seller's page is in the log with
+    the process, as `Form` says it."""
+
+    answers: Fields
+    last_step: int
+    last_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +134,12 @@ class Answering:
     def form(self, journey: Journey) -> Form:
         """What a journey asks now, with the answers that were given in this journey."""
         review = self.reviews.look(journey.process_id, journey.review)
-        answers, *last = self._answers(journey)
-        said = answers.get(form.TYPE_PATH)
+        given = self._given(journey)
+        said = given.answers.get(form.TYPE_PATH)
         if journey.only_paths is not None:
             said = "business"  # a correction asks only for its paths: so the type leaves none out
         questions = self._questions(journey, review, said if isinstance(said, str) else None)
-        return Form(review, questions, answers, *last)
+        return Form(review, questions, given.answers, given.last_step, given.last_at)
 
     def _questions(
         self, journey: Journey, review: Review, answered_type: str | None
@@ -146,16 +155,17 @@ class Answering:
         """The answers that the seller has confirmed, and the questions to which these belong,
         whatever the process asks for by now."""
         review = self.reviews.look(journey.process_id, journey.review)
-        answers, *last = self._answers(journey, is_whole=True)
-        paths = tuple(it for it in answers if it != form.TYPE_PATH)
+        given = self._given(journey, is_whole=True)
+        paths = tuple(it for it in given.answers if it != form.TYPE_PATH)
         questions = form.questions(
             Wanted(paths, ()),
-            asks_type=form.TYPE_PATH in answers,
+            asks_type=form.TYPE_PATH in given.answers,
             has_bands=self.bands is not None,
         )
-        return Form(review, questions, answers, *last)
+        return Form(review, questions, given.answers, given.last_step, given.last_at)
 
-    def _answers(self, journey: Journey, *, is_whole: bool = False) -> tuple[Fields, int, int]:
+    def _given(self, journey: Journey, *, is_whole: bool = False) -> Given:
+        """`is_whole`: only the answers as the seller confirmed them, all at once."""
         steps = self.inbox.query(_STEPS, journey.process_id, RECORDED_BY)
         answers: dict[str, JsonValue] = {}
         for *_, body in steps:
@@ -165,7 +175,7 @@ class Answering:
             if said["step"] == "answered" and (said.get("is_whole") is True or not is_whole):
                 answers.update(said["fields"])
         last_step = steps[-1][0] if steps else 0
-        return answers, last_step, max((at for _, at, _ in steps), default=0)
+        return Given(answers, last_step, max((at for _, at, _ in steps), default=0))
 
     # --- screens ---
 

@@ -49,11 +49,17 @@ _INSERT: Final = """
         (ref, token_sha256, process_id, seller_id, channel, email, return_url, only_paths,
          review, minted_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
-_LIVE: Final = "revoked_at is null and confirmed_at is null and expires_at > $1"
+
+
+def live_at(instant: str) -> str:
+    """What `Journey.is_live` says, as a condition in SQL. `instant`: the parameter with it."""
+    return f"revoked_at is null and confirmed_at is null and expires_at > {instant}"
+
+
 _REVOKE: Final = f"""
-    update journeys set revoked_at = $1, email = null where ref = $2 and {_LIVE}"""
+    update journeys set revoked_at = $1, email = null where ref = $2 and {live_at("$1")}"""
 _REVOKE_ALL: Final = f"""
-    update journeys set revoked_at = $1, email = null where process_id = $2 and {_LIVE}"""
+    update journeys set revoked_at = $1, email = null where process_id = $2 and {live_at("$1")}"""
 
 _TO_FORGET: Final = "select 1 from journeys where email is not null and expires_at <= $1 limit 1"
 _FORGET: Final = "update journeys set email = null where email is not null and expires_at <= $1"
