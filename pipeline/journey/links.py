@@ -23,7 +23,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence
 from pipeline.journey.reviews import Review, Reviews
-from pipeline.log.entries import CHANNELS
+from pipeline.log.entries import CHANNELS, Draft
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -142,6 +142,38 @@ def mint(
     Where the platform has refused fields by name, the link asks for these alone. Raises
     `CallerError` where no link can be made, and `SettingsError` without PRAZO_JOURNEY_URL.
     """
+    _check_given(settings, process_id, channel, email, return_url)
+    review = (reviews or Reviews(inbox)).look(process_id)
+    now = inbox.now()
+    _check_process(inbox, process_id, review, now)
+    process = review.process
+    assert process is not None
+    assert process.seller_id is not None  # otherwise it is unanswerable
+    journey = Journey(
+        ref="".join(secrets.choice(_NUMBERS) for _ in range(NUMBER_CHARACTERS)),
+        process_id=process.process_id,
+        seller_id=process.seller_id,
+        channel=channel,
+        email=email,
+        return_url=return_url,
+        only_paths=review.to_correct or None,
+        review=review.text,
+        minted_at=now,
+        expires_at=now + round(settings.journey_hours * instants.HOUR),
+        revoked_at=None,
+        opened_at=None,
+        confirmed_at=None,
+        settled_at=None,
+    )
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    seq = _record(inbox, journey, token, evidence.invited(journey, recorded_by, made_by))
+    return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
+
+
+def _check_given(
+    settings: Settings, process_id: str, channel: str, email: str | None, return_url: str | None
+) -> None:
+    """Raises as `mint` does where no process at all could have a link with this."""
     if settings.journey_url is None:
         raise SettingsError(
             "No link can be made",
@@ -159,72 +191,31 @@ def mint(
             "PRAZO_JOURNEY_RETURN_URLS does not allow the return URL",
             "add it there, or leave it out",
         )
-    review = (reviews or Reviews(inbox)).look(process_id)
-    fault = review.unanswerable
-    if fault is not None:
+
+
+def _check_process(inbox: Inbox, process_id: str, review: Review, now: int) -> None:
+    """Raises `CallerError` where nobody can answer the process, or it has links enough."""
+    if (fault := review.unanswerable) is not None:
         raise _refused(fault, "look at the process: `prazo show process_state`")
-    now = inbox.now()
     live = [it for it in of_process(inbox, process_id) if it.is_live(now)]
     if len(live) >= MAX_LIVE:
         raise _refused(
             f"{MAX_LIVE} links of {process_id} work already",
             f"revoke them: `prazo journey revoke --process {process_id}`",
         )
-    return _minted(
-        settings,
-        inbox,
-        review,
-        now,
-        channel,
-        email,
-        return_url,
-        recorded_by=recorded_by,
-        made_by=made_by,
-    )
 
 
-def _minted(
-    settings: Settings,
-    inbox: Inbox,
-    review: Review,
-    now: int,
-    channel: str,
-    email: str | None,
-    return_url: str | None,
-    *,
-    recorded_by: str,
-    made_by: str | None,
-) -> Minted:
-    process = review.process
-    assert process is not None
-    assert process.seller_id is not None  # otherwise it is unanswerable
-    token = secrets.token_urlsafe(TOKEN_BYTES)
-    journey = Journey(
-        ref="".join(secrets.choice(_NUMBERS) for _ in range(NUMBER_CHARACTERS)),
-        process_id=process.process_id,
-        seller_id=process.seller_id,
-        channel=channel,
-        email=email,
-        return_url=return_url,
-        only_paths=review.to_correct or None,
-        review=review.text,
-        minted_at=now,
-        expires_at=now + round(settings.journey_hours * instants.HOUR),
-        revoked_at=None,
-        opened_at=None,
-        confirmed_at=None,
-        settled_at=None,
-    )
+def _record(inbox: Inbox, journey: Journey, token: str, invitation: Draft) -> int:
+    """Records a link and the invitation in one commit; the seq of the invitation."""
     only = None if journey.only_paths is None else json.dumps(journey.only_paths)
     values = (
-        *(journey.ref, digest(token), journey.process_id, journey.seller_id, channel, email),
-        *(return_url, only, journey.review, now, journey.expires_at),
+        *(journey.ref, digest(token), journey.process_id, journey.seller_id, journey.channel),
+        *(journey.email, journey.return_url, only, journey.review, journey.minted_at),
+        journey.expires_at,
     )
-    draft = evidence.invited(journey, recorded_by, made_by)
-    inbox.change(Statement(_INSERT, values), drafts=[draft])
-    entries = inbox.find(process_id=journey.process_id, kind=draft.kind)
-    seq = next(it.seq for it in reversed(entries) if it.ingest_key == draft.ingest_key)
-    return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
+    inbox.change(Statement(_INSERT, values), drafts=[invitation])
+    entries = inbox.find(process_id=journey.process_id, kind=invitation.kind)
+    return next(it.seq for it in reversed(entries) if it.ingest_key == invitation.ingest_key)
 
 
 def for_messages(
