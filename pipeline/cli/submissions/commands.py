@@ -10,6 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import Number, main, say, user
+from pipeline.cli.submissions.outcomes import (
+    ANSWERED_NO,
+    DONE,
+    FINAL_ANSWERS,
+    NOT_REACHED,
+    busy,
+    conclude,
+    log_result,
+    print_result,
+    readable,
+    say_what_would_happen,
+)
 from pipeline.errors import CallerError
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
@@ -18,42 +30,13 @@ from pipeline.texts import is_blank
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
     from pipeline.submit.attempt import Result
-    from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
+    from pipeline.submit.decision import Approval
     from pipeline.submit.ready import Ready
-    from pipeline.submit.resume import Ended
-    from pipeline.submit.rules import Violation
 
-DONE, ANSWERED_NO, NOT_REACHED = 0, 1, 3
 MAX_PAYLOAD_BYTES = 2**20
 PATIENCE_SECONDS = 30.0
 MOST_TIMES = 5
 """A ticket is tried to be recorded while other entries of its process keep coming in."""
-
-EXPECTED_ACTIONS = {
-    "invalid_payload": (
-        "the platform found the payload invalid: a field is missing, has a wrong format or a value"
-        " outside the rules",
-        "fix the payload and submit it again; the platform's answer stands on the process's page",
-    ),
-    "unauthorized": (
-        "the platform did not authenticate us: the credentials or the mTLS set-up are wrong",
-        "check both with `prazo doctor --platform`, then `prazo resume --process {process}`",
-    ),
-    "not_found": (
-        "the platform does not know this process, or not for this seller",
-        "compare the ids with the webhook: `prazo show process_state --where process_id={process}`",
-    ),
-    "conflict": (
-        "the process is concluded already, or its state allows no submission",
-        "check its status before sending again:"
-        " `prazo show process_state --where process_id={process}`",
-    ),
-    "unexpected_status": (
-        "the platform answered with a status that the contract does not show",
-        "read its answer on the process's page before sending again",
-    ),
-}
-"""After each final answer but 200: why, and what to do (docs/contract.md#errors)."""
 
 _wait = click.option(
     "--wait",
@@ -121,7 +104,7 @@ def submit(
             override=overriding,
             replacement=replacement,
         )
-        sys.exit(_say_what_would_happen(settings, process, decision))
+        sys.exit(say_what_would_happen(settings, process, decision))
     ended = sending.submit(
         settings,
         process,
@@ -132,9 +115,9 @@ def submit(
         override=overriding,
         replacement=replacement,
         patience_seconds=wait,
-        on_attempt=_print_result,
+        on_attempt=print_result,
     )
-    sys.exit(_conclude(process, ended, settings))
+    sys.exit(conclude(process, ended, settings))
 
 
 @main.command()
@@ -154,17 +137,17 @@ def resume(process: str | None, follow: bool, wait: float) -> None:
     settings = Settings.load()
     if process is not None:
         ended = sending.resume(
-            settings, process, recorded_by=user(), patience_seconds=wait, on_attempt=_print_result
+            settings, process, recorded_by=user(), patience_seconds=wait, on_attempt=print_result
         )
-        sys.exit(_conclude(process, ended, settings))
+        sys.exit(conclude(process, ended, settings))
     if follow:
-        sending.resume_for_ever(settings, recorded_by="resume", on_attempt=_log_result)
+        sending.resume_for_ever(settings, recorded_by="resume", on_attempt=log_result)
         sys.exit(DONE)
     waiting = sending.resume_all(
-        settings, recorded_by=user(), patience_seconds=wait, on_attempt=_print_result
+        settings, recorded_by=user(), patience_seconds=wait, on_attempt=print_result
     )
     for process_id, until in waiting:
-        say(f"{process_id}: still waits, until {_readable(until)}", err=True)
+        say(f"{process_id}: still waits, until {readable(until)}", err=True)
     sys.exit(NOT_REACHED if waiting else DONE)
 
 
@@ -304,13 +287,13 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
 
     def on_attempt(process_id: str, result: "Result") -> None:
         results.append(result)
-        _print_result(found[process_id], result)
+        print_result(found[process_id], result)
 
     held = ready.send(settings, found, via="cli", recorded_by=user(), on_attempt=on_attempt)
     if process is not None and held and held[0].is_unknown:
         raise resume.unknown_process(process)
     outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
-    if _say_what_is_held(held, found) != DONE or outcomes & {"refused", *EXPECTED_ACTIONS}:
+    if _say_what_is_held(held, found) != DONE or outcomes & {"refused", *FINAL_ANSWERS}:
         return ANSWERED_NO
     return NOT_REACHED if outcomes - {"accepted"} else DONE
 
@@ -335,13 +318,10 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
     for each in held:
         name = shown[each.process_id]
         if each.busy_until is not None:
-            say(f"{name}: held: {_busy(each.busy_until)}", err=True)
+            say(f"{name}: held: {busy(each.busy_until)}", err=True)
         for violation in each.held:
             say(f"{name}: held: {violation}", err=True)
     return ANSWERED_NO if held else DONE
-
-
-# --- what the terminal shows -----------------------------------------------------------------
 
 
 def _read(path: Path) -> bytes:
@@ -360,137 +340,3 @@ def _approval(reason: str | None, actor: str | None, option: str) -> "Approval |
     if is_blank(reason) or is_blank(actor):
         raise click.UsageError(f"--{option} needs a reason, and --actor NAME: who answers for it")
     return Approval(reason, actor or "")
-
-
-def _say_what_would_happen(
-    settings: Settings, process: str, decision: "Go | Refused | Busy | NotDue"
-) -> int:
-    """Says what was decided of a submission that is not sent, and the exit code."""
-    from pipeline.submit.decision import Busy, Go, Refused
-
-    match decision:
-        case Go(warnings=warnings, overridden_gates=gates):
-            _print_violations(warnings, "warning")
-            if gates and "override" in settings.acts_of_two:
-                say(f"{process}: would wait for a second person")
-            else:
-                say(f"{process}: would be sent")
-            return DONE
-        case Refused(violations=violations):
-            _print_violations(violations, "refused")
-            say(f"{process}: would be refused", err=True)
-        case Busy(until=until):
-            say(f"{process}: {_busy(until)}", err=True)
-    return ANSWERED_NO
-
-
-def _print_result(process_id: str, result: "Result") -> None:
-    from pipeline.submit.attempt import Sent
-    from pipeline.submit.decision import Refused
-
-    match result:
-        case Sent(answer=answer):
-            _print_violations(result.warnings, "warning")
-            shown = result.outcome if answer.status is None else f"{answer.status} {result.outcome}"
-            say(f"{process_id}: {result.attempt_id}: {shown}")
-            if answer.is_truncated or (answer.status is None and answer.detail):
-                say(f"{process_id}: {answer.detail}", err=True)
-            if not result.is_recorded:
-                waits = "the answer is not in the log yet; it is tried until this command ends"
-                say(f"{process_id}: {waits}", err=True)
-        case Refused(violations=violations):
-            _print_violations(violations, "refused")
-
-
-def _log_result(process_id: str, result: "Result") -> None:
-    """Ids and outcomes alone: text logs hold nothing personal."""
-    import logging
-
-    from pipeline.submit.attempt import Sent
-
-    shown = result.outcome if isinstance(result, Sent) else "refused"
-    logging.getLogger(__name__).info("retry of %s: %s", process_id, shown)
-
-
-def _print_violations(violations: "tuple[Violation, ...]", kind: str) -> None:
-    for violation in violations:
-        say(f"{kind}: {violation}", err=True)
-
-
-def _conclude(process: str, ended: "Ended", settings: Settings) -> int:
-    """Says what follows, and the exit code."""
-    from pipeline.submit.attempt import Sent
-    from pipeline.submit.decision import Busy, NotDue, Refused
-    from pipeline.submit.platform import TLS_REFUSED
-    from pipeline.submit.retries import GivenUp, UnderWay, Waiting
-
-    if isinstance(ended.result, Refused):
-        say(f"{process}: refused; nothing was sent", err=True)
-        return ANSWERED_NO
-    is_conflict = isinstance(ended.result, Sent) and ended.result.outcome == "conflict"
-    if ended.is_finished and not is_conflict:
-        say(f"{process}: FINISHED")
-        return DONE
-    match ended.result, ended.standing:
-        case Sent(is_recorded=False, answer=answer), UnderWay() | Waiting() if answer.status:
-            said = f"{answer.status} {ended.result.outcome}"
-            say(
-                f"{process}: the platform answered {said}, and the log may not have that answer",
-                "  To fix it: let the inbox be written again, such as by room on its disk;"
-                f" `prazo resume --process {process}` then sends the same bytes, if need be",
-                err=True,
-            )
-            return NOT_REACHED
-    match ended.standing:
-        case Waiting(tried=tried, due_at=int(due_at)):
-            if tried.last.outcome == TLS_REFUSED:
-                from pipeline.http.certificates import what_ended
-
-                say(
-                    f"{process}: the TLS handshake failed, so the platform has received nothing"
-                    f"{what_ended(settings.client_cert_file)}",
-                    "  To fix it: check the certificates with `prazo doctor --platform`",
-                    err=True,
-                )
-            say(
-                f"{process}: not answered yet; the next retry is due {_readable(due_at)}."
-                " `prazo serve` or `prazo resume` sends it",
-                err=True,
-            )
-            return NOT_REACHED
-        case Waiting(due_at=None):
-            say(
-                f"{process}: our rules now refuse what waits to be sent again, or it was erased:"
-                " correct what they name and resume it, or submit another payload with --replace",
-                err=True,
-            )
-            return ANSWERED_NO
-        case GivenUp():
-            say(
-                f"{process}: given up after 24 hours or 30 attempts: open a support ticket",
-                err=True,
-            )
-            return NOT_REACHED
-    match ended.result:
-        case Busy(until=until):
-            say(f"{process}: {_busy(until)}", err=True)
-        case Sent(outcome=outcome) if outcome in EXPECTED_ACTIONS:
-            why, action = EXPECTED_ACTIONS[outcome]
-            say(
-                f"{process}: {why}",
-                f"  To fix it: {action.format(process=process)}",
-                err=True,
-            )
-        case NotDue():
-            say(f"{process}: nothing waits to be sent again", err=True)
-    return ANSWERED_NO
-
-
-def _busy(until: int) -> str:
-    return f"another attempt is under way, until {_readable(until)} at the latest"
-
-
-def _readable(instant: int) -> str:
-    from pipeline import instants
-
-    return instants.readable(instant)

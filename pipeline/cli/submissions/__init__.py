@@ -1,0 +1,1 @@
+"""Commands on the way to an answered review."""
