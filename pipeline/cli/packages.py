@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,10 @@ from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
 from pipeline.settings import Settings
 from pipeline.texts import counted, printable
+
+if TYPE_CHECKING:
+    from pipeline.audit.export import Exported
+    from pipeline.audit.verify import Verdict
 
 
 @main.command()
@@ -92,12 +97,7 @@ def export(
         check_place(out, settings, may_replace=False)  # of one that has just ended
         with open_ledger(settings) as ledger, terminal.progress() as on_progress:
             exported = ledger.export(request, out, on_progress)
-    say(
-        f"{out}: {counted(exported.entries, 'entry')}, {counted(exported.withheld, 'body')}"
-        f" withheld; the export is entry {exported.seq}",
-        f"sha256  {exported.sha256}",
-        f"verify  prazo verify {out} --key '{exported.key}'",
-    )
+    _say_what_it_holds(exported, out)
     if settings.witnesses_file is not None and not _is_cosigned(out, settings.witnesses_file):
         say(
             f"NOT COSIGNED as {settings.witnesses_file} asks: the process that holds the ledger"
@@ -105,6 +105,21 @@ def export(
             "  To fix it: set PRAZO_WITNESSES_FILE for that process, restart it, and export again",
             err=True,
         )
+    _say_what_it_lacks(exported)
+    if exported.artifacts_lost:
+        sys.exit(1)
+
+
+def _say_what_it_holds(exported: "Exported", out: Path) -> None:
+    say(
+        f"{out}: {counted(exported.entries, 'entry')}, {counted(exported.withheld, 'body')}"
+        f" withheld; the export is entry {exported.seq}",
+        f"sha256  {exported.sha256}",
+        f"verify  prazo verify {out} --key '{exported.key}'",
+    )
+
+
+def _say_what_it_lacks(exported: "Exported") -> None:
     if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
         say(
             f"{counted(elsewhere, 'artifact is', 'artifacts are')} not in it:"
@@ -119,7 +134,6 @@ def export(
             " names each.",
             err=True,
         )
-        sys.exit(1)
 
 
 def _is_cosigned(package: Path, policy_file: Path) -> bool:
@@ -180,11 +194,6 @@ def verify(
     decided, as where the checkpoint is newer than the package; each question that is open is named.
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
-    from pipeline.audit.reproduce import verify_package
-    from pipeline.audit.verify import MAX_SECONDS, Unusable, stated_by
-    from pipeline.cli import terminal
-    from pipeline.serve import commands
-
     earlier = None if against is None else against.read_bytes()
     if earlier is not None and not earlier.strip():
         raise click.UsageError(f"--against: {against} is empty")
@@ -193,35 +202,60 @@ def verify(
             raise click.UsageError(
                 "--key, --policy, --authority, --archive and --seconds are for a package FILE"
             )
-        if earlier is not None:
-            try:
-                stated_by(earlier)
-            except Unusable as error:
-                raise click.UsageError(str(error)) from None
-        with terminal.progress() as on_progress:
-            verdict = commands.audit(
-                Settings.load(),
-                None if earlier is None else earlier.decode("utf-8", "replace"),
-                lambda done, all_: on_progress("entries", done, all_),
-            )
+        verdict = _verdict_on_stores(earlier)
     else:
-        if not file.is_file():
-            raise click.UsageError(f"there is no file {file}")
-        try:
-            verdict = verify_package(
-                file,
-                key=key,
-                against=earlier,
-                authority=None if authority is None else str(authority),
-                policy=None if policy is None else policy.read_bytes(),
-                archives=[it.read_bytes() for it in archive],
-                seconds=MAX_SECONDS if seconds is None else seconds,
-            )
-        except Unusable as error:
-            raise click.UsageError(printable(error)) from None
+        verdict = _verdict_on_package(file, key, earlier, policy, archive, authority, seconds)
     for line in verdict.lines():
         say(line)
     sys.exit(verdict.exit_code)
+
+
+def _verdict_on_stores(earlier: bytes | None) -> "Verdict":
+    """`earlier`: a signed checkpoint that was kept elsewhere."""
+    from pipeline.audit.verify import Unusable, stated_by
+    from pipeline.cli import terminal
+    from pipeline.serve import commands
+
+    if earlier is not None:
+        try:
+            stated_by(earlier)
+        except Unusable as error:
+            raise click.UsageError(str(error)) from None
+    with terminal.progress() as on_progress:
+        return commands.audit(
+            Settings.load(),
+            None if earlier is None else earlier.decode("utf-8", "replace"),
+            lambda done, all_: on_progress("entries", done, all_),
+        )
+
+
+def _verdict_on_package(
+    file: Path,
+    key: str | None,
+    earlier: bytes | None,
+    policy: Path | None,
+    archive: tuple[Path, ...],
+    authority: Path | None,
+    seconds: float | None,
+) -> "Verdict":
+    """The options as `verify` has them, but for the bytes of an `earlier` checkpoint."""
+    from pipeline.audit.reproduce import verify_package
+    from pipeline.audit.verify import MAX_SECONDS, Unusable
+
+    if not file.is_file():
+        raise click.UsageError(f"there is no file {file}")
+    try:
+        return verify_package(
+            file,
+            key=key,
+            against=earlier,
+            authority=None if authority is None else str(authority),
+            policy=None if policy is None else policy.read_bytes(),
+            archives=[it.read_bytes() for it in archive],
+            seconds=MAX_SECONDS if seconds is None else seconds,
+        )
+    except Unusable as error:
+        raise click.UsageError(printable(error)) from None
 
 
 @main.command()
