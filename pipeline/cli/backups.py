@@ -14,6 +14,7 @@ from pipeline.settings import Settings
 from pipeline.texts import counted
 
 if TYPE_CHECKING:
+    from pipeline.audit.backup import BackedUp
     from pipeline.inbox.artifacts import Lacking
     from pipeline.ledger.following.reconcile import Missed
 
@@ -48,6 +49,12 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     )
     if not with_keys:
         say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
+    _say_what_a_restore_would_miss(done)
+    if done.lacking or done.changed:
+        sys.exit(1)
+
+
+def _say_what_a_restore_would_miss(done: "BackedUp") -> None:
     if done.lacks_key:
         say(
             "The log's signing key is not in it, since it is not on this machine: run `prazo backup"
@@ -75,8 +82,6 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
         )
     if done.changed:
         say(f"NO BACKUP, but a copy of what stands: {done.changed}", err=True)
-    if done.lacking or done.changed:
-        sys.exit(1)
 
 
 def _sign(settings: Settings) -> None:
