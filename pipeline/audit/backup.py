@@ -59,10 +59,10 @@ class BackedUp:
     log: str
     entries: int
     new_entries: int
-    new_artifacts: int
-    keys: tuple[Path, ...]
-    lacking: tuple[Lacking, ...]
-    unsigned: int
+    new_artifacts: int = 0
+    keys: tuple[Path, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
+    unsigned: int = 0
     changed: str = ""
     unnoted: str = ""
     lacks_key: bool = False
@@ -111,45 +111,52 @@ def backup(
             require_its_own(settings, folder, as_it_stands=as_it_stands)
             if changed:
                 disk.write_whole(folder / CHANGED, f"{changed}\n".encode())
-            with opened_inbox(str(folder / INBOX), source.identity) as copy:
-                # Another one may have added more while this one waited for it.
-                last = max(last, copy.last()[0])
-                added = copy_entries(source, copy, on_progress, last=last)
-                erase_again(copy, erased_entries(source))  # an earlier run copied them whole
-                vouchers.up_to(copy.last()[0]).put(copy)
-                entries = copy.last()[0]
-                signed = max((it.size for it in copy.checkpoints()), default=0)
-                kept = FolderArtifacts(folder / ARTIFACTS)
-                _remove_erased(copy, kept)
-                artifacts, lacking = copy_artifacts(
-                    copy, artifact_store(settings, source), kept, on_progress
-                )
+            copied = _copied(settings, source, folder, last, vouchers, on_progress)
             keys: tuple[Path, ...] = ()
             if with_keys:
                 _make_way(SigningKeys(source, settings.signing_key_file), folder)
                 keys = copy_keys(key_files(settings, folder))
-            unnoted = "" if lacking or changed else _noted(source)
-            done = BackedUp(
-                source.log,
-                entries,
-                added,
-                artifacts,
-                keys,
-                lacking,
-                max(0, entries - signed),
-                changed,
-                unnoted,
-                with_keys and not _has_key(source, folder),
+            done = replace(
+                copied,
+                keys=keys,
+                changed=changed,
+                unnoted="" if copied.lacking or changed else _noted(source),
+                lacks_key=with_keys and not _has_key(source, folder),
             )
-        if as_it_stands or newest_erasure(source) <= entries:
+        if as_it_stands or newest_erasure(source) <= done.entries:
             return done
     # Meanwhile somebody was forgotten: what stays was copied, and not the entry that fixes it.
     again = backup(settings, folder, with_keys=with_keys, sign=sign, on_progress=on_progress)
     return replace(
         again,
-        new_entries=added + again.new_entries,
-        new_artifacts=artifacts + again.new_artifacts,
+        new_entries=done.new_entries + again.new_entries,
+        new_artifacts=done.new_artifacts + again.new_artifacts,
     )
+
+
+def _copied(
+    settings: Settings,
+    source: Inbox,
+    folder: Path,
+    last: int,
+    vouchers: "Vouchers",
+    on_progress: OnProgress,
+) -> BackedUp:
+    """Copies the entries up to `last`, what vouches for them, and their artifacts."""
+    with opened_inbox(str(folder / INBOX), source.identity) as copy:
+        # Another one may have added more while this one waited for it.
+        last = max(last, copy.last()[0])
+        added = copy_entries(source, copy, on_progress, last=last)
+        erase_again(copy, erased_entries(source))  # an earlier run copied them whole
+        vouchers.up_to(copy.last()[0]).put(copy)
+        entries = copy.last()[0]
+        signed = max((it.size for it in copy.checkpoints()), default=0)
+        kept = FolderArtifacts(folder / ARTIFACTS)
+        _remove_erased(copy, kept)
+        store = artifact_store(settings, source)
+        artifacts, lacking = copy_artifacts(copy, store, kept, on_progress)
+    unsigned = max(0, entries - signed)
+    return BackedUp(source.log, entries, added, artifacts, lacking=lacking, unsigned=unsigned)
 
 
 def _has_key(source: Inbox, folder: Path) -> bool:
@@ -267,7 +274,7 @@ def backup_before_migration(
                 vouchers = Vouchers.of(source)
                 added = copy_entries(source, copy, on_progress)
                 vouchers.put(copy)
-            return BackedUp(source.log, copy.last()[0], added, 0, (), (), 0)
+            return BackedUp(source.log, copy.last()[0], added)
 
 
 def _version_of_copy(folder: Path) -> int | None:
