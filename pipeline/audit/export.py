@@ -12,7 +12,7 @@ are in the package. Entries are read and written batch by batch, so their number
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -217,31 +217,18 @@ def _write(
         raise OperatorError("The log's checkpoint could not be signed")
     if not prepared.parameters["key"] == str(signer.key) == str(keys.current):
         return None
-    checkpoint, note = Checkpoint.read(signed.note), signed.note
-    if seals.policy is not None:
-        on_progress("asking witnesses", 0, 1)
-        note = cosigned(service, note, seals.policy)
-    token = (
-        timestamps.stamp(service.settings.timestamp_url, note.encode())
-        if service.settings.timestamp_url
-        else None
-    )
-    first, last = prepared.parameters["range"] or (1, 0)
-    if first <= last and "from" not in prepared.parameters["scope"]:
-        last = export_entry.seq - 1
+    checkpoint = Checkpoint.read(signed.note)
+    sealed = _sealed(service, signed.note, seals, on_progress)
     rotations = [it.since for it in keys if it.since and it.since <= checkpoint.size]
-    chosen = Chosen(prepared.seqs, range(first, last + 1), rotations, export_entry.seq)
+    chosen = _chosen(prepared, rotations, export_entry.seq)
     entries = len(prepared.seqs) + 1
     with written_whole(out) as file:
         bag = BagWriter(file)
         for name in sorted(prepared.files, key=lambda name: (name != report.START, name)):
             bag.add(name, prepared.files[name])
         _add_artifacts(bag, prepared.artifacts, artifact_store(service.settings, service.inbox))
-        bag.add("data/checkpoint.note", note.encode())
-        if token is not None:
-            bag.add("data/checkpoint.tsr", token)
-            if seals.chain is not None:
-                bag.add("data/timestamp.pem", seals.chain)
+        for name, content in sealed.items():
+            bag.add(name, content)
         bag.add("data/consistency.json", _consistency(service, prepared.parameters, checkpoint))
         withheld = entry_files.write(
             bag,
@@ -276,6 +263,33 @@ def _write(
         artifacts_lost=sum(why in LOST for why in missing.values()),
         name=_file_name(prepared.parameters, export_entry.seq),
     )
+
+
+def _sealed(
+    service: LedgerService, note: str, seals: Seals, on_progress: OnProgress
+) -> dict[str, bytes]:
+    """The files with the checkpoint and what others have added to it: the witnesses' signatures,
+    and the time by an authority."""
+    if seals.policy is not None:
+        on_progress("asking witnesses", 0, 1)
+        note = cosigned(service, note, seals.policy)
+    files = {"data/checkpoint.note": note.encode()}
+    if service.settings.timestamp_url:
+        files["data/checkpoint.tsr"] = timestamps.stamp(
+            service.settings.timestamp_url, note.encode()
+        )
+        if seals.chain is not None:
+            files["data/timestamp.pem"] = seals.chain
+    return files
+
+
+def _chosen(prepared: Prepared, rotations: Sequence[int], export_seq: int) -> Chosen:
+    """The entries of the package. A range of leaves that shows that nothing of a process or seller
+    is left out goes on to the export's own entry: others may have come before that since."""
+    first, last = prepared.parameters["range"] or (1, 0)
+    if first <= last and "from" not in prepared.parameters["scope"]:
+        last = export_seq - 1
+    return Chosen(prepared.seqs, range(first, last + 1), rotations, export_seq)
 
 
 def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
