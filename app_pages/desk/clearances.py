@@ -13,6 +13,7 @@ from app_pages.parts import acting, links, lists, views
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Decision
 from pipeline.ledger import service
+from pipeline.log.actions import By
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
 
 MOST_WAITING = 100
@@ -160,9 +161,7 @@ def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
             acts.Terms.of(held.settings),
             own,
             decision,
-            reason=why,
-            actor=actor,
-            recorded_by=acting.RECORDED_BY,
+            By(why, actor, acting.RECORDED_BY),
             is_proved=held.settings.login != "none",
         ),
         actor,

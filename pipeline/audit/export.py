@@ -37,7 +37,7 @@ from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
-from pipeline.log.actions import exporting
+from pipeline.log.actions import By, exporting
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry, public
@@ -155,14 +155,8 @@ def _clearance(service: LedgerService, request: Request) -> Clearance | None:
         withhold=sorted(request.withhold),
         against=None if against is None else hashlib.sha256(against.encode()).hexdigest(),
     )
-    return clearances.settle(
-        service.inbox,
-        terms,
-        asked,
-        reason=request.reason,
-        actor=request.actor,
-        recorded_by=request.recorded_by,
-    )
+    by = By(request.reason, request.actor, request.recorded_by)
+    return clearances.settle(service.inbox, terms, asked, by)
 
 
 # --- recording and writing -------------------------------------------------------------------

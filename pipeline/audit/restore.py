@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from pipeline.audit.backup import (
     ARTIFACTS,
@@ -52,7 +52,7 @@ from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
-from pipeline.log.actions import action
+from pipeline.log.actions import By, action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.commitments import uncommitted
@@ -65,14 +65,6 @@ _ANOTHER: Final = "try another backup"
 _WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
 _OF_JOURNEYS: Final = ("journeys", "journey_sessions", "journey_flow")
 ROWS_PER_COMMIT: Final = 1000
-
-
-class Insisted(NamedTuple):
-    """Who puts back what no signature covers, and why; the arguments of `log.actions.action`."""
-
-    reason: str
-    actor: str
-    recorded_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +84,17 @@ def restore(
     folder: Path,
     *,
     against: str | None = None,
-    insisted: Insisted | None = None,
+    insisted: By | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Restored:
     """Restores a backup to where the settings say, builds the ledger, and verifies both.
 
     A present inbox file is set aside. If a ledger of the same log is newer than the backup, its
     newer entries are restored too. `against`: a signed checkpoint that was kept elsewhere, which
-    the entries must continue. Raises `OperatorError` if the backup contradicts what was signed
-    over it, if no signature covers one of the entries and nobody `insisted`, while a process holds
-    the ledger, or if a PostgreSQL inbox holds other entries.
+    the entries must continue. `insisted`: who puts back what no signature covers, and why. Raises
+    `OperatorError` if the backup contradicts what was signed over it, if no signature covers one of
+    the entries and nobody `insisted`, while a process holds the ledger, or if a PostgreSQL inbox
+    holds other entries.
     """
     notes: list[str] = []
     with _alone(settings), ExitStack() as opened:
@@ -158,7 +151,7 @@ def restore_from_ledger(
     settings: Settings,
     *,
     against: str | None = None,
-    insisted: Insisted | None = None,
+    insisted: By | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Restored:
     """Rebuilds the inbox from the ledger's entries, when its own were changed or are missing.
@@ -423,7 +416,7 @@ def _not_continued(given: Head, size: int) -> NotRestored:
     return NotRestored("Nothing was restored", f"the checkpoint given is {why}", _ANOTHER)
 
 
-def _require_signatures(signed: int, size: int, insisted: Insisted | None) -> None:
+def _require_signatures(signed: int, size: int, insisted: By | None) -> None:
     """Raises `OperatorError` where entries that nobody signed are to be put back and nobody
     insists: whoever had the backup may have changed them, and deleted what would tell."""
     if signed >= size or insisted is not None:
@@ -438,7 +431,7 @@ def _require_signatures(signed: int, size: int, insisted: Insisted | None) -> No
     )
 
 
-def _record(inbox: Inbox, signed: int, insisted: Insisted | None, notes: list[str]) -> None:
+def _record(inbox: Inbox, signed: int, insisted: By | None, notes: list[str]) -> None:
     """Appends who insisted, where somebody had to."""
     size = inbox.last()[0]
     if insisted is None or signed >= size:

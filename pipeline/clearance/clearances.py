@@ -18,7 +18,7 @@ from pipeline.clearance.acts import Asked, Terms, folded
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, Outcome, Receipt
-from pipeline.log.actions import action
+from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
 
 CLEARANCE: Final = "clearance"
@@ -90,15 +90,7 @@ class Clearance:
         self._is_begun = self._is_begun or receipt.outcome is Outcome.RECORDED
 
 
-def settle(
-    inbox: Inbox,
-    terms: Terms,
-    asked: Asked | None,
-    *,
-    reason: str,
-    actor: str | None,
-    recorded_by: str,
-) -> Clearance | None:
+def settle(inbox: Inbox, terms: Terms, asked: Asked | None, by: By) -> Clearance | None:
     """The clearance under which an act may begin now; None where the act needs none.
 
     Where nobody has approved the act, records a request, unless one waits already, and raises
@@ -108,7 +100,7 @@ def settle(
         return None
     now, number = inbox.now(), 1
     while True:
-        request_id = asked.request_id(actor or "", number, inbox.log_key)
+        request_id = asked.request_id(by.actor or "", number, inbox.log_key)
         request = _request(inbox, request_id)
         if request is None:
             break
@@ -128,8 +120,7 @@ def settle(
         "shown": json.dumps(asked.shown, ensure_ascii=False),
         "until": instants.canonical(until),
     }
-    about = (asked.process_id, asked.seller_id)
-    draft = _step(said, about, reason, actor, recorded_by, now)
+    draft = _step(said, asked.process_id, asked.seller_id, by, now)
     inbox.append([draft._replace(ingest_key=_key(request_id, "requested"))])
     raise Awaited(request_id, until)
 
@@ -139,10 +130,8 @@ def decide(
     terms: Terms,
     request_id: str,
     decision: Decision,
+    by: By,
     *,
-    reason: str,
-    actor: str | None,
-    recorded_by: str,
     is_proved: bool,
 ) -> None:
     """Records a second person's decision. `is_proved`: a login or a token says who they are.
@@ -165,7 +154,7 @@ def decide(
             "people log in here, and nothing proves who you are",
             "decide on the page Alerts, or over the API with a token",
         )
-    name = folded(actor or "")
+    name = folded(by.actor or "")
     if not name:
         raise CallerError("Nothing was decided", "nobody can read the name", "say who decides")
     if name == folded(request.actor):
@@ -180,9 +169,8 @@ def decide(
             f"the request ended at {instants.readable(request.until)}",
             "it has to be asked for again",
         )
-    about = (request.process_id, request.seller_id)
     said: dict[str, JsonValue] = {"step": decision, "request": request_id, "act": request.act}
-    draft = _step(said, about, reason, actor, recorded_by, now)
+    draft = _step(said, request.process_id, request.seller_id, by, now)
     [receipt] = inbox.append([draft._replace(ingest_key=_key(request_id, "decided"))])
     if receipt.outcome is Outcome.DUPLICATE:
         raise CallerError(
@@ -214,18 +202,14 @@ def _decision(inbox: Inbox, request_id: str) -> Decision | None:
 
 def _step(
     said: Mapping[str, JsonValue],
-    about: tuple[str | None, str | None],
-    reason: str,
-    actor: str | None,
-    recorded_by: str,
+    process_id: str | None,
+    seller_id: str | None,
+    by: By,
     now: int,
 ) -> Draft:
-    process_id, seller_id = about
     draft = action(
         CLEARANCE,
-        reason=reason,
-        actor=actor,
-        recorded_by=recorded_by,
+        **by._asdict(),
         process_id=process_id,
         seller_id=seller_id,
         **said,

@@ -127,6 +127,7 @@ def restore(
     """
     from pipeline.audit import restore as restores
     from pipeline.cli import terminal
+    from pipeline.log.actions import By
 
     if (folder is not None) == from_ledger:
         raise click.UsageError("give a backup's FOLDER, or --from-ledger")
@@ -134,7 +135,7 @@ def restore(
         raise click.UsageError("--accept-unsigned REASON and --actor NAME go together")
     insisted = None
     if accept_unsigned is not None and actor is not None:
-        insisted = restores.Insisted(accept_unsigned, actor, user())
+        insisted = By(accept_unsigned, actor, user())
     note = None if against is None else against.read_text("utf-8", "replace")
     with terminal.progress() as on_progress:
         settings = Settings.load()

@@ -150,6 +150,7 @@ def replay(
     """
     from pipeline import instants
     from pipeline.forward import endpoints, operating
+    from pipeline.log.actions import By
 
     if sum(it is not None for it in (seq, from_seq, from_time)) != 1:
         raise WrongUsage(
@@ -164,7 +165,7 @@ def replay(
             f"{from_time} is not an instant",
             "write it as 2026-03-01T12:00:00Z",
         )
-    by = operating.By(reason, actor, user())
+    by = By(reason, actor, user())
     settings = Settings.load()
     with _opened(settings) as inbox:
         if seq is not None:
@@ -189,9 +190,10 @@ def pause(endpoint: str, reason: str, actor: str | None) -> None:
     Example: prazo forward pause erp --reason "maintenance until noon" --actor ana
     """
     from pipeline.forward import operating
+    from pipeline.log.actions import By
 
     with _opened(Settings.load()) as inbox:
-        operating.pause(inbox, endpoint, operating.By(reason, actor, user()))
+        operating.pause(inbox, endpoint, By(reason, actor, user()))
     say(f"{endpoint} is paused.")
 
 
@@ -203,9 +205,10 @@ def resume(endpoint: str, reason: str, actor: str | None) -> None:
     Example: prazo forward resume erp --reason "maintenance is over" --actor ana
     """
     from pipeline.forward import operating
+    from pipeline.log.actions import By
 
     with _opened(Settings.load()) as inbox:
-        operating.resume(inbox, endpoint, operating.By(reason, actor, user()))
+        operating.resume(inbox, endpoint, By(reason, actor, user()))
     say(f"{endpoint} is resumed.")
 
 

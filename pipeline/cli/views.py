@@ -71,9 +71,9 @@ def show(
         raise click.UsageError("--unmask needs --actor NAME: who asks for it")
     unmasking = None
     if unmask is not None and actor:
-        from pipeline.log.actions import Unmasking
+        from pipeline.log.actions import By
 
-        unmasking = Unmasking(unmask, actor, user())
+        unmasking = By(unmask, actor, user())
     print_view(view, as_of, filters, limit, form, out, unmasking)
 
 

@@ -30,6 +30,7 @@ from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
+from pipeline.log.actions import By
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, is_digest
 from pipeline.log.entries import Draft, Entry
 from pipeline.settings import Settings
@@ -42,7 +43,6 @@ _THEIRS: Final = "where ref in (select ref from journeys where seller_id = $1)"
 _FORGET_SESSIONS: Final = f"delete from journey_sessions {_THEIRS}"
 _SCREENS: Final = f"select detail from journey_flow {_THEIRS} and detail is not null"
 _FORGET_VISITS: Final = f"delete from journey_flow {_THEIRS}"
-
 
 SETTLE_SECONDS: Final = 20.0
 """How long to wait after artifacts were removed. A request for another seller may have found the
@@ -98,9 +98,20 @@ def forget(
     former = tuple(former_files(settings))
     if is_dry_run:
         digests = artifact_store(settings, inbox).sizes([*_artifacts(inbox, found)])
-        return Forgotten(found.kinds, len(digests), 0, (), tuple(found.exports), former, True)
-    clearance = _cleared(settings, inbox, found, reason, actor, recorded_by)
-    said = _Said(clearance, reason, actor, recorded_by)
+        return Forgotten(
+            kinds=found.kinds,
+            artifacts=len(digests),
+            shared_artifacts=0,
+            seqs=(),
+            exports=tuple(found.exports),
+            former=former,
+            is_cut=True,
+        )
+    by = By(reason, actor, recorded_by)
+    clearance = _cleared(settings, inbox, found, by)
+    if clearance is not None:
+        by = by._replace(reason=clearance.reason)
+    said = _Said(clearance, by)
     _erasure({}, seller_id, None, keys, said)  # raises before anything is done
     _forget_links(inbox, seller_id)
     seqs: tuple[int, ...] = ()
@@ -121,41 +132,20 @@ def forget(
 
 
 class _Said(NamedTuple):
-    """Why the data is erased, by whom, and with whose consent, for the entries of erasures."""
+    """With whose consent the data is erased, by whom, and why, for the entries of erasures."""
 
     clearance: clearances.Clearance | None
-    reason: str
-    actor: str | None
-    recorded_by: str
+    by: By
 
 
-def _cleared(
-    settings: Settings,
-    inbox: Inbox,
-    found: Found,
-    reason: str,
-    actor: str | None,
-    recorded_by: str,
-) -> clearances.Clearance | None:
+def _cleared(settings: Settings, inbox: Inbox, found: Found, by: By) -> clearances.Clearance | None:
     """The second person's consent to erase what was found, where that is needed."""
     if not found.entries:
         return None
-    return clearances.settle(
-        inbox,
-        acts.Terms.of(settings),
-        acts.erasure(found.seller_id),
-        reason=reason,
-        actor=actor,
-        recorded_by=recorded_by,
-    )
+    return clearances.settle(inbox, acts.Terms.of(settings), acts.erasure(found.seller_id), by)
 
 
-def _erase(
-    inbox: Inbox,
-    keys: Keys,
-    found: Found,
-    said: _Said,
-) -> tuple[int, ...]:
+def _erase(inbox: Inbox, keys: Keys, found: Found, said: _Said) -> tuple[int, ...]:
     """Erases the bytes of entries, process by process; the seqs of the erasures that say so."""
     clearance = said.clearance
     seqs: list[int] = []
@@ -177,9 +167,7 @@ def _erasure(
     clearance = said.clearance
     return erasures.erasure(
         remains,
-        reason=said.reason if clearance is None else clearance.reason,
-        actor=said.actor,
-        recorded_by=said.recorded_by,
+        **said.by._asdict(),
         seller_id=seller_id,
         process_id=process_id,
         taxpayer_mark=keys.taxpayer_mark,

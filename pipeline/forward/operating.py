@@ -13,6 +13,7 @@ from pipeline.forward.endpoints import Endpoint
 from pipeline.forward.progress import Standing, Waiting
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
+from pipeline.log.actions import By
 from pipeline.log.entries import LIVE, Entry
 
 _KINDS = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
@@ -29,14 +30,6 @@ _ONCE_MORE: Final = f"""
     on conflict (endpoint, lane) do update
     set tries = 0, first_tried_at = null, error = null, dead_at = null,
         due_at = case when {progress.WISH} then forward_waiting.due_at + 1 else 0 end"""
-
-
-class By(NamedTuple):
-    """Who asks, and why, as the log names them."""
-
-    reason: str
-    actor: str | None
-    recorded_by: str
 
 
 class State(NamedTuple):

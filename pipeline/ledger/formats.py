@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from xlsxwriter import Workbook
 
-    from pipeline.log.actions import Unmasking
+    from pipeline.log.actions import By
 
 Format = Literal["json", "ndjson", "csv", "parquet", "xlsx"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -93,7 +93,7 @@ class Asked(NamedTuple):
     as_of: int | None = None  # microseconds; None: now
     filters: Sequence[str] = ()  # `COLUMN=VALUE`
     limit: int | None = None
-    unmask: "Unmasking | None" = None  # None: personal columns are masked
+    unmask: "By | None" = None  # None: personal columns are masked
 
 
 class Shown(NamedTuple):

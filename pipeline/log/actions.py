@@ -24,6 +24,14 @@ SAVED_VIEW: Final = "saved_view"
 REPORT: Final = "report"
 
 
+class By(NamedTuple):
+    """Who wants something done, and why, as the entry of it says; the arguments of `action`."""
+
+    reason: str
+    actor: str | None
+    recorded_by: str
+
+
 def action(
     kind: str,
     *,
@@ -199,14 +207,6 @@ def _signed(
         process_id=process_id,
         seller_id=seller_id,
     )
-
-
-class Unmasking(NamedTuple):
-    """Why personal columns are shown, and to whom; the arguments of `unmasking`."""
-
-    reason: str
-    actor: str
-    recorded_by: str
 
 
 def unmasking(

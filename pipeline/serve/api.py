@@ -47,7 +47,7 @@ from pipeline.inbox import kept_heads
 from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
-from pipeline.log.actions import Unmasking
+from pipeline.log.actions import By
 from pipeline.serve import (
     acknowledging,
     calendar,
@@ -250,7 +250,7 @@ def _unmask(
         current(),
         view,
         asked,
-        Unmasking(unmasked.reason, _name(caller) or unmasked.actor or caller.name, caller.name),
+        By(unmasked.reason, _name(caller) or unmasked.actor or caller.name, caller.name),
     )
 
 
@@ -370,9 +370,7 @@ def _decided(request: Request, caller: Caller, content: Any) -> Response:
         acts.Terms.of(service.settings),
         request_id,
         said.decision,
-        reason=said.reason,
-        actor=_name(caller) or said.actor,
-        recorded_by=caller.name,
+        By(said.reason, _name(caller) or said.actor, caller.name),
         is_proved=_name(caller) is not None,
     )
     return JSONResponse({"request": request_id, "decision": said.decision})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.audit.verify import Verdict
     from pipeline.clearance.clearances import Clearance
     from pipeline.ledger.service import LedgerService, SignedCheckpoint
-    from pipeline.log.actions import Unmasking
+    from pipeline.log.actions import By
 
 CATCH_UP_SECONDS: Final = 10.0
 
@@ -91,7 +91,7 @@ def _ledger(settings: Settings, is_keeper: bool) -> Iterator[Ledger]:
 
 
 def unmask_rows(
-    service: "LedgerService", view: str, asked: Mapping[str, Any], unmask: "Unmasking"
+    service: "LedgerService", view: str, asked: Mapping[str, Any], unmask: "By"
 ) -> "Clearance | None":
     """Records that personal values of rows are about to be shown; the second person's word, where
     these rows need one. `asked`: as for `pipeline.clearance.acts.rows`.
@@ -115,7 +115,7 @@ def unmask_rows(
         service.inbox,
         acts.Terms.of(service.settings),
         acts.rows(view, **asked),
-        **unmask._asdict(),
+        unmask,
     )
     if clearance is None:
         service.inbox.append([unmasking(view, asked["where"], **unmask._asdict())])

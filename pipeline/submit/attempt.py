@@ -28,7 +28,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.leases import Held
-from pipeline.log.actions import action
+from pipeline.log.actions import By, action
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft, public
 from pipeline.submit import permit, retries
 from pipeline.submit.casefile import LEASE, CaseFile, CaseFiles
@@ -182,9 +182,7 @@ class Submissions:
             acts.override(
                 order.process_id, order.seller_id, order.payload, decision.overridden_gates
             ),
-            reason=order.override.reason,
-            actor=order.override.actor,
-            recorded_by=order.recorded_by,
+            By(order.override.reason, order.override.actor, order.recorded_by),
         )
 
     async def now(self) -> int:

@@ -22,6 +22,7 @@ from pipeline.audit.verify import verify
 from pipeline.errors import InboxMissing, NotRestored, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.log.deliveries import Delivery
 from pipeline.settings import Settings
 from tests import fork_server
@@ -245,7 +246,7 @@ def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
     with pytest.raises(OperatorError, match="no signature covers its entries"):
         restores.restore(elsewhere, tmp_path / "saved")
     assert not Path(elsewhere.inbox).exists()
-    insisted = restores.Insisted("it lay in our safe", "ana", "user:root")
+    insisted = By("it lay in our safe", "ana", "user:root")
     done = restores.restore(elsewhere, tmp_path / "saved", insisted=insisted)
     with closing(open_inbox(elsewhere.inbox)) as inbox:
         [entry] = inbox.find(kind="restoration")

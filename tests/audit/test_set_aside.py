@@ -18,6 +18,7 @@ from pipeline.inbox import kept_heads, open_inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.settings import Settings
 from tests import depth, fork_server
 from tests.audit import story
@@ -142,7 +143,7 @@ def test_entries_that_nothing_followed_yet_are_kept(machine: Settings, database:
     with pytest.raises(NotRestored, match="no signature covers entries 17 to 17"):
         restores.restore_from_ledger(machine)
     assert PostgresServer.execute(database, ASIDE) == []
-    insisted = restores.Insisted("it came after the last signature", "ana", "user:ana")
+    insisted = By("it came after the last signature", "ana", "user:ana")
     done = restores.restore_from_ledger(machine, insisted=insisted)
     assert (done.entries, done.verdict.faults) == (18, [])  # the last one says who insisted
 

@@ -17,6 +17,7 @@ from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 from tests import depth
@@ -41,7 +42,7 @@ def in_ledger(settings: Settings, *statements: str) -> None:
             connection.execute(statement)
 
 
-INSISTED = restore.Insisted("the ledger was never out of our hands", "ana", "user:ana")
+INSISTED = By("the ledger was never out of our hands", "ana", "user:ana")
 
 
 def in_inbox(settings: Settings, *statements: str) -> None:

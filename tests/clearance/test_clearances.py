@@ -12,7 +12,7 @@ from pipeline.clearance.acts import Asked, Terms
 from pipeline.clearance.clearances import Awaited, Clearance
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.log.actions import unmasking
+from pipeline.log.actions import By, unmasking
 
 TERMS = Terms(frozenset({"unmask"}), instants.HOUR, has_logins=False)
 WHERE = {"state": ["EXPIRED"]}
@@ -34,9 +34,7 @@ def asked(view: str = "seller_state", limit: int | None = None, at: int | None =
 def settle(
     inbox: Inbox, what: Asked | None = None, actor: str = "Ana", terms: Terms = TERMS
 ) -> Clearance | None:
-    return clearances.settle(
-        inbox, terms, what or asked(), reason="a check", actor=actor, recorded_by="test"
-    )
+    return clearances.settle(inbox, terms, what or asked(), By("a check", actor, "test"))
 
 
 def waits(inbox: Inbox, what: Asked | None = None, actor: str = "Ana") -> str:
@@ -52,9 +50,7 @@ def decide(
     decision: clearances.Decision = "refused" if no else "approved"
     clearances.decide(
         *(inbox, terms, request, decision),
-        reason="I read it",
-        actor=actor,
-        recorded_by="test",
+        By("I read it", actor, "test"),
         is_proved=False,
     )
 

@@ -25,7 +25,7 @@ from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.log import erasures
-from pipeline.log.actions import Unmasking
+from pipeline.log.actions import By
 from pipeline.log.entries import UNMASK
 from pipeline.log.ndjson import read_line
 from pipeline.serve import commands
@@ -162,7 +162,7 @@ def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(settings: Set
     done(settings)
     with pytest.raises(LedgerRefused, match=f"entries {answered.seq} of the inbox were changed"):
         LedgerService(settings)
-    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    insisted = By("nobody signed the erasure yet", "ana", "user:ana")
     assert restore.restore_from_ledger(settings, insisted=insisted).verdict.faults == []
     with closing(verified(settings)) as service:
         assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
@@ -255,7 +255,7 @@ def test_until_the_ledger_is_made_again_nobody_is_shown_or_given_the_person(
         service.catch_up()
         done(settings)
         service.catch_up()
-        asked = Asked("seller_state", unmask=Unmasking("a call", "ana", "cli:ana"))
+        asked = Asked("seller_state", unmask=By("a call", "ana", "cli:ana"))
         for shown in (
             lambda: commands.OwnLedger(service).shown(asked),
             lambda: export(service, request(Scope(seller_id=person.SELLER)), tmp_path / "s.zip"),

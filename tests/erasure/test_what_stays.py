@@ -35,6 +35,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.log.entries import QUARANTINE
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
@@ -267,7 +268,7 @@ def test_a_backup_during_which_somebody_is_forgotten_can_be_restored(
     with closing(open_inbox(settings.inbox)) as inbox:
         assert (made.entries, made.new_entries) == (inbox.last()[0], inbox.last()[0])
     elsewhere = settings_in(tmp_path / "elsewhere")
-    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    insisted = By("nobody signed the erasure yet", "ana", "user:ana")
     restored = restore.restore(elsewhere, tmp_path / "saved", insisted=insisted)
     assert restored.verdict.faults == []
     assert words_of(elsewhere) == []
@@ -301,7 +302,7 @@ def test_a_backup_that_was_cut_off_before_it_erased_brings_nothing_back(
         service.sign()
     killed(die)
     assert words_of(settings_in(tmp_path, inbox=str(tmp_path / "saved" / "inbox.db"))) != []
-    insisted = restore.Insisted("it was cut off", "ana", "user:ana")
+    insisted = By("it was cut off", "ana", "user:ana")
     restored = restore.restore(settings, tmp_path / "saved", insisted=insisted)
     assert restored.verdict.faults == []
     assert words_of(settings) == []
@@ -313,7 +314,7 @@ def test_a_ledger_that_has_not_followed_an_erasure_brings_nothing_back(settings:
     with closing(sqlite3.connect(settings.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_update")
         connection.execute("update entries set status = 500 where kind = 'ticket'")
-    insisted = restore.Insisted("nobody signed the erasure yet", "ana", "user:ana")
+    insisted = By("nobody signed the erasure yet", "ana", "user:ana")
     assert restore.restore_from_ledger(settings, insisted=insisted).verdict.faults == []
     assert words_of(settings) == []
 

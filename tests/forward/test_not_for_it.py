@@ -11,9 +11,9 @@ from pipeline import instants
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.forward import endpoints, messages, operating, progress
-from pipeline.forward.operating import By
 from pipeline.inbox import Inbox
 from pipeline.keys import secret_key
+from pipeline.log.actions import By
 from pipeline.log.deliveries import supply
 from pipeline.log.entries import Entry
 from pipeline.log.ndjson import read_line

@@ -11,9 +11,9 @@ from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.forward import courier, endpoints, operating, progress, records
 from pipeline.forward.lanes import Lanes
-from pipeline.forward.operating import By
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox
+from pipeline.log.actions import By
 from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
 from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events

@@ -20,7 +20,7 @@ from pipeline.ledger import formats, reader
 from pipeline.ledger.catalogue import catalogue, public
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, ledger_service
-from pipeline.log.actions import Unmasking
+from pipeline.log.actions import By
 from pipeline.serve import api, identifiers, remote
 from pipeline.serve.commands import Ledger, OwnLedger
 from pipeline.serve.remote import Holder
@@ -105,7 +105,7 @@ def test_a_command_ends_alike_whoever_holds_the_ledger(
     monkeypatch.setattr(LedgerService, "holds_erased", True)
     for asked in (own, held):
         with pytest.raises(PrazoError, match="Nothing personal is shown") as refused:
-            asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
+            asked.shown(Asked("denials", unmask=By("a reason", "ana", "user:ana")))
         assert refused.value.exit_code == 1
 
 
@@ -117,7 +117,7 @@ def test_no_for_an_answer_is_no_whoever_holds_the_ledger(
     monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
     for asked in (own, held):
         with pytest.raises(PrazoError, match="No personal value can be shown here") as refused:
-            asked.shown(Asked("denials", unmask=Unmasking("a reason", "ana", "user:ana")))
+            asked.shown(Asked("denials", unmask=By("a reason", "ana", "user:ana")))
         assert refused.value.exit_code == 1
 
 
@@ -147,7 +147,7 @@ def test_a_question_that_is_too_long_for_a_holder_is_refused(held: Ledger) -> No
     with pytest.raises(WrongUsage, match="too long"):
         held.shown(Asked("denials", filters=[f"seller_id={'r' * 70_000}"]))
     with pytest.raises(WrongUsage, match="the body is over 65536 bytes"):
-        held.shown(Asked("denials", unmask=Unmasking("r" * 70_000, "ana", "user:ana")))
+        held.shown(Asked("denials", unmask=By("r" * 70_000, "ana", "user:ana")))
 
 
 def test_a_holder_that_does_not_answer_is_an_error_of_the_moment() -> None:
@@ -219,7 +219,7 @@ def test_personal_values_are_shown_once_it_is_in_the_log_to_whom(
     [masked] = ledger.shown(asked).rows
     assert CPF not in masked.values()
     before = service.inbox.last()[0]
-    unmask = Unmasking("the platform asks", "ana", "user:ana")
+    unmask = By("the platform asks", "ana", "user:ana")
     [shown] = ledger.shown(asked._replace(filters=[f"seller_id={CPF}"], unmask=unmask)).rows
     assert (shown["seller_id"], shown["taxpayer_id"]) == (CPF, CPF)
     [entry] = service.inbox.read(before, 9)

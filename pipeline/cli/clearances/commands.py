@@ -58,6 +58,7 @@ def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None
     from pipeline.clearance import acts
     from pipeline.clearance.clearances import decide
     from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.log.actions import By
 
     settings = Settings.load()
     with contextlib.closing(open_guarded(settings, create=False)) as inbox:
@@ -66,9 +67,7 @@ def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None
             acts.Terms.of(settings),
             request,
             decision,
-            reason=reason,
-            actor=actor,
-            recorded_by=user(),
+            By(reason, actor, user()),
             is_proved=False,
         )
     say(f"{request}: {decision}")

@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from pipeline.clearance import acts, clearances
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import page_text, press
@@ -68,14 +69,13 @@ def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
         ask(visit)
         [first] = service.reader.read("clearances").column("request_id").to_pylist()
         terms = acts.Terms.of(service.settings)
-        by_test = {"reason": "a letter", "recorded_by": "test"}
         for number in range(21):
             what = acts.rows("seller_state", as_of=None, where={}, limit=number + 1)
             with pytest.raises(clearances.Awaited) as waits:
-                clearances.settle(service.inbox, terms, what, actor="Caio", **by_test)
+                clearances.settle(service.inbox, terms, what, By("a letter", "Caio", "test"))
             request = waits.value.request_id
-            no: tuple[str, clearances.Decision] = (request, "refused")
-            clearances.decide(service.inbox, terms, *no, actor="Bia", is_proved=False, **by_test)
+            no = By("a letter", "Bia", "test")
+            clearances.decide(service.inbox, terms, request, "refused", no, is_proved=False)
         follow(service)
         decide(visit, service, "Bia", "Approve")
         [row] = service.reader.read("clearances", where={"request_id": first}).to_pylist()

@@ -11,6 +11,7 @@ from pipeline.audit import restore as restores
 from pipeline.errors import NotRestored, OperatorError
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import entries_alone
@@ -78,7 +79,7 @@ def test_a_ledger_of_another_history_stays_in_its_place(settings: Settings, tmp_
     with pytest.raises(NotRestored, match="no signature covers"):
         restores.restore(settings, tmp_path / "saved")
     assert settings.ledger.read_bytes() == ledger
-    insisted = restores.Insisted("this past is the right one", "ana", "user:root")
+    insisted = By("this past is the right one", "ana", "user:root")
     done = restores.restore(settings, tmp_path / "saved", insisted=insisted)
     assert "the ledger is of another history: its root at 17 entries differs" in done.notes
     [aside] = tmp_path.glob("ledger.duckdb.set-aside-*")

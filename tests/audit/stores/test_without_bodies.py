@@ -10,7 +10,7 @@ from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
 from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, unheld_ledger
-from pipeline.log.actions import Unmasking
+from pipeline.log.actions import By
 from pipeline.log.ndjson import read_line
 from pipeline.serve import commands
 from pipeline.settings import Settings
@@ -59,7 +59,7 @@ def test_what_another_system_wrote_of_an_attempts_end_is_not_in_its_file(
 
 def test_nobody_is_said_to_have_seen_what_it_does_not_hold(analyst: Settings) -> None:
     """Masks were printed, and the log said for good that personal values had been shown."""
-    asked = Asked("seller_state", unmask=Unmasking("a call", "ana", "cli:ana"))
+    asked = Asked("seller_state", unmask=By("a call", "ana", "cli:ana"))
     with commands.open_ledger(analyst) as ledger:
         with pytest.raises(CallerError, match="made without bodies"):
             ledger.shown(asked)
