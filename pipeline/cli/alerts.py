@@ -40,7 +40,7 @@ def due(as_of: str | None, form: str) -> None:
 
     Example: prazo alerts due --format json
     """
-    print_view("alerts", as_of, (), None, form, None, None)
+    print_view("alerts", form, as_of=as_of)
 
 
 @alerts.command()
@@ -50,7 +50,7 @@ def sent(form: str) -> None:
 
     Example: prazo alerts sent --format csv
     """
-    print_view("alerts_sent", None, (), None, form, None, None)
+    print_view("alerts_sent", form)
 
 
 @alerts.command()
@@ -277,7 +277,7 @@ def list_feeds(form: str) -> None:
 
     Example: prazo calendar list
     """
-    print_view("calendar_feeds", None, (), None, form, None, None)
+    print_view("calendar_feeds", form)
 
 
 @calendar.command()

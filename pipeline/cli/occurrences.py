@@ -125,7 +125,7 @@ def quarantine(
     elif replay:
         _replay()
     else:
-        print_view("quarantine", None, (), None, form, None, None)
+        print_view("quarantine", form)
 
 
 def _parts(texts: Sequence[str]) -> dict[str, JsonValue]:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import click
@@ -10,6 +10,9 @@ import click
 from pipeline.cli.group import OutFile, main, printing, say, user
 from pipeline.files.disk import check_place, write_whole
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:
+    from pipeline.log.actions import By
 
 TABLE_ROWS = 50
 MAX_LIMIT = 2**63 - 1
@@ -74,7 +77,7 @@ def show(
         from pipeline.log.actions import By
 
         unmasking = By(unmask, actor, user())
-    print_view(view, as_of, filters, limit, form, out, unmasking)
+    print_view(view, form, as_of=as_of, filters=filters, limit=limit, out=out, unmasking=unmasking)
 
 
 def _list_views() -> None:
@@ -86,15 +89,16 @@ def _list_views() -> None:
 
 def print_view(
     view: str,
-    as_of: str | None,
-    filters: tuple[str, ...],
-    limit: int | None,
     form: str,
-    out: Path | None,
-    unmasking: Any,
+    *,
+    as_of: str | None = None,
+    filters: tuple[str, ...] = (),
+    limit: int | None = None,
+    out: Path | None = None,
+    unmasking: "By | None" = None,
 ) -> None:
-    """Prints the rows of a view, or writes them to `out`. Exits with 1 where the ledger, and so the
-    rows, lack the newest entries."""
+    """Prints the rows of a view in a form, or writes them to `out`. Exits with 1 where the ledger,
+    and so the rows, lack the newest entries."""
     from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger import formats

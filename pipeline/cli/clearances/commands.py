@@ -25,7 +25,7 @@ def clearances(context: click.Context, form: str) -> None:
     Without a command it lists all requests. Example: prazo clearances
     """
     if context.invoked_subcommand is None:
-        print_view("clearances", None, (), None, form, None, None)
+        print_view("clearances", form)
     elif form != "table":
         raise click.UsageError("--format is for the list of all requests")
 
