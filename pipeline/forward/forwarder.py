@@ -95,13 +95,13 @@ class _Forwarder:
             self._is_second = False
             await self._serve(taken, given, stop)
 
-    async def _serve(self, held: Tenure, given: tuple[Endpoint, ...], stop: asyncio.Event) -> None:
+    async def _serve(self, ours: Tenure, given: tuple[Endpoint, ...], stop: asyncio.Event) -> None:
         """Passes on for as long as the tenure lasts, and endpoints and authorities are those of
         the files."""
         over = asyncio.Event()
         running: list[asyncio.Task[None]] = []
         try:
-            couriers = [Courier(self._inbox, it, self._given, held) for it in given]
+            couriers = [Courier(self._inbox, it, self._given, ours) for it in given]
             for endpoint in given:
                 LOG.info("deliveries go to %s, %s", endpoint.name, addresses.shown(endpoint.url))
             if not given:
@@ -109,7 +109,7 @@ class _Forwarder:
             running = [asyncio.create_task(it.run(over)) for it in couriers]
             while not stop.is_set() and not any(it.done() for it in running):
                 await self._beat_in_time()
-                if not await self._keep(held):
+                if not await self._keep(ours):
                     LOG.warning("another process passes deliveries on from now on")
                     break
                 if self._given.get() != given:
@@ -121,26 +121,26 @@ class _Forwarder:
                 await _sleep(stop, RENEW_SECONDS)
         finally:
             over.set()
-            renewing = asyncio.create_task(self._keep_until_done(held))
+            renewing = asyncio.create_task(self._keep_until_done(ours))
             try:
                 if running:
                     await asyncio.wait(running)
             finally:
                 renewing.cancel()
-                await asyncio.to_thread(held.end)
+                await asyncio.to_thread(ours.end)
         for task in running:
             task.result()
 
-    async def _keep(self, held: Tenure) -> bool:
+    async def _keep(self, ours: Tenure) -> bool:
         try:
-            return await asyncio.to_thread(held.keep)
+            return await asyncio.to_thread(ours.keep)
         except InboxUnavailable as error:
             LOG.error("the forwarder's lease could not be renewed: %s", error)
             return True  # for as long as it lasts by our clock: see Tenure
 
-    async def _keep_until_done(self, held: Tenure) -> None:
+    async def _keep_until_done(self, ours: Tenure) -> None:
         """While the last messages come to their end, the lease must too."""
-        while await self._keep(held):
+        while await self._keep(ours):
             await asyncio.sleep(RENEW_SECONDS)
 
     async def _beat_in_time(self) -> None:
