@@ -55,6 +55,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         acp("e5", "2026-03-01T12:00:02Z", process_id="p5", customer_id={"name": "maria"}),
         aci("e6", "2026-03-01T12:00:03Z", process_id="p6", customer_id=int(PHONE)),
         acp("e8", process_id="p8", status=f"of-{CPF}", requested_fields=asked),
+        acp("e12", process_id="p13", requested_fields=["12.ABC.345/of maria.90"]),
         acp("e9", process_id="p9", deadline_at="2026-04-30T12:00:00.123+0000"),
         acp("e88", process_id="p8", type=f"ACP-{CPF}", requested_fields=asked),
         answered(process_id="p8", journey_id=f"j-{CPF}", artifacts=[screen, text], **worded),
@@ -95,7 +96,8 @@ def test_no_id_of_a_person_stands_in_it_and_no_number_is_taken_for_one(
     or in the place of an event's type, of a review's type or status or of a source, was shown
     everywhere. What stood behind the dot of an instant was taken for a number, and a text's charset
     for words. No package was verified in which a journey is called as its process is, and has a
-    part like a number."""
+    part like a number, nor one in which a keyed hash stands in a path where it makes a CNPJ of the
+    parts beside it."""
     exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
     verdict = verify_package(exported.path, key=exported.key)
     assert verdict.faults == []
