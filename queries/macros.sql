@@ -133,10 +133,19 @@ create or replace macro says_what_failed(word) as list_has_all(
         translate(lower(regexp_replace(word, '([a-z])([A-Z])', '\1 \2', 'g')), '()[]:;,.!_-', repeat(' ', 11)), ' '
     )
 );
-create or replace macro mask_error(error) as regexp_replace(
-    array_to_string([if(says_what_failed(it), it, '***') for it in string_split(error, ' ')], ' '),
-    '\*\*\*( \*\*\*)+', '***', 'g'
+-- It may be megabytes, a word takes some 10 us, and no query is stopped between two words of one text: what follows the
+-- first 500 words is ***, and so is a word of more than 100 characters. What is masked is no longer than what is read.
+create or replace macro mask_words(words, is_cut) as list_concat(
+    [
+        if(length(it) <= 100 and says_what_failed(it), it, '***')
+        for it in words[:if(is_cut, least(len(words) - 1, 500), 500)]
+    ],
+    if(is_cut or len(words) > 500, ['***'], [])
 );
+create or replace macro mask_error(error) as case when error is not null then regexp_replace(
+    array_to_string(mask_words(string_split(left(error, 51000), ' '), length(error) > 51000), ' '),
+    '\*\*\*( \*\*\*)+', '***', 'g'
+) end;
 
 -- What came in the place of a part that cannot be read (docs/rules.md#unreadable-parts). Paths, instants and
 -- short numbers are about nobody; an object, a list or a text in the place of an id may be a whole person.

@@ -61,6 +61,26 @@ def test_any_other_word_and_each_number_is_masked_and_once_is_enough(
     assert masked(error, shown) == [shown, shown]
 
 
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (" ".join(["refused"] * 500), " ".join(["refused"] * 500)),
+        (" ".join(["refused"] * 501), " ".join(["refused"] * 500) + " ***"),
+        ("a-" * 49 + "in refused", "a-" * 49 + "in refused"),  # a word of 100 characters
+        ("a-" * 49 + "out refused", "*** refused"),
+        ("refused " + "x" * 50_992 + " refused", "refused ***"),
+        ("refused to" + " " * 50_990 + " ***", "refused to" + " " * 498 + " ***"),
+        ("x" * 51_001, "***"),
+        ("a x " * 1_000_000, " ".join(["a ***"] * 250)),
+    ],
+)
+def test_of_a_long_one_the_beginning_is_shown_and_once_is_enough(error: str, shown: str) -> None:
+    """Each word of a text of any length was looked at: of 4 MB, which is as much as a line of a file
+    may have, that took minutes, on pages, in an export, and in a verifier that was given seconds.
+    """
+    assert masked(error, shown) == [shown, shown]
+
+
 @pytest.mark.parametrize("view", ["submission_attempts", "log_entries", "timeline"])
 def test_it_was_shown_whole_to_whoever_may_see_no_person(view: str) -> None:
     """Analysts read it on the page of submissions, over the API and in files. The timeline, whose
