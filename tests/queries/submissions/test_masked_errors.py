@@ -75,9 +75,8 @@ def test_any_other_word_and_each_number_is_masked_and_once_is_enough(
     ],
 )
 def test_of_a_long_one_the_beginning_is_shown_and_once_is_enough(error: str, shown: str) -> None:
-    """Each word of a text of any length was looked at: of 4 MB, as much as a line may have, that took
-    minutes, on pages, in an export, and in a verifier that was given seconds.
-    """
+    """Each word of a text of any length was looked at: of 4 MB, as much as a line may have, it took
+    minutes, on pages, in an export, and in a verifier that was given seconds."""
     assert masked(error, shown) == [shown, shown]
 
 
