@@ -1,6 +1,6 @@
 -- One row per week and reason of the 12 weeks that end with as_of's UTC day: denials that carry it.
 -- A week without any has one row, of no reason, so that weeks stand side by side as they passed.
--- reads: clock, seller_events
+-- reads: clock, past_weeks, seller_events
 -- key: ends_on, reason, detail
 -- order: ends_on
 -- order: reason
@@ -10,14 +10,7 @@
 -- column: detail | the specific detail; null where there is none
 -- column: denials | denials that carry the pair; 0 in a week without any
 
-with weeks as (
-    select cast(as_of as date) - cast(7 * back as integer) as ends_on
-    from clock, range(12) as offsets (back)
-    -- At the beginning of the calendar there are fewer: no program has a date before it.
-    where datediff('day', date '0001-01-01', cast(as_of as date)) >= 7 * back
-),
-
-answers as (
+with answers as (
     -- A handful of combinations a week stands for any number of denials.
     select
         today - cast(7 * ((today - cast(created_at as date)) // 7) as integer) as ends_on,
@@ -38,6 +31,6 @@ select
     pair.reason as reason,
     pair.detail as detail,
     cast(coalesce(sum(denials), 0) as bigint) as denials
-from weeks
+from past_weeks
 left join pairs using (ends_on)
 group by all

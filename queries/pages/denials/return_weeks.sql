@@ -1,6 +1,6 @@
 -- One row per week of the 12 that end with as_of's UTC day, oldest first: denied sellers that came back
 -- as new ones in it, and what became of them (docs/rules.md#denials).
--- reads: clock, returned_sellers
+-- reads: past_weeks, returned_sellers
 -- key: ends_on
 -- order: ends_on
 -- column: ends_on | last UTC day of the week
@@ -9,19 +9,12 @@
 -- column: cure_rate | cured / came_back; null over nothing
 -- column: median_seconds_to_cure | from their first denial until they were cured; null over nothing
 
-with weeks as (
-    select cast(as_of as date) - cast(7 * back as integer) as ends_on
-    from clock, range(12) as offsets (back)
-    -- At the beginning of the calendar there are fewer: no program has a date before it.
-    where datediff('day', date '0001-01-01', cast(as_of as date)) >= 7 * back
-)
-
 select
     ends_on,
     count(seller_id) as came_back,
     count(*) filter (where is_cured) as cured,
     count(*) filter (where is_cured) / nullif(count(seller_id), 0) as cure_rate,
     quantile_disc(seconds_to_cure, 0.5) as median_seconds_to_cure
-from weeks
+from past_weeks
 left join returned_sellers on cast(came_back_at as date) between ends_on - 6 and ends_on
 group by ends_on

@@ -1,6 +1,6 @@
 -- One row per week of the 12 that end with as_of's UTC day, oldest first: processes that were first
 -- submitted in it, and how that went so far (docs/rules.md#denials).
--- reads: clock, submitted_processes
+-- reads: past_weeks, submitted_processes
 -- key: ends_on
 -- order: ends_on
 -- column: ends_on | last UTC day of the week
@@ -13,13 +13,6 @@
 -- column: accepted_after_failure | those of them that were accepted all the same
 -- column: success_after_retry | accepted_after_failure / with_failure; null over nothing
 -- column: median_seconds_to_acceptance | from their first failed attempt to their first 200; null over nothing
-
-with weeks as (
-    select cast(as_of as date) - cast(7 * back as integer) as ends_on
-    from clock, range(12) as offsets (back)
-    -- At the beginning of the calendar there are fewer: no program has a date before it.
-    where datediff('day', date '0001-01-01', cast(as_of as date)) >= 7 * back
-)
 
 select
     ends_on,
@@ -35,7 +28,7 @@ select
         as success_after_retry,
     quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
         as median_seconds_to_acceptance
-from weeks
+from past_weeks
 left join submitted_processes
     on cast(first_attempt_at as date) between ends_on - 6 and ends_on
 group by ends_on
