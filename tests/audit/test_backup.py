@@ -480,15 +480,15 @@ def test_a_restore_leaves_sellers_their_links(
     """They stand beside the log, and in no backup: each opened nothing any more."""
     backups.backup(settings, tmp_path / "saved")
     tables = ("journeys", "journey_sessions", "journey_flow")
+    journey = (
+        "insert into journeys (ref, token_sha256, process_id, seller_id, channel, email,"
+        " return_url, only_paths, review, minted_at, expires_at)"
+        " values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 2)"
+    )
     with closing(open_inbox(settings.inbox)) as inbox:
         for number in range(3):
             row = (f"r{number}", f"t{number}", "p1", "s1", "email", "a@b.example", None, None, "{}")
-            inbox.execute(
-                "insert into journeys (ref, token_sha256, process_id, seller_id, channel, email,"
-                " return_url, only_paths, review, minted_at, expires_at)"
-                " values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 2)",
-                *row,
-            )
+            inbox.execute(journey, *row)
             inbox.execute("insert into journey_sessions values ($1, $2, 3, 4)", *row[1::-1])
             inbox.execute("insert into journey_flow values ($1, 5, 'opened', null, null)", row[0])
         before = [inbox.query(f"select * from {it} order by 1") for it in tables]

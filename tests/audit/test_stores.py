@@ -486,9 +486,8 @@ def test_a_log_that_somebody_without_the_key_made_up_is_named_where_the_key_is(
             [fault] = audit(service).faults
             assert fault.startswith("this machine's signing key is prazo/")
             assert f"the log names {made_up} and never that one" in fault
-            assert (
-                "compare both with the key that was published" in service.signing.missing().remedy
-            )
+            remedy = service.signing.missing().remedy
+            assert "compare both with the key that was published" in remedy
 
 
 @pytest.mark.long
