@@ -71,16 +71,13 @@ def test_a_backup_of_a_running_log_is_put_back_with_the_same_root(
     done = restores.restore(elsewhere, tmp_path / "saved")
     assert done.verdict.faults == []
     assert (done.entries, done.artifacts) == (second.entries, 2)
-    restored = LedgerService(elsewhere)
-    try:
+    with closing(LedgerService(elsewhere)) as restored:
         assert restored.ledger.root_at(second.entries) == root
         assert restored.signer is not None
         package = export.export(restored, request(Scope(process_id="p1")), tmp_path / "p.zip")
         story.deliver(restored.inbox, "it goes on")
         restored.catch_up()
         assert restored.ledger.size == second.entries + 2
-    finally:
-        restored.close()
     assert verify(package.path, package.key).faults == []
 
 
