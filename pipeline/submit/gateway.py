@@ -87,6 +87,7 @@ class Gateway:
         self._recorder = recorder
         self._tokens = Tokens.of(settings)
         self._submissions: Submissions | None = None
+        self._opening = asyncio.Lock()
         if settings.platform_url is not None:
             try:
                 self._ready()
@@ -102,6 +103,12 @@ class Gateway:
                 self._inbox, self._recorder, platform, Terms.of(settings)
             )
         return self._submissions
+
+    async def _opened(self) -> Submissions:
+        """The way to the platform, which is opened aside: a disk that hangs with our files must
+        keep no webhook waiting. Callers take turns, so that no more than one thread waits."""
+        async with self._opening:
+            return self._submissions or await asyncio.to_thread(self._ready)
 
     async def close(self) -> None:
         """Waits for attempts that are being recorded, and closes the way to the platform. For those
@@ -143,7 +150,7 @@ class Gateway:
             await _say(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
 
     async def _carry_on(self, address: Address, payload: bytes, caller: str, send: Send) -> None:
-        submissions = self._ready()
+        submissions = await self._opened()
         process_id = _process_in(payload)
         if process_id is None:
             process_id = await _in_time(self._process_meant(address, payload))

@@ -1,13 +1,18 @@
 """A log that cannot be written loses no answer; lower-level errors are all outcomes."""
 
 import asyncio
+import os
 import ssl
+import threading
 
 import httpcore
 import httpx
 import pytest
 
+from pipeline.contract.paths import Address
 from pipeline.errors import InboxUnavailable
+from pipeline.files import reread
+from pipeline.http.asgi import Message, Request
 from pipeline.inbox import Receipt
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
@@ -15,6 +20,7 @@ from pipeline.submit import attempt, ready
 from pipeline.submit import platform as platforms
 from pipeline.submit.attempt import Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
+from pipeline.submit.gateway import Gateway
 from pipeline.submit.platform import Platform, failure_of
 from tests.submit.test_answerable import says_its_seller_is
 from tests.support.commands import run, submit
@@ -165,6 +171,44 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
     assert (process_id, result.outcome) == (sent.process_id, "accepted")
     assert marketplace.outcomes(sent.process_id) == ["accepted"]
     assert marketplace.starts(refused.process_id) == []
+
+
+def test_a_submission_waits_alone_for_a_disk_that_has_hung_since_the_start(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each one that came had the loop look at our files again, for ten seconds, in which no webhook
+    was answered."""
+    review, settings = marketplace.review(), marketplace.settings()
+    credentials = settings.platform_credentials_file
+    assert credentials is not None
+    credentials.unlink()
+    os.mkfifo(credentials)  # who reads it waits until somebody has opened it to write
+    address = Address(str(settings.marketplace_id), review.seller_id)
+    answered: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": review.payload}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    async def asked() -> None:
+        recorder = GroupCommit(marketplace.inbox, asyncio.get_running_loop())
+        with monkeypatch.context() as patched:
+            patched.setattr(reread, "READ_SECONDS", 0.05)
+            gateway = Gateway(settings, marketplace.inbox, recorder)
+        request = Request({"method": "PUT"}, {b"host": b"127.0.0.1"}, receive)
+        putting = asyncio.create_task(gateway.put(address, request, send))
+        while len([it for it in threading.enumerate() if it.name == "reads credentials"]) < 2:
+            await asyncio.sleep(0.01)
+        assert answered == []  # the loop goes on
+        os.close(os.open(credentials, os.O_WRONLY | os.O_NONBLOCK))
+        await putting
+        await gateway.close()
+        await asyncio.to_thread(recorder.close)
+
+    asyncio.run(asked())
+    assert answered[0]["status"] == 503
 
 
 def test_an_error_of_our_own_after_the_start_is_unknown_never_silent(

@@ -165,8 +165,8 @@ def test_certificates_on_a_disk_that_hangs_stay_in_force(
 def test_certificates_on_a_disk_that_hangs_are_refused_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before: a receiver that was started beside such a disk took no webhook, however long it
-    hung."""
+    """Before: a command waited for them for ever, and a receiver answered no submission and did not
+    stop."""
     monkeypatch.setattr(connections, "READ_SECONDS", 0.05)
     os.mkfifo(tmp_path / "client.pem")
     with pytest.raises(SettingsError, match="its files were not read within"):
