@@ -108,7 +108,9 @@ class Gateway:
         """The way to the platform, which is opened aside: a disk that hangs with our files must
         keep no webhook waiting. Callers take turns, so that no more than one thread waits."""
         async with self._opening:
-            return self._submissions or await asyncio.to_thread(self._ready)
+            if self._submissions is None:
+                return await asyncio.to_thread(self._ready)
+            return self._submissions
 
     async def close(self) -> None:
         """Waits for attempts that are being recorded, and closes the way to the platform. For those
