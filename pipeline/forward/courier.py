@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pipeline import instants
@@ -66,6 +67,27 @@ class _Overtaken(Exception):
     """The endpoint's row or the log is no longer what was read: both are to be read again."""
 
 
+@dataclass(slots=True)
+class _Reports:
+    """What the log last said of an endpoint, and what has happened since."""
+
+    said: Said
+    has_news: bool  # deliveries were read since
+    was_under_way: bool = False  # something was, when that was said
+
+    def is_due(self, row: Standing, lanes: Lanes, now: int) -> bool:
+        """Whether the log is to say once more how far the endpoint is. `row`: how it stands now."""
+        since = now - row.reported_at
+        is_over = self.said.is_failing and row.failing_since is None
+        has_begun = lanes.is_down and not self.said.is_failing
+        if (is_over or has_begun) and since >= TURN_REPORTED_AFTER:
+            return True
+        # Whether or not another delivery comes, what was said of the last ones is no longer true.
+        is_settled = self.was_under_way and lanes.position == lanes.after
+        has_news = self.has_news or is_settled or lanes.stuck != self.said.waiting
+        return has_news and since >= REPORTED_AFTER
+
+
 class Courier:
     """Passes on to one endpoint, on one event loop, during one tenure."""
 
@@ -88,9 +110,7 @@ class Courier:
         self._last_success_at: int | None = None
         self._failing_since: int | None = None
         self._drafts: list[Draft] = []
-        self._has_news = False  # deliveries were read since the last report
-        self._said = Said()  # by that report
-        self._was_under_way = False  # something was, at that report
+        self._reports = _Reports(Said(), has_news=False)
 
     @property
     def is_outdated(self) -> bool:
@@ -155,9 +175,10 @@ class Courier:
         self._last_success_at, self._failing_since = row.last_success_at, row.failing_since
         self._drafts = []
         between = (_DELIVERY_BETWEEN, row.reported_position, row.position)
-        self._has_news = bool(await self._ask(self._inbox.query, *between))
-        self._said = await self._ask(progress.last_said, self._inbox, name)
-        self._was_under_way = self._is_resting = False
+        has_news = bool(await self._ask(self._inbox.query, *between))
+        said = await self._ask(progress.last_said, self._inbox, name)
+        self._reports = _Reports(said, has_news=has_news)
+        self._is_resting = False
 
     def _sound_row(self) -> Standing:
         """The endpoint's row, once it fits the log. A missing row is made; a row of a past that the
@@ -218,8 +239,7 @@ class Courier:
             return False
         entries = await self._ask(self._read, lanes.after, lanes.leaf_after)
         for entry in entries:
-            is_delivery = entry.kind in messages.DELIVERIES and entry.origin == LIVE
-            self._has_news = self._has_news or is_delivery
+            self._reports.has_news |= entry.kind in messages.DELIVERIES and entry.origin == LIVE
             lanes.read(entry, is_for_it=messages.is_for(entry, self._endpoint))
         return bool(entries)
 
@@ -360,12 +380,15 @@ class Courier:
             last_success_at=self._last_success_at,
             failing_since=self._failing_since,
         )
-        saying = Said(row.failing_since is not None, lanes.stuck)
-        is_reported, is_under_way = self._is_to_report(lanes, now), lanes.position < lanes.after
         drafts = list(self._drafts)
-        if is_reported:
+        written = len(drafts)
+        reports = self._reports
+        if reports.is_due(row, lanes, now):
             row = row._replace(reported_at=now, reported_position=row.position)
-            drafts.append(records.progress(name, row, lanes.settled, lanes.stuck, now))
+            drafts.append(records.report(name, row, lanes.settled, lanes.stuck, now))
+            said = Said(row.failing_since is not None, lanes.stuck)
+            is_under_way = lanes.position < lanes.after
+            reports = _Reports(said, has_news=False, was_under_way=is_under_way)
         changed = dict(lanes.changed)
         if row == self._row and not changed and not drafts:
             return
@@ -376,18 +399,6 @@ class Courier:
             lanes.wishes.pop(lane, None)  # what stands there now is another one, or none
             if lane in lanes.changed and lanes.changed[lane] == letter:
                 del lanes.changed[lane]
-        del self._drafts[: len(drafts) - is_reported]
+        del self._drafts[:written]
         self._row = row._replace(paused_at=self._row.paused_at)
-        if is_reported:
-            self._has_news, self._said, self._was_under_way = False, saying, is_under_way
-
-    def _is_to_report(self, lanes: Lanes, now: int) -> bool:
-        since = now - self._row.reported_at
-        is_over = self._said.is_failing and self._failing_since is None
-        has_begun = lanes.is_down and not self._said.is_failing
-        if (is_over or has_begun) and since >= TURN_REPORTED_AFTER:
-            return True
-        # Whether or not another delivery comes, what was said of the last ones is no longer true.
-        is_settled = self._was_under_way and lanes.position == lanes.after
-        has_news = self._has_news or is_settled or lanes.stuck != self._said.waiting
-        return has_news and since >= REPORTED_AFTER
+        self._reports = reports

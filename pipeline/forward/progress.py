@@ -147,8 +147,10 @@ def save(
 
     False where the row has another generation by now: then nothing was written.
     """
-    generation, position, leaf, _, last_success_at, failing_since, *reported = row
-    values = (name, generation, position, leaf, last_success_at, failing_since, *reported)
+    values = (
+        *(name, row.generation, row.position, row.leaf, row.last_success_at, row.failing_since),
+        *(row.reported_at, row.reported_position),
+    )
     besides = [
         Statement(_DROP, (name, lane, wishes.get(lane, _NONE)))
         if letter is None

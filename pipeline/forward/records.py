@@ -16,7 +16,7 @@ def begun(endpoint: str, position: int, now: int) -> Draft:
     return _said("begun", endpoint, now, position=position, settled=position)
 
 
-def progress(endpoint: str, row: Standing, settled: int, waiting: int, now: int) -> Draft:
+def report(endpoint: str, row: Standing, settled: int, waiting: int, now: int) -> Draft:
     """How far an endpoint is. `settled`: nothing up to there waits for it. `waiting`: how many
     sellers' deliveries wait behind one that failed."""
     return _said(

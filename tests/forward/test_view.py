@@ -66,7 +66,7 @@ def test_the_last_word_of_the_log_counts(service: LedgerService) -> None:
         delivered(3),  # 3
         delivered(5),
         delivered(6, b"not JSON"),  # 5
-        records.progress("erp", row, 2, 1, at(7)),
+        records.report("erp", row, 2, 1, at(7)),
     )
     crm, erp = read(service, 8)
     assert erp == {
