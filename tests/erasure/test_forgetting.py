@@ -23,6 +23,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.service import LedgerService
+from pipeline.log.actions import By
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import ERASURE, QUARANTINE, Draft
@@ -312,10 +313,11 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
         with pytest.raises(Awaited) as waits:
             forget(of_two, inbox, person.SELLER, **SAID)
         assert inbox.find(kind=ERASURE) == []
-        said = {"reason": "I saw the request", "recorded_by": "user:bia", "is_proved": False}
+        asked = (inbox, terms, waits.value.request_id)
+        ana, bia = (By("I saw the request", name, "user:bia") for name in ("ana", "bia"))
         with pytest.raises(CallerError, match="ana asked for it"):
-            decide(inbox, terms, waits.value.request_id, "approved", actor="ana", **said)
-        decide(inbox, terms, waits.value.request_id, "approved", actor="bia", **said)
+            decide(*asked, "approved", ana, is_proved=False)
+        decide(*asked, "approved", bia, is_proved=False)
         reworded = SAID | {"reason": "nobody said so"}
         assert forget(of_two, inbox, person.SELLER, **reworded).kinds == person.ERASED
         said_why = [json.loads(it.body or b"")["reason"] for it in inbox.find(kind=ERASURE)]
@@ -326,8 +328,8 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
             forget(of_two, inbox, person.SELLER, **SAID)
     with closing(LedgerService(settings)) as service:
         service.catch_up()
-        asked = service.reader.read("clearances").to_pylist()
-    [used] = [it for it in asked if it["state"] == "used"]
+        requests = service.reader.read("clearances").to_pylist()
+    [used] = [it for it in requests if it["state"] == "used"]
     assert (used["act"], used["requested_by"], used["decided_by"]) == ("forget", "ana", "bia")
 
 
