@@ -43,35 +43,71 @@ MAX_FLOOD = 10_000
 
 def control(service: Service, api: Api) -> Starlette:
     """The ASGI app that controls one running service."""
+    answers = _Answers(service, api)
+    return Starlette(
+        routes=[
+            Route("/control/processes", answers.processes),
+            Route("/control/sellers", answers.sellers),
+            Route("/control/sellers", answers.add_seller, methods=["POST"]),
+            Route("/control/sellers/{seller_id}/{turn}", answers.turn_seller, methods=["POST"]),
+            Route(
+                "/control/sellers/{seller_id}/bank_accounts/{account_id}",
+                answers.delete_bank_account,
+                methods=["DELETE"],
+            ),
+            Route("/control/deliveries", answers.deliveries),
+            Route("/control/requests", answers.requests),
+            Route("/control/reviews", answers.require_review, methods=["POST"]),
+            Route("/control/processes/{process_id}/{turn}", answers.turn_process, methods=["POST"]),
+            Route("/control/faults", answers.faults, methods=["GET", "POST", "DELETE"]),
+            Route("/control/time", answers.time, methods=["POST"]),
+            Route("/control/webhooks", answers.webhook, methods=["POST"]),
+            Route("/control/flood", answers.flood, methods=["POST"]),
+            Route("/control/endpoint", answers.endpoint, methods=["POST"]),
+        ],
+        exception_handlers={KeyError: _not_found, ValueError: _refused, TypeError: _refused},
+    )
 
-    async def processes(request: Request) -> Response:
-        return JSONResponse(service.processes())
 
-    async def sellers(request: Request) -> Response:
-        return JSONResponse(service.sellers())
+class _Answers:
+    """Answers each call, and has the service do what it says."""
 
-    async def deliveries(request: Request) -> Response:
-        return JSONResponse([asdict(attempt) for attempt in service.courier.attempts])
+    def __init__(self, service: Service, api: Api) -> None:
+        self._service = service
+        self._api = api
 
-    async def requests(request: Request) -> Response:
+    async def processes(self, request: Request) -> Response:
+        return JSONResponse(self._service.processes())
+
+    async def sellers(self, request: Request) -> Response:
+        return JSONResponse(self._service.sellers())
+
+    async def deliveries(self, request: Request) -> Response:
+        return JSONResponse([asdict(attempt) for attempt in self._service.courier.attempts])
+
+    async def requests(self, request: Request) -> Response:
         return JSONResponse(
-            [asdict(seen) | {"body": seen.body.decode("utf-8", "replace")} for seen in api.requests]
+            [
+                asdict(seen) | {"body": seen.body.decode("utf-8", "replace")}
+                for seen in self._api.requests
+            ]
         )
 
-    async def add_seller(request: Request) -> Response:
+    async def add_seller(self, request: Request) -> Response:
         terms = await _terms(request)
         is_business = bool(terms.get("is_business", False))
         if terms.get("adopted", False):
-            seller = service.adopt_seller(is_business=is_business)
+            seller = self._service.adopt_seller(is_business=is_business)
         else:
-            seller = service.create_seller(
+            seller = self._service.create_seller(
                 is_business=is_business, verdict=_verdict(terms.get("denied_for"))
             )
         return JSONResponse(seller_view(seller), 201)
 
-    async def turn_seller(request: Request) -> Response:
+    async def turn_seller(self, request: Request) -> Response:
         seller_id, turn = request.path_params["seller_id"], request.path_params["turn"]
-        platform, now, terms = service.platform, service.clock.now(), await _terms(request)
+        terms = await _terms(request)
+        platform, now = self._service.platform, self._service.clock.now()
         match turn:
             case "disable":
                 platform.disable_seller(seller_id, now)
@@ -87,21 +123,21 @@ def control(service: Service, api: Api) -> Starlette:
                 platform.foresee(seller_id, _verdict(terms.get("denied_for")))
             case _:
                 raise KeyError(f"no such turn of a seller: {turn}")
-        service.catch_up()
+        self._service.catch_up()
         return JSONResponse(seller_view(platform.sellers[seller_id]))
 
-    async def delete_bank_account(request: Request) -> Response:
+    async def delete_bank_account(self, request: Request) -> Response:
         seller_id, account_id = request.path_params["seller_id"], request.path_params["account_id"]
-        service.platform.delete_bank_account(seller_id, account_id, service.clock.now())
-        service.catch_up()
-        return JSONResponse(seller_view(service.platform.sellers[seller_id]))
+        self._service.platform.delete_bank_account(seller_id, account_id, self._service.clock.now())
+        self._service.catch_up()
+        return JSONResponse(seller_view(self._service.platform.sellers[seller_id]))
 
-    async def require_review(request: Request) -> Response:
+    async def require_review(self, request: Request) -> Response:
         terms = await _terms(request)
         if terms.get("review_type") not in ("ACP", "ACI"):
             raise ValueError("review_type must be ACP or ACI")
         fields = terms.get("requested_fields")
-        process = service.require_review(
+        process = self._service.require_review(
             str(terms.get("seller_id")),
             terms["review_type"],
             requested_fields=None if fields is None else tuple(fields),
@@ -109,9 +145,10 @@ def control(service: Service, api: Api) -> Starlette:
         )
         return JSONResponse(process_view(process), 201)
 
-    async def turn_process(request: Request) -> Response:
+    async def turn_process(self, request: Request) -> Response:
         process_id, turn = request.path_params["process_id"], request.path_params["turn"]
-        platform, now, terms = service.platform, service.clock.now(), await _terms(request)
+        terms = await _terms(request)
+        platform, now = self._service.platform, self._service.clock.now()
         match turn:
             case "report":
                 platform.report(process_id, now, terms.get("event_id"))
@@ -123,62 +160,38 @@ def control(service: Service, api: Api) -> Starlette:
                 platform.move_deadline(process_id, now + int(float(terms["days"]) * DAY), now)
             case _:
                 raise KeyError(f"no such turn of a process: {turn}")
-        service.catch_up()
+        self._service.catch_up()
         return JSONResponse(process_view(platform.processes[process_id]))
 
-    async def faults(request: Request) -> Response:
+    async def faults(self, request: Request) -> Response:
         if request.method == "POST":
-            service.add_fault(**await _terms(request))
+            self._service.add_fault(**await _terms(request))
         elif request.method == "DELETE":
-            service.faults.clear()
-        return JSONResponse([asdict(fault) for fault in service.faults.pending])
+            self._service.faults.clear()
+        return JSONResponse([asdict(fault) for fault in self._service.faults.pending])
 
-    async def time(request: Request) -> Response:
+    async def time(self, request: Request) -> Response:
         terms = await _terms(request)
         if "scale" in terms:
-            service.set_scale(float(terms["scale"]))
+            self._service.set_scale(float(terms["scale"]))
         if "advance_seconds" in terms:
-            service.advance(float(terms["advance_seconds"]))
-        return JSONResponse({"now": service.clock.now()})
+            self._service.advance(float(terms["advance_seconds"]))
+        return JSONResponse({"now": self._service.clock.now()})
 
-    async def webhook(request: Request) -> Response:
-        service.deliver_raw(await request.body())
+    async def webhook(self, request: Request) -> Response:
+        self._service.deliver_raw(await request.body())
         return JSONResponse({}, 202)
 
-    async def flood(request: Request) -> Response:
+    async def flood(self, request: Request) -> Response:
         deliveries = int((await _terms(request))["deliveries"])
         if not 0 < deliveries <= MAX_FLOOD:
             raise ValueError(f"deliveries must be between 1 and {MAX_FLOOD}")
-        await service.flood(deliveries)
+        await self._service.flood(deliveries)
         return JSONResponse({"delivered": deliveries})
 
-    async def endpoint(request: Request) -> Response:
-        service.courier.point_at(str((await _terms(request))["url"]))
+    async def endpoint(self, request: Request) -> Response:
+        self._service.courier.point_at(str((await _terms(request))["url"]))
         return JSONResponse({})
-
-    return Starlette(
-        routes=[
-            Route("/control/processes", processes),
-            Route("/control/sellers", sellers),
-            Route("/control/sellers", add_seller, methods=["POST"]),
-            Route("/control/sellers/{seller_id}/{turn}", turn_seller, methods=["POST"]),
-            Route(
-                "/control/sellers/{seller_id}/bank_accounts/{account_id}",
-                delete_bank_account,
-                methods=["DELETE"],
-            ),
-            Route("/control/deliveries", deliveries),
-            Route("/control/requests", requests),
-            Route("/control/reviews", require_review, methods=["POST"]),
-            Route("/control/processes/{process_id}/{turn}", turn_process, methods=["POST"]),
-            Route("/control/faults", faults, methods=["GET", "POST", "DELETE"]),
-            Route("/control/time", time, methods=["POST"]),
-            Route("/control/webhooks", webhook, methods=["POST"]),
-            Route("/control/flood", flood, methods=["POST"]),
-            Route("/control/endpoint", endpoint, methods=["POST"]),
-        ],
-        exception_handlers={KeyError: _not_found, ValueError: _refused, TypeError: _refused},
-    )
 
 
 async def _terms(request: Request) -> Json:
