@@ -8,8 +8,9 @@ the answer. So the next submission sees a collection that was answered 200, even
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
@@ -121,18 +122,9 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
     Returns its seq, and `new`, or `again` if the log had it already. Raises `CallerError` if the
     file does not hold a collection.
     """
-    inbox = open_guarded(settings)
-    try:
+    with closing(open_guarded(settings)) as inbox:
         try:
-            value = parse_json(_content(path, settings.max_body_bytes))
-            draft = Taking.of(settings, inbox).read(
-                lambda store: _read(
-                    value,
-                    recorded_by,
-                    keep_file(store, path.parent, needs_bytes=True),
-                    inbox.clock(),
-                )
-            )
+            draft = _draft_in(path, settings, inbox, recorded_by)
         except Unreadable as unreadable:
             raise CallerError(
                 f"{path} is not a collection",
@@ -143,8 +135,16 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
         if receipt.entry is not None:
             return receipt.entry.seq, "new"
         return _seq_of(draft, inbox), "again"
-    finally:
-        inbox.close()
+
+
+def _draft_in(path: Path, settings: Settings, inbox: Inbox, recorded_by: str) -> Draft:
+    """The draft of the collection in a file; raises `Unreadable` where there is none."""
+    value, now = parse_json(_content(path, settings.max_body_bytes)), inbox.clock()
+
+    def read(store: KeepsBytes) -> Draft:
+        return _read(value, recorded_by, keep_file(store, path.parent, needs_bytes=True), now)
+
+    return Taking.of(settings, inbox).read(read)
 
 
 def _content(path: Path, most: int) -> bytes:
@@ -190,10 +190,9 @@ class _Parser(MultiPartParser):
         self.is_whole = True
 
 
-class _Upload:
-    def __init__(self, media_type: str, content: bytes) -> None:
-        self.media_type = media_type
-        self.content = content
+class _Upload(NamedTuple):
+    media_type: str
+    content: bytes
 
 
 def _keep_uploads(store: KeepsBytes, files: Mapping[str, _Upload]) -> KeepArtifact:
