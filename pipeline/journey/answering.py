@@ -25,7 +25,7 @@ from pipeline.journey.evidence import RECORDED_BY, Artifact, Shown
 from pipeline.journey.form import FaultCode, Question
 from pipeline.journey.links import Journey, live_at
 from pipeline.journey.reviews import Review, Reviews
-from pipeline.journey.screens import Drawn, Screens, text_of
+from pipeline.journey.screens import Asking, Drawn, Screens, text_of
 from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.entries import OWN_JOURNEY
@@ -129,7 +129,6 @@ class Answering:
     screens: Screens
     sessions: Sessions
     reviews: Reviews
-    bands: tuple[str, ...] | None
 
     def form(self, journey: Journey) -> Form:
         """What a journey asks now, with the answers that were given in this journey."""
@@ -148,7 +147,7 @@ class Answering:
             review.wanted(answered_type),
             asks_type=review.seller_type is None,
             only=journey.only_paths,
-            has_bands=self.bands is not None,
+            has_bands=self.screens.bands is not None,
         )
 
     def confirmed(self, journey: Journey) -> Form:
@@ -160,7 +159,7 @@ class Answering:
         questions = form.questions(
             Wanted(paths, ()),
             asks_type=form.TYPE_PATH in given.answers,
-            has_bands=self.bands is not None,
+            has_bands=self.screens.bands is not None,
         )
         return Form(review, questions, given.answers, given.last_step, given.last_at)
 
@@ -208,20 +207,17 @@ class Answering:
         answered = form.typed_of(question, asked.answers)
         known = answered if typed is None else typed
         state = json.dumps([question.asked, answered]).encode()
-        return self.screens.question(
-            language,
-            journey.ref,
+        asking = Asking(
             question,
             asked=hashlib.sha256(state).hexdigest()[:16],
             typed={name: known.get(name, "")[:MAX_TYPED] for name in form.names_of(question)},
-            faults=faults or {},
             position=position + 1,
             total=len(asked.questions),
             back=None if before is None else f"/r/{journey.ref}/{before}",
-            is_business=asked.is_business,
-            bands=self.bands,
+            faults=faults or {},
             is_changed=is_changed,
         )
+        return self.screens.question(language, journey.ref, asking, is_business=asked.is_business)
 
     def review(
         self,

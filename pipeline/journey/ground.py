@@ -94,18 +94,17 @@ class Ground:
         """Raises `SettingsError` where a file of the settings cannot be used."""
         self._settings = settings
         self._inbox = inbox
-        self.screens = Screens(settings)
+        bands = Terms.of(settings).bands
+        self.screens = Screens(settings, None if bands is None else sorted(bands, key=_lowest))
         self._sessions = Sessions(inbox, round(settings.journey_idle_minutes * instants.MINUTE))
         self._codes = Codes(settings, inbox)
         self._door = Door(settings)
-        bands = Terms.of(settings).bands
         self._answering = Answering(
             inbox,
             artifact_store(settings, inbox),
             self.screens,
             self._sessions,
             Reviews(inbox),
-            None if bands is None else tuple(sorted(bands, key=_lowest)),
         )
         public = urlsplit(settings.journey_url or "")
         self._is_secure = public.scheme == "https"

@@ -62,6 +62,24 @@ class Drawn(NamedTuple):
         return self.html.replace(PLACE, token, 1).encode()
 
 
+class Asking(NamedTuple):
+    """A question as it is asked now."""
+
+    question: Question
+    asked: str
+    """Tells it from any other, and from itself before another answer."""
+    typed: Mapping[str, str]
+    """What its inputs hold, of this journey alone."""
+    position: int
+    """Among the questions of the journey, from 1."""
+    total: int
+    back: str | None
+    """The path of the question before; None for the first."""
+    faults: Mapping[str, FaultCode]
+    is_changed: bool
+    """Whether it is asked again, since something changed while it was answered."""
+
+
 class Line(NamedTuple):
     """An answer on the screen that is reviewed."""
 
@@ -80,7 +98,9 @@ class Group(NamedTuple):
 class Screens:
     """Draws for one marketplace; raises `SettingsError` where its logo cannot be used."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, bands: Sequence[str] | None = None) -> None:
+        """`bands`: the platform's, of which a seller chooses one; None: nobody knows them."""
+        self.bands = bands
         self.logo = (
             None if settings.journey_logo_file is None else _logo(settings.journey_logo_file)
         )
@@ -118,22 +138,14 @@ class Screens:
         self,
         language: Language,
         ref: str,
-        question: Question,
+        asking: Asking,
         *,
-        asked: str,
-        typed: Mapping[str, str],
-        faults: Mapping[str, FaultCode],
-        position: int,
-        total: int,
-        back: str | None,
         is_business: bool,
-        bands: Sequence[str] | None,
-        is_changed: bool = False,
     ) -> Drawn:
-        """One question. `asked`: tells it from any other, and from itself before another answer;
-        `typed`: what its inputs hold, of this journey alone; `position`: from 1."""
+        """One question."""
+        question = asking.question
         fields = [
-            _input(name, each, language, typed, faults, bands) for name, each in question.inputs
+            _input(name, each, language, asking, self.bands) for name, each in question.inputs
         ]
         return self.draw(
             "question",
@@ -143,12 +155,12 @@ class Screens:
             whose=_whose(question, language, is_business=is_business),
             fields=fields,
             faults=[it for it in fields if it["fault"]],
-            is_changed=is_changed,
-            position=position,
-            total=total,
-            back=back,
+            is_changed=asking.is_changed,
+            position=asking.position,
+            total=asking.total,
+            back=asking.back,
             action=f"/r/{ref}/{question.slug}",
-            asked=asked,
+            asked=asking.asked,
             page=PLACE,
         )
 
@@ -211,12 +223,11 @@ def _input(
     name: str,
     each: Field,
     language: Language,
-    typed: Mapping[str, str],
-    faults: Mapping[str, FaultCode],
+    asking: Asking,
     bands: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What the template shows of one field."""
-    fault = faults.get(each.path)
+    typed, fault = asking.typed, asking.faults.get(each.path)
     shown: dict[str, Any] = {
         "name": name,
         "at": ends_of(name)[0] if each.kind == "band" else name,

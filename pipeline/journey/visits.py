@@ -155,7 +155,7 @@ class Visits(Ground):
         answering, token = self._answering, visit.form.get("page", "")
         drawn = answering.question(place.journey, place.asked, question, visit.language)
         taken = answering.seen(place.journey, place.session, question, token, drawn, place.now)
-        reading = form.read(question, typed, answering.bands)
+        reading = form.read(question, typed, self.screens.bands)
         if taken is None:
             # A second press, or the same sent once more after the line was lost: it is answered.
             if not reading.faults and reading.values.items() <= place.asked.answers.items():
@@ -188,7 +188,7 @@ class Visits(Ground):
         if question is None:
             return JSONResponse({}, 404, headers=NO_STORE)
         typed = {it: visit.form.get(it, "") for it in form.names_of(question)}
-        faults = form.read(question, typed, self._answering.bands).faults
+        faults = form.read(question, typed, self.screens.bands).faults
         said = {
             name: words.fault(faults[each.path], each, visit.language)
             for name, each in question.inputs
