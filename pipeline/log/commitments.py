@@ -46,32 +46,7 @@ def uncommitted(
     is_named = entry.seq in erased and erased[entry.seq] == digest_of(entry.body or b"")
     of_body = _OF_BODY if entry.is_erased and is_named else ()
     try:
-        record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
-        salts = [
-            *([entry.salt or b""] if entry.body is not None else []),
-            *([bytes.fromhex(record[SALT])] if record else []),
-        ]
-        again = record_entry(
-            Draft(
-                kind=entry.kind,
-                occurred_at=entry.occurred_at,
-                recorded_by=entry.recorded_by,
-                body=entry.body,
-                particulars=particulars_in(record),
-                origin=entry.origin,
-                event_id=entry.event_id,
-                attempt_id=entry.attempt_id,
-                process_id=entry.process_id,
-                seller_id=entry.seller_id,
-                status=entry.status,
-                ingest_key=entry.ingest_key,
-            ),
-            Place._make(getattr(entry, name) for name in Place._fields),
-            log=identity.log,
-            log_key=identity.log_key,
-            random=lambda _: salts.pop(0),
-            version=version or LEAF_VERSION,
-        )
+        again = _recorded_again(entry, identity, version or LEAF_VERSION)
         stored, expected = json.loads(entry.leaf), json.loads(again.leaf)
         expected |= {it: stored[it] for it in of_body}
         keys = [it for it in expected | stored if stored.get(it) != expected.get(it)]
@@ -82,3 +57,35 @@ def uncommitted(
         *(["record"] if entry.record != again.record else []),
         *(keys or ([] if is_spelled_so else ["spelling"])),
     ]
+
+
+def _recorded_again(entry: Entry, identity: Identity, version: int) -> Entry:
+    """The same occurrence recorded at the same place, with the salts that the entry has. Raises one
+    of `_UNREADABLE` where the entry does not hold what that takes."""
+    record: dict[str, JsonValue] = json.loads(entry.record) if entry.record else {}
+    # In the order in which they are asked for: the body's, then the record's.
+    salts = [
+        *([entry.salt or b""] if entry.body is not None else []),
+        *([bytes.fromhex(record[SALT])] if record else []),
+    ]
+    return record_entry(
+        Draft(
+            kind=entry.kind,
+            occurred_at=entry.occurred_at,
+            recorded_by=entry.recorded_by,
+            body=entry.body,
+            particulars=particulars_in(record),
+            origin=entry.origin,
+            event_id=entry.event_id,
+            attempt_id=entry.attempt_id,
+            process_id=entry.process_id,
+            seller_id=entry.seller_id,
+            status=entry.status,
+            ingest_key=entry.ingest_key,
+        ),
+        Place._make(getattr(entry, name) for name in Place._fields),
+        log=identity.log,
+        log_key=identity.log_key,
+        random=lambda _: salts.pop(0),
+        version=version,
+    )
