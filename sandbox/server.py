@@ -38,6 +38,12 @@ from sandbox.records import Event, Json, Process, ReviewType, Verdict
 LOOPBACK = "127.0.0.1"
 BadCertificates = Literal["alert", "401"]
 _NO_CHECK_TIME = ssl.VerifyFlags(0x200000)  # OpenSSL's X509_V_FLAG_NO_CHECK_TIME
+_QUIET: dict[str, Any] = {
+    "lifespan": "off",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+}
 _START_LIMIT_SECONDS = 20.0
 _CALL_LIMIT_SECONDS = 60.0
 
@@ -310,42 +316,10 @@ async def _serve(
     stopping: threading.Event,
 ) -> None:
     connections = _Connections()
-
-    class Connection(H11Protocol):
-        """A connection that the app can find by its client's address."""
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if self.client is not None:
-                connections.transports[self.client] = transport
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            if self.client is not None:
-                connections.transports.pop(self.client, None)
-            super().connection_lost(exc)
-
     api = Api(service, connections, frozenset({certificates.client.der()}))
-    quiet: dict[str, Any] = {
-        "lifespan": "off",
-        "log_config": None,
-        "access_log": False,
-        "server_header": False,
-    }
-    behind_tls = uvicorn.Config(
-        api,
-        http=Connection,
-        ssl_certfile=certificates.server.certificate,
-        ssl_keyfile=certificates.server.key,
-        ssl_ca_certs=certificates.authority,
-        ssl_cert_reqs=ssl.CERT_REQUIRED,
-        **quiet,
-    )
-    behind_tls.load()
-    if bad_certificates == "401" and behind_tls.ssl is not None:
-        _let_in_what_the_app_refuses(behind_tls.ssl, certificates)
     servers = [
-        uvicorn.Server(behind_tls),
-        uvicorn.Server(uvicorn.Config(control(service, api), **quiet)),
+        uvicorn.Server(_behind_tls(api, connections, certificates, bad_certificates)),
+        uvicorn.Server(uvicorn.Config(control(service, api), **_QUIET)),
     ]
 
     async def watch() -> None:
@@ -367,11 +341,52 @@ async def _serve(
         )
 
 
+def _behind_tls(
+    api: Api,
+    connections: "_Connections",
+    certificates: Certificates,
+    bad_certificates: BadCertificates,
+) -> uvicorn.Config:
+    """How the API is served: with mutual TLS, and each connection known."""
+    config = uvicorn.Config(
+        api,
+        http=connections.protocol(),
+        ssl_certfile=certificates.server.certificate,
+        ssl_keyfile=certificates.server.key,
+        ssl_ca_certs=certificates.authority,
+        ssl_cert_reqs=ssl.CERT_REQUIRED,
+        **_QUIET,
+    )
+    config.load()
+    if bad_certificates == "401" and config.ssl is not None:
+        _let_in_what_the_app_refuses(config.ssl, certificates)
+    return config
+
+
 class _Connections:
     """The open connections of the API, by their client's address."""
 
     def __init__(self) -> None:
         self.transports: dict[tuple[str, int], asyncio.Transport] = {}
+
+    def protocol(self) -> type[H11Protocol]:
+        """The class of connections that enter themselves here."""
+        transports = self.transports
+
+        class Connection(H11Protocol):
+            def connection_made(  # type: ignore[override]
+                self, transport: asyncio.Transport
+            ) -> None:
+                super().connection_made(transport)
+                if self.client is not None:
+                    transports[self.client] = transport
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                if self.client is not None:
+                    transports.pop(self.client, None)
+                super().connection_lost(exc)
+
+        return Connection
 
     def certificate(self, client: tuple[str, int]) -> bytes | None:
         tls: ssl.SSLObject = self.transports[client].get_extra_info("ssl_object")
