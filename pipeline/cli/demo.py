@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,8 @@ def run(
         }
         os.environ.update(environment)
         settings = Settings.load()
-        inbox = open_inbox(settings.inbox)
-        artifacts = Taking.of(settings, inbox)
-        outcomes = ingest.ingest(
-            folder / "history.ndjson", _LivedThrough(inbox), lambda _: None, artifacts
-        )
-        inbox.close()
-        say(f"{outcomes.recorded} occurrences of its past are in the inbox.")
+        recorded = _record_past(settings, folder / "history.ndjson")
+        say(f"{recorded} occurrences of its past are in the inbox.")
         supervisor = Supervisor()
         for part in parts(settings):
             supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
@@ -142,6 +138,13 @@ def _prazo() -> str:
     if script.exists():
         return shlex.quote(str(script))
     return f"{shlex.quote(sys.executable)} -m pipeline.cli"
+
+
+def _record_past(settings: Settings, history: Path) -> int:
+    """Puts the history into the inbox; how many occurrences it has."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        artifacts = Taking.of(settings, inbox)
+        return ingest.ingest(history, _LivedThrough(inbox), lambda _: None, artifacts).recorded
 
 
 class _LivedThrough:
