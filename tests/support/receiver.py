@@ -133,8 +133,8 @@ class RunningReceiver:
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
-                Wire(self.port).__exit__(None, None, None)
-                return
+                with self.wire():
+                    return
             except OSError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     raise AssertionError(self.log.read_text()) from None
