@@ -333,11 +333,8 @@ def test_an_older_backup_takes_the_newer_entries_from_the_ledger(
     assert (done.entries, done.verdict.faults) == (19, [])
     assert done.notes[0].startswith("3 entries that are newer than the backup came back")
     assert done.notes[1].startswith("the former inbox.db was kept as inbox.db.set-aside-")
-    service = LedgerService(settings)
-    try:
+    with closing(LedgerService(settings)) as service:
         assert service.ledger.frontier.root() == root
-    finally:
-        service.close()
 
 
 @entries_alone
@@ -373,11 +370,8 @@ def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
         LedgerService(settings)
     done = restores.restore(settings, tmp_path / "saved")
     assert (done.entries, done.verdict.faults) == (17, [])
-    service = LedgerService(settings)
-    try:
+    with closing(LedgerService(settings)) as service:
         assert service.ledger.frontier.root() == root
-    finally:
-        service.close()
 
 
 def test_a_backup_of_another_log_is_not_added_to(settings: Settings, tmp_path: Path) -> None:

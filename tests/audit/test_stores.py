@@ -26,11 +26,8 @@ from tests.audit.conftest import command, entries_alone
 
 
 def faults(settings: Settings, against: str | None = None) -> list[str]:
-    service = LedgerService(settings)
-    try:
+    with closing(LedgerService(settings)) as service:
         return audit(service, against=against).faults
-    finally:
-        service.close()
 
 
 def in_ledger(settings: Settings, *statements: str) -> None:
