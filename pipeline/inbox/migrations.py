@@ -16,6 +16,7 @@ from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files.locks import alone_in
 from pipeline.inbox import schema
 from pipeline.places import DATABASE_SUFFIXES
+from pipeline.texts import counted
 
 BUSY_SECONDS: Final = 10.0
 STEP_SECONDS: Final = 3600.0
@@ -27,7 +28,11 @@ _IN_USE: Final = "stop every process that uses it, check the disk's free space, 
 _DAMAGED: Final = "check its disk and the file's permissions; where it is damaged, restore a backup"
 _USERS: Final = """
     select count(*) from pg_stat_activity
-    where datname = current_database() and application_name = 'prazo' and pid <> pg_backend_pid()"""
+    where datname = current_database() and pid <> pg_backend_pid()
+        and (application_name ~ '^prazo( |$)' or application_name = %s)"""
+"""Earlier releases leave the name that `PRAZO_INBOX` gives as it is."""
+_MIGRATOR: Final = "migration of prazo"
+"""The name of a session that migrates: several may at once."""
 
 
 def version_of(location: str | Path, *, is_at_rest: bool = False) -> int:
@@ -68,7 +73,7 @@ def migrate(location: str | Path) -> list[int]:
     """
     if _is_url(location):
         with _session(str(location)) as (session, place):
-            return _migrate_postgres(session, place)
+            return _migrate_postgres(session, place, str(location))
     path = Path(location)
     _check_there(path)
     # Two that both have it open would each keep the other from having the file for itself.
@@ -153,7 +158,7 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
 
     conninfo, place = connection_of(url)
     try:
-        named = make_conninfo(conninfo, application_name="prazo migrate")
+        named = make_conninfo(conninfo, application_name=_MIGRATOR)
         with closing(Session.opened(named, place)) as session, session.limited_to(STEP_SECONDS):
             yield session, place
     except psycopg.Error as error:
@@ -177,27 +182,30 @@ def _postgres_version(session: Any, place: str) -> int:
     return int(session.execute(VERSION_OF).fetchone()[0])
 
 
-def _users(session: Any) -> int:
+def _users(session: Any, url: str) -> int:
     """How many other sessions of Prazo there are. One whose process has just ended is there for a
     moment more: the server notices it later."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(url).get("application_name")
     give_up_at = time.monotonic() + GONE_SECONDS
     while True:
-        (users,) = session.execute(_USERS).fetchone()
+        (users,) = session.execute(_USERS, (given,)).fetchone()
         if not users or time.monotonic() > give_up_at:
             return int(users)
         time.sleep(0.05)
 
 
-def _migrate_postgres(session: Any, place: str) -> list[int]:
+def _migrate_postgres(session: Any, place: str, url: str) -> list[int]:
     from pipeline.inbox.postgres.session import ADVISORY_LOCK
 
     taken = []
     for number in _missing_steps(place, _postgres_version(session, place)):
-        users = _users(session)
+        users = _users(session, url)
         if users:
             raise InboxUnavailable(
                 f"The inbox {place} was not migrated",
-                f"{users} sessions of Prazo use it",
+                counted(users, "session of Prazo uses it", "sessions of Prazo use it"),
                 "stop every receiver and ledger on every machine, then run it again",
             )
         with session.transaction():

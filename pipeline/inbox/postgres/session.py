@@ -31,8 +31,10 @@ READ_SECONDS: Final = 60.0
 COMMIT_SECONDS: Final = 60.0
 """For a commit's answer. Then its outcome is unknown, as after a lost connection."""
 
+OF_PRAZO: Final = "prazo"
+"""Begins the name of each session, by which a migration knows who uses the inbox."""
 CONNECTION_DEFAULTS: Final[Mapping[str, str]] = {
-    "application_name": "prazo",
+    "application_name": OF_PRAZO,
     "client_encoding": "utf8",
     "connect_timeout": "5",  # seconds
     "keepalives_idle": "10",
@@ -259,6 +261,8 @@ def connection_of(url: str) -> tuple[str, str]:
             "write it as postgresql://user@host:5432/database; the password belongs in a"
             " ~/.pgpass file",
         ) from None
+    if named := given.get("application_name"):
+        given["application_name"] = f"{OF_PRAZO} {named}"
     place = ":".join(given[name] for name in ("host", "port") if name in given)
     shown = f"postgresql://{place}/{given.get('dbname', '')}"
     return make_conninfo("", **{**CONNECTION_DEFAULTS, **given}), shown
