@@ -53,6 +53,7 @@ RELAYED: Final = (b"content-type", b"content-encoding", b"retry-after")
 
 _UNSENT: Final = "nothing was sent to the platform"
 _UNKNOWN: Final = "the platform may have processed it; send the same payload again"
+_ENDED: Final = f"the gateway was stopped before the platform answered; {_UNKNOWN}"
 _DISCONNECTED: Final = (502, f"the connection to the platform failed; {_UNKNOWN}")
 _UNANSWERED: Final[Mapping[str, tuple[int, str]]] = {
     TIMEOUT: (504, f"the platform did not answer in time; {_UNKNOWN}"),
@@ -169,7 +170,12 @@ class Gateway:
             marketplace_id=address.marketplace_id,
         )
         # On its own: a caller that hangs up must not leave an attempt without its end.
-        result = await asyncio.shield(asyncio.ensure_future(submissions.attempt(order)))
+        under_way = asyncio.ensure_future(submissions.attempt(order))
+        try:
+            result = await asyncio.shield(under_way)
+        except asyncio.CancelledError:  # the server ends, and has waited as long as it may
+            await _say(send, 504, {"error": _ENDED})
+            return
         match result:
             case Sent():
                 self._on_outcome(result.outcome)

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from sandbox.server import Handle
 from tests import fork_server
 from tests.support.machine import free_port
 from tests.support.marketplace import Marketplace, Review
+from tests.support.receiver import PRAZO_RECEIVE
 
 
 class Answer(NamedTuple):
@@ -66,12 +67,14 @@ class Client:
 
 
 @contextmanager
-def receiving(marketplace: Marketplace, **environment: str) -> Iterator[Client]:
+def receiving(
+    marketplace: Marketplace, *, program: Sequence[str] = PRAZO_RECEIVE, **environment: str
+) -> Iterator[Client]:
     """`prazo receive` in a process of its own, ready to record."""
     port = free_port()
     process = fork_server.start(
-        [sys.executable, "-m", "pipeline.cli", "receive", "--port", str(port)],
-        env=marketplace.process_environment(**environment),
+        [sys.executable, *program],
+        env=marketplace.process_environment(PRAZO_RECEIVER_PORT=str(port), **environment),
     )
     client = Client(port, marketplace.platform.marketplace_id)
     try:

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
-from tests.support.gateway import Client, receiving
+from tests.faults.hasty import PROGRAM
+from tests.support.gateway import Answer, Client, receiving
+from tests.support.machine import wait_until
 from tests.support.marketplace import Marketplace
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
@@ -143,3 +145,23 @@ def test_a_status_without_a_body_is_passed_on(
     raw.answer = b"HTTP/1.1 %b\r\nContent-Length: 0\r\nContent-Type: a/b\r\n\r\n" % status
     answer = gateway.put(marketplace.review())
     assert (answer.status, answer.is_ours, answer.body) == (int(status[:3]), False, b"")
+
+
+def test_a_server_that_is_stopped_before_the_platform_answers_says_what_is_known(
+    marketplace: Marketplace,
+) -> None:
+    """After 17 s it was a bare 500, as of a fault of ours, and a traceback in the text log."""
+    review = marketplace.review()
+    marketplace.platform.add_fault(kind="slow", seconds=6.0, process_id=review.process_id)
+    answers: list[Answer] = []
+    with receiving(marketplace, program=PROGRAM) as gateway:
+        caller = threading.Thread(target=lambda: answers.append(gateway.put(review)))
+        caller.start()
+        wait_until(lambda: not marketplace.platform.faults())
+    caller.join()
+    assert [(it.status, it.is_ours) for it in answers] == [(504, True)]
+    assert answers[0].json == {
+        "error": "the gateway was stopped before the platform answered; the platform may have"
+        " processed it; send the same payload again"
+    }
+    assert marketplace.outcomes(review.process_id) == ["in_flight"]
