@@ -354,15 +354,23 @@ class Submissions:
         return bool(done)
 
     async def _record_until_done(self, draft: Draft) -> None:
+        is_late = False
         while True:
             try:
                 await self._recorder.record(draft)
-                return
             except InboxUnavailable as error:
-                LOG.error(
-                    "the end of the attempt %s waits to be recorded: %s", draft.attempt_id, error
-                )
+                if not is_late:  # a disk may be full for hours, and several attempts may wait
+                    LOG.error(
+                        "the end of the attempt %s waits to be recorded: %s",
+                        draft.attempt_id,
+                        error,
+                    )
+                is_late = True
                 await asyncio.sleep(RECORD_AGAIN_SECONDS)
+            else:
+                break
+        if is_late:
+            LOG.warning("the end of the attempt %s is recorded now", draft.attempt_id)
 
 
 class _Begun(NamedTuple):

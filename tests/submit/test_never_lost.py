@@ -68,13 +68,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_200_that_cannot_be_recorded_is_passed_on_and_recorded_as_soon_as_it_can(
-    marketplace: Marketplace, impatient: None
+    marketplace: Marketplace, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The text log said each second that it waits, and never that it waits no more."""
     review = marketplace.review()
     _, sent = asyncio.run(attempts(marketplace, review, failing=SUBMISSION_FINISHED, times=3))
     assert sent is not None
     assert (sent.outcome, sent.is_recorded) == ("accepted", False)
     assert marketplace.outcomes(review.process_id) == ["accepted"]
+    waiting = "waits to be recorded: The inbox cannot be written: the disk is full"
+    assert [(it.levelname, it.getMessage()) for it in caplog.records if "the end of" in it.msg] == [
+        ("ERROR", f"the end of the attempt {sent.attempt_id} {waiting}"),
+        ("WARNING", f"the end of the attempt {sent.attempt_id} is recorded now"),
+    ]
 
 
 @pytest.mark.parametrize("wait", ["0", "4"])
