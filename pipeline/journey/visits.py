@@ -3,12 +3,13 @@
 Everything here blocks, and runs on a thread of its own.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, OperatorError
 from pipeline.journey import form, links, words
 from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.entrance.sessions import is_secret, new_secret
@@ -17,6 +18,8 @@ from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Confirmation, Ground, Place, Visit, page_of, see
 from pipeline.journey.links import Journey
 from pipeline.journey.screens import PLACE, Drawn
+
+LOG = logging.getLogger(__name__)
 
 _UNSENT: Final[Mapping[str, str]] = {"failed": "code_unsent", "used_up": "code_used_up"}
 """What the seller is told of a code that was not sent, beyond that one was sent just before."""
@@ -301,7 +304,11 @@ class Visits(Ground):
         journey, session, now = found
         drawn, _ = self._receipt(visit, journey, now)
         html = drawn.signed(self._answering.token(session, RECEIPT, drawn, now))
-        self._answering.keep_receipt(journey, drawn, html, self._shown(visit), now)
+        try:
+            self._answering.keep_receipt(journey, drawn, html, self._shown(visit), now)
+        except OperatorError as error:  # the confirmation is in the log all the same
+            LOG.error("a receipt was not shown, since it was not recorded: %s", error.in_one_line)
+            return self._wait(visit, "confirmed")
         return page_of(html)
 
     def _receipt(self, visit: Visit, journey: Journey, now: int) -> tuple[Drawn, bool]:
@@ -389,5 +396,8 @@ class Visits(Ground):
 
     def busy(self, visit: Visit) -> Response:
         """What is shown while nothing can be recorded."""
+        return self._wait(visit, "busy")
+
+    def _wait(self, visit: Visit, code: str) -> Response:
         again = visit.path if visit.method in ("GET", "POST") else None
-        return self._message(visit, "busy", 503, {"Retry-After": "5"}, again=again)
+        return self._message(visit, code, 503, {"Retry-After": "5"}, again=again)

@@ -133,6 +133,13 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "O que você já respondeu está salvo. Espere um momento e tente de novo.",
         "What you have answered already is saved. Wait a moment and try again.",
     ),
+    "confirmed_title": ("A sua confirmação está salva", "Your confirmation is saved"),
+    "confirmed": (
+        "Recebemos as suas respostas. Só o comprovante não pode ser mostrado agora: espere um"
+        " momento e tente de novo.",
+        "We have received your answers. Only the receipt cannot be shown now: wait a moment and try"
+        " again.",
+    ),
     "again": ("Tentar de novo", "Try again"),
     "code_title": ("Confirme que é você", "Confirm that it is you"),
     "code_why": (

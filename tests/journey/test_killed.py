@@ -64,3 +64,21 @@ def test_while_nothing_can_be_recorded_no_next_screen_is_shown(page: Page) -> No
     page.inbox.execute("alter table journey_flow_away rename to journey_flow")
     assert seller.answer(screen, f0="Recife").slug == "review"
     assert page.steps(process) == ["invited", "opened", "answered"]
+
+
+def test_who_has_confirmed_is_never_told_that_it_was_not_saved(page: Page) -> None:
+    """Where the receipt could not be recorded, and so was not shown, its place said "Não
+    conseguimos salvar agora" of a confirmation that was in the log."""
+    process = page.review(["address.city"])
+    seller = page.seller()
+    screen = seller.answer(seller.open(page.mint(process).url), f0="Recife")
+    confirmed = seller.ask("POST", screen.path, {**screen.inputs, "declared": "yes"})
+    assert confirmed.status == 303
+    page.inbox.execute("alter table journey_flow rename to journey_flow_away")
+    waiting = seller.get(confirmed.headers["location"])
+    assert (waiting.status, waiting.heading) == (503, "A sua confirmação está salva")
+    assert f'href="{confirmed.headers["location"]}"' in waiting.html
+    assert page.steps(process) == ["invited", "opened", "answered", "answered", "confirmed"]
+    page.inbox.execute("alter table journey_flow_away rename to journey_flow")
+    assert seller.get(confirmed.headers["location"]).heading == "Recebemos as suas respostas"
+    assert len(page.receipts(process)) == 1
