@@ -66,7 +66,7 @@ def test_while_nothing_can_be_recorded_no_next_screen_is_shown(page: Page) -> No
     assert page.steps(process) == ["invited", "opened", "answered"]
 
 
-def test_who_has_confirmed_is_never_told_that_it_was_not_saved(page: Page) -> None:
+def test_a_seller_who_has_confirmed_hears_that_it_is_saved(page: Page) -> None:
     """Where the receipt could not be recorded, and so was not shown, its place said "Não
     conseguimos salvar agora" of a confirmation that was in the log."""
     process = page.review(["address.city"])
