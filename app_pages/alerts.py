@@ -176,7 +176,9 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
             recorded_by=acting.RECORDED_BY,
         )
 
-    return _recorded(row, acting.tried(act), why)
+    recorded = _recorded(row, acting.tried(act, actor), why)
+    # Its form stays open over what the card says of it since.
+    return recorded._replace(is_shown=False, empties=(f"snooze_reason {own}",))
 
 
 def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Feedback:

@@ -248,3 +248,22 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert both.startswith("Eva sees to it · waits until ")
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
         assert "Bia" in [row["actor"] for row in steps]
+
+
+def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Every alert that was put off asked for it once more, and so did what was recorded next."""
+    with open_log([review("prc_late", datetime.now(UTC) - timedelta(days=31))]) as service:
+        [late] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
+        raised = Due(late["alert_id"], late["kind"], late["severity"], "officer", 0)
+        subject = Subject(process_id="prc_late", seller_id="sel_ana")
+        service.inbox.append([entries.raised(raised, subject, instants.now())])
+        follow(service)
+        views.forget_answers()
+        app, own = visit("alerts", as_of=None, shown="open"), late["alert_id"]
+        app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
+        app.text_input(key=f"snooze_actor {own}").set_value("Bia")
+        press(app, "Record it")
+        assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
+        assert app.session_state[acting._NAME] == "Bia"

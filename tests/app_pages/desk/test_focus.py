@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Locator
 
 from pipeline import instants
 from pipeline.alert import entries
@@ -53,6 +53,13 @@ def raised(alert: dict[str, Any]) -> Draft:
     named = Due(*(alert[it] for it in ("alert_id", "kind", "severity", "role")), since=0)
     subject = Subject(alert["process_id"], alert["seller_id"])
     return entries.raised(named, subject, instants.now())
+
+
+def height_of(said: Locator) -> float:
+    """In pixels: one is for the ear alone."""
+    box = said.locator("xpath=ancestor::*[@data-testid='stLayoutWrapper'][1]").bounding_box()
+    assert box is not None
+    return box["height"]
 
 
 def open_by_key(tab: Reader, name: str) -> None:
@@ -128,7 +135,34 @@ def test_what_the_eye_sees_done_is_said_to_the_ear(tab: Reader) -> None:
     page.keyboard.press("Control+Enter")
     said = page.get_by_role("status").filter(has_text="Recorded for prc_late.")
     said.wait_for(state="attached")
-    box = said.locator("xpath=ancestor::*[@data-testid='stLayoutWrapper'][1]").bounding_box()
-    assert box is not None
-    assert box["height"] == 1
+    assert height_of(said) == 1
     assert page.get_by_label("Note", exact=True).input_value() == ""
+
+
+def test_that_an_alert_was_put_off_is_read_where_its_form_stays_open(tab: Reader) -> None:
+    """The form lay over what the card said of it since, with the reason still in it: as if nothing
+    had been recorded."""
+    page = tab.go("/alerts").page
+    open_by_key(tab, "Put off")
+    why = page.get_by_label("Why can it wait?")
+    why.fill("the seller is ill")
+    why.press("Enter")
+    said = page.locator(OPENED).get_by_role("status").filter(has_text="Recorded for")
+    said.wait_for(state="attached")
+    assert height_of(said) > 20
+    assert why.input_value() == ""
+
+
+def test_on_a_phone_a_form_says_in_itself_what_it_has_recorded(tab: Reader) -> None:
+    """It covers the card, whose new line nobody saw: they recorded it once more."""
+    page = tab.go("/watchlist?row=prc_soon").page
+    page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        open_by_key(tab, "Write a note")
+        page.keyboard.type("called again")
+        page.keyboard.press("Control+Enter")
+        said = page.get_by_role("status").filter(has_text="Recorded for prc_soon.")
+        said.wait_for(state="attached")
+        assert height_of(said) > 20
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 1100})
