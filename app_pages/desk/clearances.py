@@ -64,7 +64,8 @@ def show() -> None:
         return
     st.header(_("Waits for a second person"), anchor=False)
     for row in rows:
-        if row["state"] == "approved" and _is_own(row) and views.as_of() is None:
+        is_ours = _is_own(row, acting.reader_name())
+        if row["state"] == "approved" and is_ours and views.as_of() is None:
             _say_that_it_may_begin(row)
     if not waiting:
         st.markdown(_("Nothing waits for a second person."))
@@ -127,14 +128,13 @@ def _card(row: views.Row) -> None:
             return
         if not all(map(access.may, PERMISSIONS_OF_ACTS[row["act"]])):
             st.markdown(formats.muted(_("Your role does not allow this act, nor to decide on it.")))
-        elif _is_own(row):
+        elif _is_own(row, acting.reader_name()):
             st.markdown(formats.muted(_("You asked for it: somebody else has to decide.")))
         else:
             _decide(row)
 
 
-def _is_own(row: views.Row) -> bool:
-    name = acting.reader_name()
+def _is_own(row: views.Row, name: str | None) -> bool:
     return name is not None and acts.folded(name) == acts.folded(row["requested_by"])
 
 
@@ -155,6 +155,8 @@ def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
     why, actor = acting.typed(f"decide_reason {own}"), acting.actor_of(f"decide_actor {own}")
     if (lacking := acting.missing(why, actor)) is not None:
         return acting.Feedback(lacking, kept=why)
+    if _is_own(row, actor):
+        return acting.Feedback(_("You asked for it: somebody else has to decide."), kept=why)
     error = acting.tried(
         lambda: clearances.decide(
             held.inbox,
