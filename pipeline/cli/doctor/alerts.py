@@ -36,6 +36,15 @@ def alerts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             f"nobody would be told of {', '.join(lost)}",
             "add a route that takes them (docs/alerts.md#who-is-told)",
         )
+    if settings.keeper_url is not None and len(rules.watch.receivers or ()) < 2:
+        yield Diagnosis(
+            "watch",
+            "warning",
+            "several machines share this log, and alerts look at the receiver of one alone: where"
+            " another machine ends, nobody hears of it",
+            "name the receivers of all machines in [watch] of the file of PRAZO_ALERTS_FILE"
+            " (docs/alerts.md#settings)",
+        )
     inbox = at_hand()
     beat = heartbeats(inbox).get(Part.ALERTS)
     yield beaten("alerts", beat, inbox.now(), instants.MINUTE, "run `prazo serve`")
