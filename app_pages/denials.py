@@ -438,6 +438,14 @@ with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     shown = address.choice(
         _("List"), {DENIALS: _("Denials"), RETURNED: _("Sellers who came back")}, "list"
     )
+    st.markdown(
+        formats.muted(
+            _(
+                "Figures and charts count every denial. The filters below apply to the list and its"
+                " files."
+            )
+        )
+    )
 reason = None
 with lists.filters():
     with st.container(width="content"):

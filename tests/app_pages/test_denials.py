@@ -38,6 +38,18 @@ def test_one_sentence_says_how_few_reasons_explain_most(drawn: Visit) -> None:
     assert "The most frequent is “Document: photo quality too low” (8)." in shown
 
 
+def test_the_page_says_that_figures_and_charts_do_not_follow_the_filters_of_the_list(
+    drawn: Visit,
+) -> None:
+    """Filtered by a type that no denial here has, the list was empty under the bars of all ten, and
+    nothing said that these do not follow."""
+    app = drawn("denials", type="business")
+    assert chart(app)["data"][0]["x"] == [8, 1, 1]
+    shown = page_text(app)
+    assert "No denial matches these filters" in shown
+    assert "Figures and charts count every denial. The filters below apply to the list" in shown
+
+
 def test_what_became_of_the_denied_follows_the_rules(drawn: Visit) -> None:
     shown = metrics(drawn("denials"))
     assert shown["Denied sellers"] == ("10", "10 denials")
