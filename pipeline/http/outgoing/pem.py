@@ -43,43 +43,12 @@ def _no_password() -> str:
 
 def _fault(certificate: Path, key: Path, error: Exception) -> SettingsError:
     """Why two files cannot be used together; `error` is what OpenSSL says of it."""
-    from cryptography import x509  # takes a while, and a pair that fits does without
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
     try:
         shown = _part(certificate, "PRAZO_CLIENT_CERT_FILE", b"CERTIFICATE-----")
         secret = _part(key, "PRAZO_CLIENT_KEY_FILE", b"PRIVATE KEY-----")
+        fits = _which_fit(certificate, shown, key, secret)
     except SettingsError as found:
         return found
-    try:
-        chain = x509.load_pem_x509_certificates(shown)
-    except ValueError:
-        return SettingsError(
-            _WHAT, f"{certificate} is damaged", "put the file as it was issued in its place"
-        )
-    try:
-        ours = load_pem_private_key(secret, password=None).public_key()
-    except TypeError:
-        return SettingsError(
-            _WHAT,
-            f"the key in {key} is encrypted, and nobody is there to type its password",
-            f"decrypt it into a file that its owner alone can read: `openssl pkey -in {key}`",
-        )
-    except ValueError:
-        return SettingsError(_WHAT, f"{key} is damaged", "put the file as it was made in its place")
-    except UnsupportedAlgorithm as unsupported:
-        return SettingsError(
-            _WHAT, f"the key in {key} is of a kind that is not supported: {unsupported}", _ANOTHER
-        )
-    try:
-        fits = [it.public_key() == ours for it in chain]
-    except (ValueError, UnsupportedAlgorithm) as unsupported:
-        return SettingsError(
-            _WHAT,
-            f"a key in {certificate} is of a kind that is not supported: {unsupported}",
-            _ANOTHER,
-        )
     if not any(fits):
         return SettingsError(
             _WHAT,
@@ -97,6 +66,45 @@ def _fault(certificate: Path, key: Path, error: Exception) -> SettingsError:
         f"{certificate} with {key}: {error}",
         "check PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE",
     )
+
+
+def _which_fit(certificate: Path, shown: bytes, key: Path, secret: bytes) -> list[bool]:
+    """Of each certificate in a file whether it is the key's. Raises `SettingsError` where what the
+    files hold cannot be read."""
+    from cryptography import x509  # takes a while, and a pair that fits does without
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        chain = x509.load_pem_x509_certificates(shown)
+    except ValueError:
+        raise SettingsError(
+            _WHAT, f"{certificate} is damaged", "put the file as it was issued in its place"
+        ) from None
+    try:
+        ours = load_pem_private_key(secret, password=None).public_key()
+    except TypeError:
+        raise SettingsError(
+            _WHAT,
+            f"the key in {key} is encrypted, and nobody is there to type its password",
+            f"decrypt it into a file that its owner alone can read: `openssl pkey -in {key}`",
+        ) from None
+    except ValueError:
+        raise SettingsError(
+            _WHAT, f"{key} is damaged", "put the file as it was made in its place"
+        ) from None
+    except UnsupportedAlgorithm as unsupported:
+        raise SettingsError(
+            _WHAT, f"the key in {key} is of a kind that is not supported: {unsupported}", _ANOTHER
+        ) from None
+    try:
+        return [it.public_key() == ours for it in chain]
+    except (ValueError, UnsupportedAlgorithm) as unsupported:
+        raise SettingsError(
+            _WHAT,
+            f"a key in {certificate} is of a kind that is not supported: {unsupported}",
+            _ANOTHER,
+        ) from None
 
 
 def _part(path: Path, setting: str, wanted: bytes) -> bytes:
