@@ -56,7 +56,7 @@ ReadLine = Callable[[bytes, str], Draft]
 
 def ingest(
     path: Path,
-    inbox: Recorder,
+    recorder: Recorder,
     progress: Progress,
     artifacts: Taking | None = None,
     *,
@@ -76,10 +76,10 @@ def ingest(
     try:
         with nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as file:
             if not is_stdin and file.seekable():
-                return _ingest(file, inbox, progress, read)
+                return _ingest(file, recorder, progress, read)
             with tempfile.TemporaryFile() as spool:  # read twice: `recorded_by` holds its digest
                 shutil.copyfileobj(file, spool)
-                return _ingest(spool, inbox, progress, read)
+                return _ingest(spool, recorder, progress, read)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
 
@@ -95,7 +95,7 @@ def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
     return read
 
 
-def _ingest(file: BinaryIO, inbox: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
+def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
     digest = hashlib.sha256()
     file.seek(0)
     while block := file.read(MAX_LINE_BYTES):
@@ -114,9 +114,9 @@ def _ingest(file: BinaryIO, inbox: Recorder, progress: Progress, read: ReadLine)
         except Unreadable as unreadable:
             outcomes.bad.append((number, unreadable.what))
         if len(batch) >= LINES_PER_COMMIT or size >= BYTES_PER_COMMIT:
-            _record(batch, inbox, outcomes)
+            _record(batch, recorder, outcomes)
             batch, size = [], 0
-    _record(batch, inbox, outcomes)
+    _record(batch, recorder, outcomes)
     return outcomes
 
 
@@ -136,8 +136,8 @@ def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _record(batch: list[tuple[int, Draft]], inbox: Recorder, outcomes: Outcomes) -> None:
-    receipts = inbox.append([draft for _, draft in batch])
+def _record(batch: list[tuple[int, Draft]], recorder: Recorder, outcomes: Outcomes) -> None:
+    receipts = recorder.append([draft for _, draft in batch])
     for (number, draft), receipt in zip(batch, receipts, strict=True):
         if draft.kind == QUARANTINE:
             outcomes.quarantined.append((number, draft.particulars["reason"]))
