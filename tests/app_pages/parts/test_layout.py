@@ -93,6 +93,13 @@ CHART_NAMES = ", ".join(
 
 WINDOW: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+TO_PRESS = (
+    '[data-testid="stMain"] :is([data-testid="stButton"], [data-testid="stPopover"],'
+    ' [data-testid="stPageLink"], [data-testid="stButtonGroup"] > [aria-label],'
+    ' [data-testid="stPagination"]) :is(button, a):not(.st-key-filters *):visible'
+)
+LOWER_THAN_44 = """all => all.filter(it => it.getBoundingClientRect().height < 43.9)
+    .map(it => [it.innerText, it.getBoundingClientRect().height])"""
 LAPTOP: ViewportSize = {"width": 1280, "height": 900}
 OPTIONS = '.st-key-filters [data-testid="stButtonGroup"]'
 LINES = """groups => groups.map(
@@ -255,6 +262,20 @@ def test_the_page_behind_an_alerts_link_is_for_a_thumb_and_leads_on(
     page.get_by_role("button", name="Confirm").tap()
     page.get_by_role("link", name="Open Prazo").tap()
     page.wait_for_url(f"{url}/alerts")
+    context.close()
+
+
+def test_what_is_pressed_on_a_phone_is_as_large_as_a_fingertip(browser: Browser, url: str) -> None:
+    """Buttons were 38 pixels high, the way to a process 26, the numbers of a list's pages 30. Those
+    of the filters are as high as the fields beside them."""
+    context = browser.new_context(locale="pt-BR", viewport=PHONE, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    for path in ("/watchlist?row=prc_001", "/process?process=prc_001", f"/denials?as_of={AS_OF}"):
+        tab = Reader(page, url).open(path)
+        page.locator(TO_PRESS).first.wait_for()
+        low = page.locator(TO_PRESS).evaluate_all(LOWER_THAN_44)
+        assert low == [], path
+        assert tab.fits_soon(), path
     context.close()
 
 
