@@ -348,27 +348,6 @@ def test_what_an_alert_needs_to_leave_is_looked_at(
     assert said() == ["secrets ok", "alerts fault"]
 
 
-def test_of_several_machines_none_may_end_unheard(marketplace: Marketplace, tmp_path: Path) -> None:
-    """Each machine that sends alerts asked its own receiver: as the one that signs was gone, nobody
-    was told, for as long as another one sent alerts."""
-    file, channels = tmp_path / "alerts.toml", tmp_path / "channels"
-    channels.write_text("json://localhost")
-    recipients = f'[recipients.ops]\napprise_file = "{channels}"\n'
-    one, both = '["http://10.0.0.5:8400"]', '["http://10.0.0.5:8400", "http://10.0.0.6:8400"]'
-
-    def said(keeper: str | None, receivers: str | None) -> list[str]:
-        watch = "" if receivers is None else f"[watch]\nreceivers = {receivers}\n"
-        file.write_text(watch + recipients, encoding="utf-8")
-        found = examine(marketplace.settings(alerts_file=file, keeper_url=keeper))
-        return [it.verdict for it in found if it.check == "watch"]
-
-    keeper = "http://10.0.0.5:8501"
-    assert said(keeper, None) == ["warning"]
-    assert said(keeper, one) == ["warning"]
-    assert said(keeper, both) == []
-    assert said(None, None) == []
-
-
 def test_where_nobody_hears_of_anything_it_says_so(marketplace: Marketplace) -> None:
     [found] = [it for it in examine(marketplace.settings()) if it.check == "alerts"]
     assert found.verdict == "warning"
