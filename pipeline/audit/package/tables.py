@@ -79,14 +79,17 @@ _VIEW_OF: Final = {
 _OF_ANY_SUBJECT: Final = "findings.csv"
 _OF_LEAVES: Final = frozenset({"event_id", "attempt_id", "process_id", "seller_id"})
 _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 _WORDS: Final = frozenset(
     {
-        *("bank_account_id", "idempotency_key", "journey_id", "marketplace_id"),
-        *("object_type", "payload_type", "source", "status", "type"),
+        *("bank_account_id", "channel", "idempotency_key", "journey_id", "marketplace_id"),
+        *("object_type", "payload_type", "source", "status", "step", "type", "via"),
     }
 )
 """What is stated as it came where it is an id or a code: who writes one may name the person."""
-_PATHS: Final = frozenset({"event_type", "media_type", "path", "paths", "requested_fields"})
+_PATHS: Final = frozenset(
+    {"event_type", "media_type", "part", "path", "paths", "requested_fields"}
+)
 """Likewise, part by part."""
 _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
@@ -312,6 +315,12 @@ class Again:
         return entry._replace(is_again=is_again)
 
 
+def _but_for_a_digest(column: str, value: Any) -> Any:
+    """What is stated, or of a digest that there is one."""
+    is_one = column in _DIGESTS and isinstance(value, str) and _DIGEST.fullmatch(value)
+    return "" if is_one else value
+
+
 class Stating:
     """The masked facts of entries whose bodies or records are withheld, as `Facts.state` takes
     them."""
@@ -351,14 +360,14 @@ class Stating:
 
     def hides_more_of(self, table: str, rows: Sequence[Sequence[Any]]) -> list[int]:
         """The entries among rows that a package states, as `Facts.state` takes them, that it would
-        state otherwise. Of a digest nobody can tell whether it is a keyed one."""
+        state otherwise. Of a digest nobody can tell more than that it is one."""
         schema = self._copy.columns(table)
         self._copy.clear()
         self._copy.add_facts(table, _typed(schema, rows), masked=True)
 
         def compared(row: Iterable[Any]) -> bytes:
             cells = zip(schema.names, row, strict=True)
-            return canonical_json([value for name, value in cells if name not in _DIGESTS])
+            return canonical_json([_but_for_a_digest(name, value) for name, value in cells])
 
         again = Counter(
             compared(map(self._stated, schema.names, row)) for row in self._copy.facts(table)

@@ -17,6 +17,7 @@ from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.tables import Stating
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
+from pipeline.ledger.scratch import Copy
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export, no_rows
@@ -219,6 +220,45 @@ def test_what_a_masked_package_states_is_masked(
     assert {*filter(None, found)} == {
         *("answered_fields", "collections", "sent_fields", "seller_events"),
     }
+
+
+@no_rows
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("artifacts", "sha256", b"maria da silva".hex()),
+        ("webhooks", "content_sha256", b"maria da silva".hex()),
+        ("collections", "channel", "maria da silva"),
+        ("collections", "step", CPF),
+        ("unreadable_parts", "part", CPF),
+    ],
+)
+def test_nothing_is_stated_in_the_place_of_a_digest_or_of_a_code_of_ours(
+    service: LedgerService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    table: str,
+    column: str,
+    value: str,
+) -> None:
+    """Whatever stood there was verified, as what the masked profile does not hide."""
+    honest_state, entries = TableFiles.state, set[int]()
+
+    def state(self: TableFiles, name: str, rows: list[list[Any]]) -> None:
+        if name == f"facts.{table}":
+            at = Copy.taken().columns(name).names.index(column)
+            rows = [[*row[:at], value, *row[at + 1 :]] for row in rows]
+            entries.update(row[0] for row in rows)
+        honest_state(self, name, rows)
+
+    monkeypatch.setattr(TableFiles, "state", state)
+    exported = export(service, EVERYTHING, tmp_path / "m.zip", "masked")
+    monkeypatch.undo()
+    said = f"the masked profile hides what data/stated/facts.{table}.ndjson says"
+    faults = verify_package(exported.path, key=exported.key).faults
+    assert [it for it in faults if "the masked profile" in it] == [
+        f"entry {seq}: {said}" for seq in sorted(entries)
+    ]
 
 
 @no_rows
