@@ -87,9 +87,7 @@ _WORDS: Final = frozenset(
     }
 )
 """What is stated as it came where it is an id or a code: who writes one may name the person."""
-_PATHS: Final = frozenset(
-    {"event_type", "media_type", "part", "path", "paths", "requested_fields"}
-)
+_PATHS: Final = frozenset({"event_type", "media_type", "part", "path", "paths", "requested_fields"})
 """Likewise, part by part."""
 _UNSTATED: Final = frozenset(
     {"account_balance", "current_balance", "mcc", "resource", "revenue", "uri"}
