@@ -17,7 +17,7 @@ from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.tables import Stating
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.ledger.scratch import Copy
+from pipeline.ledger.facts import TABLES
 from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export, no_rows
@@ -246,7 +246,7 @@ def test_nothing_is_stated_in_the_place_of_a_digest_or_of_a_code_of_ours(
 
     def state(self: TableFiles, name: str, rows: list[list[Any]]) -> None:
         if name == f"facts.{table}":
-            at = Copy.taken().columns(name).names.index(column)
+            at = next(kind for kind, it in TABLES.items() if it == name)._fields.index(column)
             rows = [[*row[:at], value, *row[at + 1 :]] for row in rows]
             entries.update(row[0] for row in rows)
         honest_state(self, name, rows)
