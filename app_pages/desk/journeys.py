@@ -94,8 +94,8 @@ def _make(process_id: str, own: str) -> acting.Feedback:
     if (error := acting.tried(mint, actor)) is not None:
         return acting.Feedback("", error=error)
     acting.own()[f"link {process_id}"] = made[0]
-    feedback = _("Recorded for {processes}.", processes=formats.code(own))
-    return acting.Feedback(feedback, is_done=True, kept=made[0], empties=(f"link_email {own}",))
+    text = _("Recorded for {processes}.", processes=formats.code(own))
+    return acting.Feedback(text, is_done=True, kept=made[0], empties=(f"link_email {own}",))
 
 
 # --- what is answered ----------------------------------------------------------------------------

@@ -24,6 +24,12 @@ Stamp = tuple[int, int, int]
 """Of a file: when it was written, its size, and its number on the disk."""
 
 
+def stamp_of(path: Path) -> Stamp:
+    """By what a file shows that it was changed. Raises `OSError` where it cannot be looked at."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
 def read_small(path: Path) -> str:
     """The text of a small file that the settings name, such as a secret's. Raises
     `SettingsError`."""
@@ -109,10 +115,9 @@ class RereadFile(Generic[T]):
     def _read_if_new(self) -> tuple[Stamp, T] | None:
         """What the file says, and by what a change shows; None where it says nothing new."""
         try:
-            status = self._path.stat()
+            stamp = stamp_of(self._path)
         except OSError as error:
             raise _unreadable(self._path, str(error)) from None
-        stamp = status.st_mtime_ns, status.st_size, status.st_ino
         if stamp == self._stamp and self._fault is None:
             return None
         return stamp, self._parse(read_small(self._path))

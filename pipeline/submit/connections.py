@@ -14,7 +14,7 @@ import httpx
 from pipeline import instants
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS
+from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of
 from pipeline.http.outgoing import clients, pem
 
 LOG = logging.getLogger(__name__)
@@ -22,8 +22,8 @@ LOG = logging.getLogger(__name__)
 MAX_CONNECTIONS: Final = 64
 STAY: Final = "the former certificates stay in force: %s"
 
-Stamps = tuple[tuple[int, int, int] | None, ...]
-"""Of each file: when it was written, its size, and its number on the disk."""
+Stamps = tuple[Stamp | None, ...]
+"""Of each file; None where it cannot be looked at."""
 
 
 class Connections:
@@ -146,9 +146,8 @@ class Certificates:
         return tuple(_stamp_of(path) for path in paths)
 
 
-def _stamp_of(path: Path) -> tuple[int, int, int] | None:
+def _stamp_of(path: Path) -> Stamp | None:
     try:
-        stat = path.stat()
+        return stamp_of(path)
     except OSError:
         return None
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino

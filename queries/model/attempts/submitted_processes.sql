@@ -6,6 +6,7 @@
 -- column: is_accepted_at_first | its first attempt was answered 200
 -- column: accepted_at | its first answer 200; null without one
 -- column: failed_at | what orders its first failed attempt, which started before any 200 and ended otherwise, unknown too; null without one
+-- column: seconds_to_acceptance | from failed_at to accepted_at; null without both
 
 with sent as (
     select
@@ -24,5 +25,7 @@ select
     first_attempt_at,
     is_accepted_at_first,
     accepted_at,
-    case when coalesce(failed_at < accepted_at, true) then failed_at end as failed_at
+    case when coalesce(failed_at < accepted_at, true) then failed_at end as failed_at,
+    case when failed_at < accepted_at then (epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6 end
+        as seconds_to_acceptance
 from sent

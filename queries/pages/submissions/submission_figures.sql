@@ -27,9 +27,7 @@ with counted as (
 ),
 
 waits as (
-    select
-        quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
-            as median_seconds_to_acceptance
+    select quantile_disc(seconds_to_acceptance, 0.5) as median_seconds_to_acceptance
     from submitted_processes
 )
 

@@ -26,8 +26,7 @@ select
     count(failed_at) filter (where accepted_at is not null) as accepted_after_failure,
     count(failed_at) filter (where accepted_at is not null) / nullif(count(failed_at), 0)
         as success_after_retry,
-    quantile_disc((epoch_us(accepted_at) - epoch_us(failed_at)) / 1e6, 0.5)
-        as median_seconds_to_acceptance
+    quantile_disc(seconds_to_acceptance, 0.5) as median_seconds_to_acceptance
 from past_weeks
 left join submitted_processes
     on cast(first_attempt_at as date) between ends_on - 6 and ends_on
