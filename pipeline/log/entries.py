@@ -195,6 +195,25 @@ _OPAQUE = re.compile(
 )
 
 
+def draft_again(entry: Entry, particulars: Mapping[str, JsonValue]) -> Draft:
+    """The draft of an entry's occurrence, to be recorded as it was. `particulars`: what is known of
+    it beside its body."""
+    return Draft(
+        kind=entry.kind,
+        occurred_at=entry.occurred_at,
+        recorded_by=entry.recorded_by,
+        body=entry.body,
+        particulars=particulars,
+        origin=entry.origin,
+        event_id=entry.event_id,
+        attempt_id=entry.attempt_id,
+        process_id=entry.process_id,
+        seller_id=entry.seller_id,
+        status=entry.status,
+        ingest_key=entry.ingest_key,
+    )
+
+
 def public(**identifiers: str | None) -> dict[str, JsonValue]:
     """Of these identifiers those that cannot be personal, as particulars: exports show particulars
     unmasked."""

@@ -14,7 +14,15 @@ from pipeline.contract.body import JsonValue, parse_json
 from pipeline.log import erasures, tree
 from pipeline.log.actions import action
 from pipeline.log.deliveries import replay_key, supply_key
-from pipeline.log.entries import ARE_REMAINS, ERASURE, RECONCILIATION, SUPPLY, Draft, Entry
+from pipeline.log.entries import (
+    ARE_REMAINS,
+    ERASURE,
+    RECONCILIATION,
+    SUPPLY,
+    Draft,
+    Entry,
+    draft_again,
+)
 
 WAS: Final = frozenset({"was_seq", "was_leaf", "was_recorded_at", "was_recorded_by"})
 """What an entry that was recorded again says of the one that was lost; no part of its content."""
@@ -101,25 +109,14 @@ def again(lost: Entry, seqs: Mapping[int, int], fork: int, *, recorded_by: str) 
         particulars = erasures.up_to(particulars, fork)
     if lost.is_erased:
         particulars[ARE_REMAINS] = True
-    return Draft(
-        kind=lost.kind,
-        occurred_at=lost.occurred_at,
-        recorded_by=recorded_by,
-        body=lost.body,
-        particulars={
-            **particulars,
-            "was_seq": lost.seq,
-            "was_leaf": tree.leaf_hash(lost.leaf).hex(),
-            "was_recorded_at": instants.canonical(lost.recorded_at),
-            "was_recorded_by": lost.recorded_by,
-        },
-        origin=lost.origin,
-        event_id=lost.event_id,
-        attempt_id=lost.attempt_id,
-        process_id=lost.process_id,
-        seller_id=lost.seller_id,
-        status=lost.status,
-        ingest_key=key or _key_of_lost(lost),
+    was: dict[str, JsonValue] = {
+        "was_seq": lost.seq,
+        "was_leaf": tree.leaf_hash(lost.leaf).hex(),
+        "was_recorded_at": instants.canonical(lost.recorded_at),
+        "was_recorded_by": lost.recorded_by,
+    }
+    return draft_again(lost, {**particulars, **was})._replace(
+        recorded_by=recorded_by, ingest_key=key or _key_of_lost(lost)
     )
 
 

@@ -28,6 +28,7 @@ from pipeline.ledger.catalogue import catalogue, read_by_several, script, whole_
 from pipeline.ledger.reader import Reader
 from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
+from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
 
 FORMAT: Final = "prazo package v6"
@@ -79,7 +80,6 @@ _VIEW_OF: Final = {
 _OF_ANY_SUBJECT: Final = "findings.csv"
 _OF_LEAVES: Final = frozenset({"event_id", "attempt_id", "process_id", "seller_id"})
 _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
 _WORDS: Final = frozenset(
     {
         *("bank_account_id", "channel", "idempotency_key", "journey_id", "marketplace_id"),
@@ -315,8 +315,7 @@ class Again:
 
 def _but_for_a_digest(column: str, value: Any) -> Any:
     """What is stated, or of a digest that there is one."""
-    is_one = column in _DIGESTS and isinstance(value, str) and _DIGEST.fullmatch(value)
-    return "" if is_one else value
+    return "" if column in _DIGESTS and is_digest(value) else value
 
 
 class Stating:
