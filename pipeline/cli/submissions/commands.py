@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipeline import instants
 from pipeline.cli.group import Number, main, say, user
 from pipeline.cli.submissions.outcomes import (
     ANSWERED_NO,
@@ -19,7 +20,6 @@ from pipeline.cli.submissions.outcomes import (
     conclude,
     log_result,
     print_result,
-    readable,
     say_what_would_happen,
 )
 from pipeline.errors import CallerError
@@ -147,7 +147,7 @@ def resume(process: str | None, follow: bool, wait: float) -> None:
         settings, recorded_by=user(), patience_seconds=wait, on_attempt=print_result
     )
     for process_id, until in waiting:
-        say(f"{process_id}: still waits, until {readable(until)}", err=True)
+        say(f"{process_id}: still waits, until {instants.readable(until)}", err=True)
     sys.exit(NOT_REACHED if waiting else DONE)
 
 

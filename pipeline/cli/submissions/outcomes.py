@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from pipeline import instants
 from pipeline.cli.group import say
 from pipeline.settings import Settings
 
@@ -159,7 +160,7 @@ def _say_what_waits(process: str, outcome: str, due_at: int, settings: Settings)
             err=True,
         )
     say(
-        f"{process}: not answered yet; the next retry is due {readable(due_at)}."
+        f"{process}: not answered yet; the next retry is due {instants.readable(due_at)}."
         " `prazo serve` or `prazo resume` sends it",
         err=True,
     )
@@ -186,11 +187,4 @@ def _say_what_to_do(process: str, result: "Result") -> None:
 
 def busy(until: int) -> str:
     """That nothing more is done now. `until`: in microseconds."""
-    return f"another attempt is under way, until {readable(until)} at the latest"
-
-
-def readable(instant: int) -> str:
-    """An instant in microseconds for people."""
-    from pipeline import instants
-
-    return instants.readable(instant)
+    return f"another attempt is under way, until {instants.readable(until)} at the latest"
