@@ -5,28 +5,25 @@ transaction, so the file always holds a prefix of the log and never half a batch
 """
 
 import contextlib
-import functools
 import itertools
 import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import duckdb
 
 from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, OperatorError
 from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
+from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
-from pipeline.log import erasures, tree
+from pipeline.log import tree
 from pipeline.log.entries import ERASURE, Entry
 from pipeline.memory import bytes_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MOST_UNSETTLED: Final = 256
 """Entries that may wait for their materialized rows until somebody asks, who then waits for them: a
@@ -43,13 +40,8 @@ and the file is then opened again under everybody who reads."""
 CLOSING_SECONDS: Final = 10.0
 """For whoever writes while the ledger is to be closed."""
 
-_WRITTEN: Final = ("log", "ingest_keys", "tree_heads", "tree_nodes", *facts.TABLES.values())
-"""The tables that batches are written to."""
-_NO_ROW_OF_THEM: Final = f"select 1 from {', '.join(_WRITTEN)} limit 0"
-"""Fails where one of them is missing, in a tenth of the time in which DuckDB lists its tables."""
 
-
-class Ledger:
+class Ledger(Contents):
     """An open ledger. One thread at a time writes: the follower, which appends, or a reader who
     needs materialized rows (`settle`). Any number of threads read through cursors."""
 
@@ -98,7 +90,7 @@ class Ledger:
         )
         with file.closed_on_error(opened, self.path):
             self._connection = opened
-            self._rows(_NO_ROW_OF_THEM)  # else a ledger that lacks one would fail at its next batch
+            self._rows(NO_ROW_OF_THEM)  # else a ledger that lacks one would fail at its next batch
             self._load_position()
             self._hold_erased(self.newest("kind = ?", [ERASURE]) or 0)
 
@@ -150,10 +142,10 @@ class Ledger:
             self._peaks_before = tree.Frontier.at(self.size - 1, self.subtrees()).peaks
         return tree.newest_proof(self._peaks_before)
 
-    @functools.cached_property
-    def _columns(self) -> Mapping[str, "pa.Schema"]:
-        """Of the tables that are written, which a program that only reads need not ask for."""
-        return arrow.schemas(self.cursor(), _WRITTEN)
+    @property
+    def is_without_bodies(self) -> bool:
+        """Whether the file holds commitments and masked facts, but no bodies."""
+        return self._identity.is_without_bodies
 
     def batch(self, entries: Sequence[Entry]) -> Batch:
         """Entries, one at least, as `append` takes them; safe to make on any thread, while it
@@ -323,6 +315,8 @@ class Ledger:
         with self._lock, file.transaction(self._connection):
             yield
 
+    # --- closing, and opening again ---
+
     @contextlib.contextmanager
     def _opened_again_after(self, what: Callable[[], str]) -> Iterator[None]:
         """`what`: says what failed. After an error of DuckDB the file is opened again, before
@@ -410,8 +404,6 @@ class Ledger:
         if self._shut is not None:
             raise type(self._shut)(*self._shut.args)
 
-    # --- reading ---
-
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor for one thread and one call: sharing one gives wrong results silently.
 
@@ -422,79 +414,3 @@ class Ledger:
             self._check_not_closed()
             self._check_not_shut()
             return self._connection.cursor()
-
-    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self.cursor().execute(sql, parameters).fetchall()
-
-    @property
-    def is_without_bodies(self) -> bool:
-        """Whether the file holds commitments and masked facts, but no bodies."""
-        return self._identity.is_without_bodies
-
-    def select(self, condition: str, parameters: Sequence[object]) -> list[Entry]:
-        """The entries for which an SQL condition on `log` is true, in order of seq, without their
-        ingest keys."""
-        return arrow.entries_of(self.cursor(), condition, parameters)
-
-    def erased(self) -> dict[int, bytes]:
-        """Of each entry that the log's erasures name, the digest of what stays of it."""
-        return erasures.known(self._rows(arrow.ERASURES, [ERASURE]))
-
-    def recorded(self, first: int, last: int) -> list[Entry]:
-        """The entries `first` to `last` as an inbox takes them: with their ingest keys."""
-        return arrow.recorded_entries(self.cursor(), first, last)
-
-    def seqs(self, condition: str, parameters: Sequence[object]) -> list[int]:
-        """The seqs of the entries for which a condition on `log` is true, in order."""
-        rows = self._rows(f"select seq from log where {condition} order by seq", parameters)
-        return [seq for (seq,) in rows]
-
-    def newest(self, condition: str, parameters: Sequence[object]) -> int | None:
-        """The highest seq among these entries; None if there is none."""
-        [(seq,)] = self._rows(f"select max(seq) from log where {condition}", parameters)
-        return None if seq is None else int(seq)
-
-    def leaves(self, seqs: Sequence[int]) -> list[tuple[int, bytes]]:
-        """The leaves of these entries, in order of seq."""
-        return self._rows(
-            "select seq, leaf from log where seq between ? and ? and seq in (select unnest(?))"
-            " order by seq",
-            (seqs[0], seqs[-1], seqs),
-        )
-
-    def facts_between(self, table: str, first: int, last: int) -> list[tuple[Any, ...]]:
-        """Facts of the entries `first` to `last`: instants in microseconds, in order."""
-        condition = f"seq between {first} and {last}"
-        return arrow.facts_of(self.cursor(), table, self._columns[table], condition)
-
-    def tree_table(self, table: str) -> list[tuple[Any, ...]]:
-        """Rows of `tree_nodes` (level, position, hash) or `tree_heads` (size, root, peaks)."""
-        columns = {"tree_nodes": "level, position, hash", "tree_heads": "size, root, peaks"}[table]
-        return self._rows(f"select {columns} from {table} order by all")
-
-    def root_at(self, size: int) -> bytes:
-        """The tree's root when the log had `size` entries (at most the ledger's own size)."""
-        return tree.Frontier.at(size, self.subtrees()).root()
-
-    def subtrees(self) -> tree.Subtree:
-        """Reads roots of full subtrees, remembering what it read: for many proofs in a row.
-
-        What it gave stays true while the log grows, since a full subtree never changes.
-        """
-        return tree.subtrees(self._nodes, self._lacks)
-
-    def _nodes(self, level: int, first: int, last: int) -> list[bytes]:
-        if level == 0:
-            sql = "select leaf from log where seq between ? and ? order by seq"
-            return [tree.leaf_hash(leaf) for (leaf,) in self._rows(sql, (first + 1, last + 1))]
-        at = "level = ? and position between ? and ?"
-        sql = f"select hash from tree_nodes where {at} order by position"
-        return [node for (node,) in self._rows(sql, (level, first, last))]
-
-    def _lacks(self, level: int, position: int) -> LedgerDamaged:
-        why = f"its tree lacks the node {level}/{position}: entries or nodes are gone"
-        return self._damaged("is damaged", why)
-
-    def _damaged(self, how: str, why: str) -> LedgerDamaged:
-        remedy = "`prazo rebuild` makes it again from the inbox"
-        return LedgerDamaged(f"The ledger {self.path} {how}", why, remedy)
