@@ -244,6 +244,12 @@ def test_any_attempt_in_flight_is_under_way_whatever_came_after() -> None:
     assert standing_of(attempts, NOON + 2 * SECOND) == UnderWay(NOON + MINUTE)
 
 
+def test_of_two_attempts_in_flight_the_one_that_may_be_answered_last_counts() -> None:
+    attempts = [attempt(1, "in_flight"), attempt(2, "in_flight", at=NOON + SECOND)]
+    until = NOON + SECOND + MINUTE
+    assert standing_of(attempts, NOON + 2 * SECOND) == UnderWay(until)
+
+
 def test_another_payload_begins_another_try() -> None:
     attempts = [
         attempt(1, at=NOON, payload=b"A"),

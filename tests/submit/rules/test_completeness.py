@@ -2,6 +2,8 @@
 
 import pytest
 
+from pipeline.submit.casefile import required_fields
+from pipeline.submit.demand import Process, wanted
 from tests.submit.rules.builders import (
     ADDRESS,
     ASKED_BY,
@@ -65,6 +67,39 @@ def test_a_requested_owner_says_more_of_the_type_than_the_sellers_record() -> No
     payload = aci_body(owner={"revenue": "1_to_2"}, type="business")
 
     assert faults(payload, aci("owner.revenue"), seller_type="individual") == set()
+
+
+@pytest.mark.parametrize(
+    ("listed", "recorded", "expected"),
+    [
+        ("owner.revenue", "individual", "business, requested_fields name its owner"),
+        ("revenue", "business", "business, as its latest seller record says"),
+    ],
+)
+def test_who_sent_the_other_type_is_told_how_the_type_is_known(
+    listed: str, recorded: str, expected: str
+) -> None:
+    [violation, *_] = judge(aci_body(), aci(listed), seller_type=recorded).violations
+
+    assert (violation.rule, violation.expected) == ("type_mismatch", expected)
+
+
+@pytest.mark.parametrize(
+    ("process", "optional"),
+    [
+        (acp(), ("address.line2", "owner.address.line2")),
+        (aci("address"), ("address.line2",)),
+        (aci("address.line2"), ("address.line2",)),
+        (aci("owner"), ("owner.address.line2",)),
+        (aci("owner.address"), ("owner.address.line2",)),
+        (aci("owner.address.line2"), ("owner.address.line2",)),
+        (aci("address.city", "owner.revenue"), ()),
+    ],
+)
+def test_a_complement_may_be_given_wherever_its_address_is_asked_for(
+    process: Process, optional: tuple[str, ...]
+) -> None:
+    assert wanted(process, "business", required_fields()).optional == optional
 
 
 def test_an_unknown_type_is_not_called_another_one() -> None:
