@@ -376,6 +376,11 @@ def test_a_full_package_without_the_leaves_that_it_could_hold_is_one_that_leaves
         [fault] = verdict(export(honest, scope, tmp_path / "p.zip")).faults
         assert fault.startswith("the leaves between ")
         assert "are left out: a full package holds up to 100,000, which show whether" in fault
+    # The export is entry 20, and the newest of p1 before it is 18: one leaf lies between.
+    twentieth = export(honest, Scope(process_id="p1"), tmp_path / "p.zip")
+    for most, is_false in ((1, True), (0, False)):
+        monkeypatch.setattr(verify, "MAX_BETWEEN", most)
+        assert bool(verdict(twentieth).faults) is is_false
 
 
 def test_where_a_process_of_a_seller_ends_is_named_as_not_checked(
