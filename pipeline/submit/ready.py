@@ -17,7 +17,8 @@ from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
-from pipeline.submit.resume import OnAttempt, open_submissions
+from pipeline.submit.resume import open_submissions
+from pipeline.submit.resumer import OnAttempt
 from pipeline.submit.rules import SELLER, Answer, Violation
 
 AT_ONCE: Final = 8

@@ -16,7 +16,7 @@ from pipeline.submit.attempt import Submissions
 from pipeline.submit.casefile import CaseFile
 from pipeline.submit.decision import Refused, Terms
 from pipeline.submit.platform import Platform
-from pipeline.submit.resume import Patience, Resumer
+from pipeline.submit.resumer import Patience, Resumer
 from pipeline.submit.retries import Standing, UnderWay
 from tests import depth
 from tests.submit.attempts import a_waiting_retry, submit

@@ -14,9 +14,9 @@ import pytest
 import trustme
 
 from pipeline.errors import SettingsError
-from pipeline.submit import connections
 from pipeline.submit.attempt import Sent
-from pipeline.submit.connections import Certificates
+from pipeline.submit.platform import connections
+from pipeline.submit.platform.connections import Certificates
 from pipeline.submit.resume import Ended
 from pipeline.submit.retries import Waiting
 from tests.submit.attempts import submit

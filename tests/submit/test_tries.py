@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from pipeline.ledger.catalogue import catalogue, script
-from pipeline.submit.resume import REMEMBERED
+from pipeline.submit.resumer import REMEMBERED
 from pipeline.submit.retries import ATTEMPTS, Attempt, GivenUp, Idle, Standing, UnderWay, Waiting
 from pipeline.submit.retries import standing as standing_in
 

@@ -56,7 +56,7 @@ def stop_now_and_then(seed: str, chance: float, places: Sequence[str]) -> None:
 
 
 def say_when_it_is_up() -> None:
-    from pipeline.submit.resume import Resumer
+    from pipeline.submit.resumer import Resumer
 
     turn = Resumer._turn
     said: list[bool] = []

@@ -76,7 +76,7 @@ def test_a_requested_owner_says_more_of_the_type_than_the_sellers_record() -> No
         ("revenue", "business", "business, as its latest seller record says"),
     ],
 )
-def test_who_sent_the_other_type_is_told_how_the_type_is_known(
+def test_the_other_type_is_refused_with_how_the_sellers_type_is_known(
     listed: str, recorded: str, expected: str
 ) -> None:
     [violation, *_] = judge(aci_body(), aci(listed), seller_type=recorded).violations

@@ -23,8 +23,8 @@ from pipeline.files.reread import RECHECK_SECONDS, RereadFile
 from pipeline.http.outgoing.failures import causes, in_words
 from pipeline.http.outgoing.headers import authorization
 from pipeline.settings import Settings
-from pipeline.submit import handshake
-from pipeline.submit.connections import Certificates, Connections
+from pipeline.submit.platform import handshake
+from pipeline.submit.platform.connections import Certificates, Connections
 
 LOG = logging.getLogger(__name__)
 
