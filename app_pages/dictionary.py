@@ -10,7 +10,7 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained
-from pipeline.ledger.catalogue import View, public
+from pipeline.ledger.views.catalogue import View, public
 
 # The folders at the top of `queries/`, in the order in which an analyst will want them.
 GROUPS: Final = {

@@ -25,8 +25,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pipeline.ledger import reader
 from pipeline.ledger.syntax import tree
+from pipeline.ledger.views import installed
 from tests.support import ledgers
 from tests.support.rich import RICH
 
@@ -192,7 +192,7 @@ def _leave_views_out() -> None:
     """Keeps programs from making the views in a ledger's file, which takes 4 s of each, half a
     minute after its start. These views are for people who open the file with DuckDB alone;
     tests/queries/test_headers.py and the demo try them."""
-    reader.install = lambda _: None
+    installed.install = lambda _: None
 
 
 def _serve(orders: socket.socket) -> Order:

@@ -19,7 +19,7 @@ from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
 from pipeline.breaches import BREACHES
 from pipeline.errors import SettingsError
 from pipeline.files import reread
-from pipeline.ledger.catalogue import script
+from pipeline.ledger.views.catalogue import script
 
 WHOLE = """
 look_back_days = 3

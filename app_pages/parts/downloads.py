@@ -16,10 +16,10 @@ from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.parts import views
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.ledger import formats as tables
 from pipeline.ledger import service
-from pipeline.ledger.catalogue import public
-from pipeline.ledger.formats import Format
+from pipeline.ledger.views import formats as tables
+from pipeline.ledger.views.catalogue import public
+from pipeline.ledger.views.formats import Format
 from pipeline.serve import compared, identifiers
 from pipeline.serve.roles import Person
 from pipeline.texts import printable
@@ -70,7 +70,7 @@ class Question(NamedTuple):
     columns: tuple[str, ...] = ()  # that are compared
 
     def asked(self) -> dict[str, Any]:
-        """The same, for `pipeline.ledger.reader.Reader.read`."""
+        """The same, for `Reader.read`."""
         return {
             "where": self.where,
             "contains": self.contains,

@@ -10,7 +10,7 @@ from app_pages.charts.figure import Figure, show
 from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import downloads, lists, views
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views.catalogue import public
 
 TABLE_ROWS = 500
 SHORT_ROWS = 6

@@ -16,9 +16,9 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
 from app_pages.parts import acting, address, compared, downloads, elements, links, views
-from pipeline.ledger.catalogue import public
-from pipeline.ledger.formats import plain
 from pipeline.ledger.syntax.filters import Ranges
+from pipeline.ledger.views.catalogue import public
+from pipeline.ledger.views.formats import plain
 from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 

@@ -14,8 +14,8 @@ from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.ledger import service
-from pipeline.ledger.catalogue import public
 from pipeline.ledger.syntax.filters import Ranges
+from pipeline.ledger.views.catalogue import public
 from pipeline.serve import identifiers
 from pipeline.serve.roles import Permission
 
@@ -48,7 +48,7 @@ _COUNTS: Final[Answers[_Basis, int]] = Answers()
 
 def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     """Rows of a view at the page's instant, or at another, in microseconds; `asked` as for
-    `pipeline.ledger.reader.Reader.read`.
+    `Reader.read`.
 
     Readers of a page share the rows, so no page may change them. Raises `CallerError` where the
     view is not open to the reader's role, so that no page has to check that.
@@ -95,7 +95,7 @@ def groups(
     view: str, columns: Sequence[str], *, is_shown: bool = True, **asked: Any
 ) -> Sequence[Row]:
     """How many rows have each combination of values in some columns; `asked` as for
-    `pipeline.ledger.reader.Reader.groups`. `is_shown`: false for what only helps to fill in a form,
+    `Reader.groups`. `is_shown`: false for what only helps to fill in a form,
     whose age does not count as the page's. Raises as `read` does."""
     _check_open(view)
     held, at = service.current(), as_of()

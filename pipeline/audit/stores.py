@@ -24,11 +24,11 @@ from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import checks, facts
-from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.following.continuity import ended_by
 from pipeline.ledger.scratch import Copy
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log import tree
 from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import is_changed, uncommitted

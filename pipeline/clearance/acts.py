@@ -10,7 +10,7 @@ from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.ledger.arrow import MASKED_COLUMNS
-from pipeline.ledger.formats import plain
+from pipeline.ledger.views.formats import plain
 from pipeline.settings import FourEyes, Settings
 
 OVERRIDE: Final[FourEyes] = "override"
@@ -164,7 +164,7 @@ def rows(
     offset: int = 0,
 ) -> Asked | None:
     """What somebody asks who wants to see personal values of a view's rows; None where the filter
-    names one process, seller or attempt. Arguments as for `pipeline.ledger.reader.Reader.read`."""
+    names one process, seller or attempt. Arguments as for `Reader.read`."""
     if any(isinstance(where.get(column), str) for column in ONE_SUBJECT):
         return None
     filters = {

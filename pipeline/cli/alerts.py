@@ -289,7 +289,7 @@ def revoke(feed: str, actor: str) -> None:
     Example: prazo calendar revoke cal_0123456789ab --actor maria
     """
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.ledger.formats import Asked
+    from pipeline.ledger.views.formats import Asked
     from pipeline.log import actions
     from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
 

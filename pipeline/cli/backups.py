@@ -249,8 +249,8 @@ def rebuild() -> None:
     Refused where the inbox was changed and the present ledger is right. Example: prazo rebuild
     """
     from pipeline.audit.stores import changed_in_inbox
-    from pipeline.ledger import reader
     from pipeline.ledger.service import as_made
+    from pipeline.ledger.views.installed import install
 
     service = as_made(Settings.load(), may_create=False)
     try:
@@ -264,7 +264,7 @@ def rebuild() -> None:
             )
         before = service.ledger.frontier.root()
         service.rebuild()
-        reader.install(service.ledger)
+        install(service.ledger)
         after = service.ledger.frontier.root()
         say(f"{counted(service.ledger.size, 'entry')}, root {after.hex()}")
         if after != before:

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from pipeline.cli.group import bars, printing
 from pipeline.files.disk import write_whole
-from pipeline.ledger.catalogue import View
-from pipeline.ledger.formats import Shown
+from pipeline.ledger.views.catalogue import View
+from pipeline.ledger.views.formats import Shown
 from pipeline.texts import printable
 
 if TYPE_CHECKING:

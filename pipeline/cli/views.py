@@ -82,7 +82,7 @@ def show(
 
 def _list_views() -> None:
     from pipeline.cli import terminal
-    from pipeline.ledger.catalogue import public
+    from pipeline.ledger.views.catalogue import public
 
     terminal.print_views(public())
 
@@ -101,7 +101,7 @@ def print_view(
     and so the rows, lack the newest entries."""
     from pipeline import instants
     from pipeline.cli import terminal
-    from pipeline.ledger import formats
+    from pipeline.ledger.views import formats
     from pipeline.serve.commands import lacking, open_ledger
 
     at = None if as_of is None else instants.parse(as_of)

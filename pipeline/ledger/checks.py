@@ -10,9 +10,9 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from pipeline.ledger import materialized
-from pipeline.ledger.catalogue import View, catalogue, whole_sql
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax.parsed import parsed
+from pipeline.ledger.views.catalogue import View, catalogue, whole_sql
 from pipeline.texts import counted
 
 SHOWN_ROWS: Final = 5

@@ -26,7 +26,7 @@ from pipeline.files.databases import remove_spilled
 from pipeline.files.disk import sync
 from pipeline.files.kinds import DUCKDB, TEXT, content_of
 from pipeline.ledger import arrow, materialized
-from pipeline.ledger.catalogue import script
+from pipeline.ledger.views.catalogue import script
 from pipeline.places import head_beside
 
 SCHEMA_VERSION: Final = "25"

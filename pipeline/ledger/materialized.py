@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Final
 
-from pipeline.ledger.catalogue import (
+from pipeline.ledger.syntax.narrowing import narrowed, rows_of
+from pipeline.ledger.views.catalogue import (
     QUERIES,
     Storage,
     View,
@@ -34,7 +35,6 @@ from pipeline.ledger.catalogue import (
     scripts,
     whole_sql,
 )
-from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 
 StandIns = Mapping[str, str]
 """SQL that stands in for the SQL of views, by their names."""

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple, Self
 import duckdb
 
 from pipeline.ledger import facts, materialized
-from pipeline.ledger.catalogue import View, catalogue, script, whole_sql
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
 from pipeline.ledger.syntax.parsed import parsed
+from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""

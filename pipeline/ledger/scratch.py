@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from pipeline.files.temporary import OwnFolder
 from pipeline.ledger import arrow, facts
-from pipeline.ledger.catalogue import script
 from pipeline.ledger.file import leave_out_optimizers
+from pipeline.ledger.views.catalogue import script
 from pipeline.log.entries import Entry
 
 MOST_ROWS_KEPT: Final = 20_000

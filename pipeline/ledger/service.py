@@ -31,8 +31,9 @@ from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.following.follower import Follower, OnProgress, Status
 from pipeline.ledger.following.recovery import Abandoned, Opened, Recovery
-from pipeline.ledger.reader import Reader, installed_later
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.installed import installed_later
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
 

@@ -44,9 +44,9 @@ from pipeline.http.callers import MissingScope, TurnedAway, admit
 from pipeline.http.preamble import whole_body
 from pipeline.http.tokens import Caller
 from pipeline.inbox import kept_heads
-from pipeline.ledger import formats, reader
-from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import current, ledger_service
+from pipeline.ledger.views import formats, reader
+from pipeline.ledger.views.catalogue import public
 from pipeline.log.actions import By
 from pipeline.serve import (
     acknowledging,

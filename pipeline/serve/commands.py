@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pipeline.errors import CallerError, LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
-from pipeline.ledger import formats
 from pipeline.ledger.syntax import filters as filtering
+from pipeline.ledger.views import formats
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -224,7 +224,7 @@ class OwnLedger:
         the rows are to be, in microseconds."""
         as_of = asked.as_of
         if asked.unmask is not None:
-            from pipeline.ledger import reader
+            from pipeline.ledger.views import reader
 
             reader.check(asked.view, where)  # a refused request must not leave an entry
             rows = {"as_of": as_of, "where": where, "limit": asked.limit}

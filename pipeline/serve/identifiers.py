@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
-from pipeline.ledger import formats
 from pipeline.ledger.syntax import filters as filtering
+from pipeline.ledger.views import formats
 from pipeline.texts import (
     PERSONAL_ID,
     TAX_ID_WITHIN,

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from pipeline.alert.links import PATH
 from pipeline.clearance.clearances import Decision
-from pipeline.ledger import formats
-from pipeline.ledger.catalogue import View, public
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views import formats
+from pipeline.ledger.views.catalogue import View, public
 
 _SEVERAL: Final = {"style": "form", "explode": True}
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -179,7 +179,7 @@ def _row(view: View, types: pa.Schema) -> dict[str, Any]:
 
 
 def _value(of: pa.DataType) -> dict[str, Any]:
-    """A value as `pipeline.ledger.formats.plain` writes it."""
+    """A value as `pipeline.ledger.views.formats.plain` writes it."""
     if pa.types.is_timestamp(of):
         return _instant()
     if pa.types.is_date(of):

@@ -19,7 +19,7 @@ SELECTING: Final = ("where", "from", "before", "contains")
 
 
 def selection(query: QueryParams, view: str, *, may_see_people: bool) -> dict[str, Any]:
-    """`where`, `between` and `contains`, as `pipeline.ledger.reader.Reader.read` takes them of a
+    """`where`, `between` and `contains`, as `Reader.read` takes them of a
     view.
 
     Where people are masked, no range and no search looks into ids, or into codes that may

@@ -21,7 +21,7 @@ from pipeline.errors import (
 from pipeline.files.disk import written_whole
 from pipeline.files.temporary import remove_left
 from pipeline.http import holder as announcements
-from pipeline.ledger import formats
+from pipeline.ledger.views import formats
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
@@ -213,7 +213,7 @@ def _instant_of(answer: httpx.Response) -> int:
 
 def _columns(view: str) -> list[str]:
     """Of a view that has no row to say them."""
-    from pipeline.ledger.catalogue import public
+    from pipeline.ledger.views.catalogue import public
 
     return [*public()[view].columns]
 
@@ -222,7 +222,7 @@ def _path_of(view: str) -> str:
     """Of a view's rows. Raises `UnknownView` for what cannot be a name: a path of the API may lie
     behind it, or another view's parameters."""
     if not view.isidentifier():
-        from pipeline.ledger.catalogue import asked_for
+        from pipeline.ledger.views.catalogue import asked_for
 
         asked_for(view)
     return f"/api/views/{view}"

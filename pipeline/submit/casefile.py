@@ -22,9 +22,9 @@ from pipeline.contract.body import parse_json
 from pipeline.contract.fields import flatten
 from pipeline.inbox import Inbox
 from pipeline.inbox.leases import Spent
-from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.scratch import Excerpt
+from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.entries import (
     COLLECTION,
     LIVE,

@@ -7,7 +7,7 @@ from functools import cache
 
 import duckdb
 
-from pipeline.ledger.catalogue import script
+from pipeline.ledger.views.catalogue import script
 
 
 @cache

@@ -19,8 +19,8 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import CallerError, InboxUnavailable
 from pipeline.inbox.store import Receipt
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from pipeline.log.ndjson import read_line

@@ -5,7 +5,7 @@ import pytest
 from app_pages.door import access
 from app_pages.parts import views
 from pipeline.errors import CallerError
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views.catalogue import public
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review

@@ -3,7 +3,7 @@
 import re
 
 from app_pages.language import rulebook
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views.catalogue import catalogue
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import page_text, plain

@@ -9,7 +9,7 @@ from app_pages.language import formats, sellers
 from app_pages.parts import timeline, views
 from pipeline import instants
 from pipeline.erasure.forgetting import forget
-from pipeline.ledger.reader import Reader
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.ndjson import read_line
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text

@@ -270,8 +270,8 @@ def _serve(port: int, path: Path) -> None:
     from pipeline.ledger import service
     from pipeline.ledger.facts import Keys
     from pipeline.ledger.file import close_once_read
-    from pipeline.ledger.reader import Reader
     from pipeline.ledger.store import Ledger
+    from pipeline.ledger.views.reader import Reader
     from pipeline.settings import Settings
 
     @contextmanager

@@ -24,10 +24,10 @@ import duckdb
 
 from pipeline.contract.body import canonical_json
 from pipeline.ledger import facts, materialized, refresh
-from pipeline.ledger.catalogue import catalogue, whole_sql
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax.questions import PRUNED_AT
+from pipeline.ledger.views.catalogue import catalogue, whole_sql
+from pipeline.ledger.views.reader import Reader
 from tests.benchmarks import peers
 from tests.benchmarks.rows import Row
 

@@ -4,7 +4,7 @@ that looks like another one is that one."""
 import pytest
 
 from pipeline.clearance.acts import HIDDEN, folded, rows
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views.catalogue import public
 
 
 def test_a_request_shows_no_value_of_a_column_that_a_view_calls_personal() -> None:

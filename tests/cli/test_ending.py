@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import terminal
 from pipeline.cli.group import _Ending, bars, main, say
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views.catalogue import public
 from tests import depth
 
 COMMAND = """

@@ -18,8 +18,8 @@ from pipeline.cli.views import show
 from pipeline.errors import OperatorError
 from pipeline.files.disk import write_whole
 from pipeline.inbox import open_inbox
-from pipeline.ledger import formats
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views import formats
 from pipeline.serve import commands
 from tests.support.stores import settings_in
 

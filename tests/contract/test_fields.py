@@ -14,7 +14,7 @@ from pipeline.contract.fields import (
 )
 from pipeline.journey import form, words
 from pipeline.journey.form import Field, Question
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views.catalogue import catalogue
 from pipeline.submit.demand import Wanted
 
 

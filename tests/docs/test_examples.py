@@ -21,7 +21,7 @@ from pipeline.cli import main
 from pipeline.forward import endpoints
 from pipeline.http import standard_webhooks
 from pipeline.http.tokens import Caller, Tokens
-from pipeline.ledger import reader
+from pipeline.ledger.views import installed
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.entries import COLLECTION
 from tests.docs import pages
@@ -203,7 +203,7 @@ def test_the_commands_of_the_operations_page(
 ) -> None:
     """Between backup and restore, all is lost but the backup."""
     # Views for whoever opens a ledger's file with DuckDB: tests/queries/test_headers.py makes them.
-    monkeypatch.setattr(reader, "install", lambda _: None)
+    monkeypatch.setattr(installed, "install", lambda _: None)
     samples = tmp_path / "data/samples"
     shutil.copy(samples / "occurrences.ndjson", tmp_path / "history.ndjson")
     events = [json.loads(it.read_bytes()) for it in sorted(samples.glob("*.json"))]

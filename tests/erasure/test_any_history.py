@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.erasure.finding import ERASED_KINDS
-from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.entries import Entry
 from tests import depth
 from tests.erasure.test_forgetting import PERSONAL

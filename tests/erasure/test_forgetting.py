@@ -21,8 +21,8 @@ from pipeline.erasure.forgetting import Forgotten, forget
 from pipeline.errors import CallerError, NoRoom, OperatorError, WrongUsage
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger.catalogue import catalogue
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.actions import By
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.deliveries import delivery

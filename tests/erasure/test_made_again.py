@@ -21,9 +21,9 @@ from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import erasing
 from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following import recovery
-from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.formats import Asked
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import UNMASK

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pipeline import instants
 from pipeline.ledger import arrow, checks, materialized
-from pipeline.ledger import catalogue as catalogue_of_queries
-from pipeline.ledger.catalogue import QUERIES, all_read, catalogue, script, scripts, whole_sql
 from pipeline.ledger.file import made_by
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views import catalogue as catalogue_of_queries
+from pipeline.ledger.views.catalogue import QUERIES, all_read, catalogue, script, scripts, whole_sql
+from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of

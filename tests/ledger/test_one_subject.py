@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from pipeline import instants
-from pipeline.ledger.catalogue import catalogue
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.catalogue import catalogue
+from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.benchmarks import queries
 from tests.support.ledgers import ledger_of, rows

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.ledger import checks
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views.catalogue import catalogue
 from tests.support.ledgers import ledger_of, standing
 from tests.support.lines import ACI_DEADLINE, aci, acp, action, started
 from tests.support.rich import RICH
@@ -129,7 +129,7 @@ def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
     watchlist = catalogue()["watchlist"]
     shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")
     known = {**catalogue(), "watchlist": shorter}
-    monkeypatch.setattr("pipeline.ledger.catalogue.catalogue", lambda: known)
+    monkeypatch.setattr("pipeline.ledger.views.catalogue.catalogue", lambda: known)
     broken = checks.run("sums_disagree", ledger)
     assert broken is not None
     assert broken.rows == 1

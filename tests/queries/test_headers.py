@@ -15,8 +15,9 @@ from pipeline.clearance import acts
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import MASKED_COLUMNS
-from pipeline.ledger.catalogue import View, catalogue, public, whole_sql
-from pipeline.ledger.reader import Reader, install, installed_later
+from pipeline.ledger.views.catalogue import View, catalogue, public, whole_sql
+from pipeline.ledger.views.installed import install, installed_later
+from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import at
@@ -162,7 +163,7 @@ def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_th
     """The end of a program does wait, so that whoever opens the file next finds them. One view
     stands for all."""
     one = {"watchlist": catalogue()["watchlist"]}
-    monkeypatch.setattr("pipeline.ledger.reader.catalogue", lambda: one)
+    monkeypatch.setattr("pipeline.ledger.views.installed.catalogue", lambda: one)
     install(reader._ledger)
     cursor = cursor_of(reader)
     cursor.execute("drop view watchlist")
@@ -185,7 +186,7 @@ def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypat
     whole = catalogue()
     misspelled = replace(whole["watchlist"], sql="select no_such_column from log")
     monkeypatch.setattr(
-        "pipeline.ledger.reader.catalogue", lambda: {**whole, "watchlist": misspelled}
+        "pipeline.ledger.views.installed.catalogue", lambda: {**whole, "watchlist": misspelled}
     )
     with pytest.raises(LedgerDamaged, match=r"its view watchlist: .*no_such_column") as told:
         install(reader._ledger)

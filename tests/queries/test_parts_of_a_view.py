@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from pipeline import instants
-from pipeline.ledger import reader as reading
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views import reader as reading
+from pipeline.ledger.views.catalogue import catalogue
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import aci, acp, at, finished, started

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger import catalogue, materialized, reader
+from pipeline.ledger import materialized
+from pipeline.ledger.views import catalogue, reader
 from tests.support.commands import here
 from tests.support.events import SAMPLES
 from tests.support.stores import environment_in

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app_pages.language.rulebook import RULES
 from pipeline.alert_rules.references import CONDITIONS
-from pipeline.ledger.reader import Reader
+from pipeline.ledger.views.reader import Reader
 from tests.support import oracle
 from tests.support.histories import histories_and_as_of, reordered, repeated
 from tests.support.ledgers import ledger_of, rows

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.contract.body import MAX_DEPTH
 from pipeline.http.short import MAX_SHORT_BYTES
-from pipeline.ledger.catalogue import script
+from pipeline.ledger.views.catalogue import script
 from tests.receive.conftest import Start
 from tests.support.events import EVENT_TYPES, event, new_id, of_size, review, sample
 from tests.support.machine import wait_until

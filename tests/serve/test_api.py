@@ -20,10 +20,10 @@ from starlette.routing import Route
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict, verify
 from pipeline.inbox.kept_heads import KeptHead, place
-from pipeline.ledger import reader
 from pipeline.ledger import service as services
-from pipeline.ledger.catalogue import public
 from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.ledger.views import installed
+from pipeline.ledger.views.catalogue import public
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
 from pipeline.settings import Settings
@@ -53,7 +53,7 @@ def holding(folder: Path) -> Iterator[LedgerService]:
     )
     (folder / "tokens").write_text("".join(lines), encoding="ascii")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "install", lambda _: None)  # views for DuckDB alone, for 4 s
+        patch.setattr(installed, "install", lambda _: None)  # views for DuckDB alone, for 4 s
         with ledger_service(settings_in(folder, api_tokens_file=folder / "tokens")) as service:
             yield service
 

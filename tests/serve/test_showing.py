@@ -16,10 +16,10 @@ from pipeline import instants
 from pipeline.audit.request import Request, Scope
 from pipeline.errors import LedgerInUse, PrazoError, UnknownView, WrongUsage
 from pipeline.inbox import open_inbox
-from pipeline.ledger import formats, reader
-from pipeline.ledger.catalogue import catalogue, public
-from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.ledger.views import formats, reader
+from pipeline.ledger.views.catalogue import catalogue, public
+from pipeline.ledger.views.formats import Asked
 from pipeline.log.actions import By
 from pipeline.serve import api, identifiers, remote
 from pipeline.serve.commands import Ledger, OwnLedger

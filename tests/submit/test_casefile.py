@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from pipeline import instants
 from pipeline.inbox import open_inbox
-from pipeline.ledger.catalogue import catalogue, whole_sql
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.catalogue import catalogue, whole_sql
 from pipeline.submit import retries
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.retries import GivenUp, Waiting

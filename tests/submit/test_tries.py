@@ -11,7 +11,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from pipeline.ledger.catalogue import catalogue, script
+from pipeline.ledger.views.catalogue import catalogue, script
 from pipeline.submit.resumer import REMEMBERED
 from pipeline.submit.retries import ATTEMPTS, Attempt, GivenUp, Idle, Standing, UnderWay, Waiting
 from pipeline.submit.retries import standing as standing_in

@@ -21,9 +21,9 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
 from pipeline.ledger import facts, materialized
-from pipeline.ledger.catalogue import script
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views.catalogue import script
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.entries import FORWARDING, LIVE, Draft
 from pipeline.log.ndjson import read_line
 

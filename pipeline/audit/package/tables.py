@@ -23,11 +23,12 @@ from pipeline import instants, texts
 from pipeline.audit.verify import may_lack_record
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.inbox.store import COUNTED_ONCE
-from pipeline.ledger import facts, formats
-from pipeline.ledger.catalogue import catalogue, read_by_several, script, whole_sql
-from pipeline.ledger.reader import Reader
+from pipeline.ledger import facts
 from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
+from pipeline.ledger.views import formats
+from pipeline.ledger.views.catalogue import catalogue, read_by_several, script, whole_sql
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
 

@@ -22,7 +22,7 @@ from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.ledger.file import made_by, other_content, other_database
-from pipeline.ledger.formats import Asked
+from pipeline.ledger.views.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings

@@ -302,7 +302,7 @@ def _answered(settings: Settings) -> Mapping[str, str]:
     """The processes whose next action is to submit, the nearest deadline first, each with its id as
     the terminal shows it."""
     from pipeline.inbox import open_inbox
-    from pipeline.ledger.formats import Asked
+    from pipeline.ledger.views.formats import Asked
     from pipeline.serve import commands, identifiers
 
     with commands.open_ledger(settings) as ledger:

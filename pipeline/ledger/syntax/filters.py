@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline import instants
 from pipeline.errors import UnknownView, WrongUsage
-from pipeline.ledger.catalogue import View
+from pipeline.ledger.views.catalogue import View
 
 Ranges = Mapping[str, tuple[object, object]]
 """Column -> the first value that fits and the first beyond; None for no end."""

@@ -7,8 +7,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from pipeline.ledger.catalogue import script
 from pipeline.ledger.syntax.tree import Node, nodes, statement_of, text_of
+from pipeline.ledger.views.catalogue import script
 
 _SCHEMAS: Final = frozenset({"facts", "materialized"})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app_pages.door import access, audience
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views.catalogue import public
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event

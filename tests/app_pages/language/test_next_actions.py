@@ -5,7 +5,7 @@ import re
 import pytest
 
 from app_pages.language import i18n, next_actions
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views.catalogue import catalogue
 
 
 @pytest.mark.parametrize(

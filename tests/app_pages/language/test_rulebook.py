@@ -12,7 +12,7 @@ import pytest
 from app_pages.language import occurrences, sellers, words
 from app_pages.language.rulebook import RULES
 from pipeline.audit.package.words import WORDS
-from pipeline.ledger.catalogue import catalogue
+from pipeline.ledger.views.catalogue import catalogue
 from tests.docs import pages
 
 

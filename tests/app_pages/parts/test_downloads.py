@@ -15,9 +15,9 @@ from app_pages.language import columns
 from app_pages.parts import downloads, lists
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.ledger import formats
-from pipeline.ledger.catalogue import public
-from pipeline.ledger.formats import Format
+from pipeline.ledger.views import formats
+from pipeline.ledger.views.catalogue import public
+from pipeline.ledger.views.formats import Format
 from pipeline.serve.roles import LOCAL, Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (

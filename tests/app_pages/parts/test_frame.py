@@ -10,8 +10,8 @@ from app_pages.parts import frame, views
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.clock import Clock
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review

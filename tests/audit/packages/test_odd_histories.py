@@ -16,8 +16,8 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import Package
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger import formats
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views import formats
 from pipeline.log.ndjson import read_line
 from tests.audit import forgery
 from tests.audit.conftest import export

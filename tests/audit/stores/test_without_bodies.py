@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
-from pipeline.ledger.formats import Asked
 from pipeline.ledger.service import LedgerService, unheld_ledger
+from pipeline.ledger.views.formats import Asked
 from pipeline.log.actions import By
 from pipeline.log.ndjson import read_line
 from pipeline.serve import commands

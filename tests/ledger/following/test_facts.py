@@ -5,9 +5,9 @@ from contextlib import closing
 
 import duckdb
 
-from pipeline.ledger.catalogue import script
 from pipeline.ledger.facts import TABLES, Keys, extract
 from pipeline.ledger.facts.rows import ReviewFact, SellerEvent, Webhook
+from pipeline.ledger.views.catalogue import script
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Entry, Place, record_entry
 

@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger import materialized
-from pipeline.ledger.catalogue import QUERIES, catalogue, whole_sql
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
+from pipeline.ledger.views.catalogue import QUERIES, catalogue, whole_sql
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import answered, at

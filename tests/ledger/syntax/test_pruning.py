@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger import materialized
-from pipeline.ledger.catalogue import public, whole_sql
-from pipeline.ledger.reader import Reader
 from pipeline.ledger.syntax.pruning import pruned
 from pipeline.ledger.syntax.questions import PRUNED_AT, question
+from pipeline.ledger.views.catalogue import public, whole_sql
+from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import at

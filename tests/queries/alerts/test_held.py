@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.alert_rules import AlertRules
-from pipeline.ledger.reader import Reader
+from pipeline.ledger.views.reader import Reader
 from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import asked, rows, standing
 from tests.support.lines import aci, action, at, finished, started, webhook

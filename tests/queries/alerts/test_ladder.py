@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from pipeline.alert_rules import AlertRules
-from pipeline.ledger.catalogue import all_read, catalogue
-from pipeline.ledger.reader import Reader
+from pipeline.ledger.views.catalogue import all_read, catalogue
+from pipeline.ledger.views.reader import Reader
 from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import World, _shared, asked, ledger_of, rows
 from tests.support.lines import (

@@ -9,8 +9,8 @@ from itertools import product
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.ledger import formats
-from pipeline.ledger.catalogue import public
+from pipeline.ledger.views import formats
+from pipeline.ledger.views.catalogue import public
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import aci, acp, answered, finished, started

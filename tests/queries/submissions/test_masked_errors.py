@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from pipeline.ledger.catalogue import script
+from pipeline.ledger.views.catalogue import script
 from tests.support.ledgers import ledger_of
 from tests.support.lines import acp, finished, started
 

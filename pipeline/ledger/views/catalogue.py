@@ -19,7 +19,7 @@ from typing import Final
 
 from pipeline.errors import OperatorError, UnknownView
 
-QUERIES: Final = Path(__file__).resolve().parents[2] / "queries"
+QUERIES: Final = Path(__file__).resolve().parents[3] / "queries"
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""

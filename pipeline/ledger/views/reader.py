@@ -1,9 +1,6 @@
 """Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
 
 import contextlib
-import hashlib
-import logging
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 import duckdb
 
 from pipeline import instants
-from pipeline.errors import LedgerDamaged, OperatorError, WrongUsage
-from pipeline.ledger import file, materialized
-from pipeline.ledger.catalogue import View, asked_for, catalogue, whole_sql
+from pipeline.errors import OperatorError, WrongUsage
+from pipeline.ledger import materialized
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
@@ -22,25 +18,17 @@ from pipeline.ledger.syntax import filters
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.syntax.narrowing import tables
 from pipeline.ledger.syntax.questions import Question, question
+from pipeline.ledger.views.catalogue import View, asked_for, catalogue, whole_sql
+from pipeline.ledger.views.installed import TO_FIT, UNFIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-LOG = logging.getLogger(__name__)
-
-INSTALLED_AFTER: Final = 30.0
-"""Seconds from a start until the views are made in the file, which takes a second of a core."""
 
 _REMEMBERED_STATEMENTS: Final = 1000
 """Whole SQL of views, by state, subject and order: some 15 kB each."""
 
 _FEW_ENTRIES: Final = 20_000
 """In a ledger of so many entries, copying all rows costs less than planning a question twice."""
-
-_UNFIT: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
-"""What DuckDB says of a view whose SQL is wrong, or of a file that lacks what it reads."""
-
-_TO_FIT: Final = "correct that view's file under queries/ if you changed it, else `prazo rebuild`"
 
 _OTHER_TYPE: Final = "a value has another type than its SQL casts it to"
 
@@ -49,54 +37,6 @@ Rows = TypeVar("Rows", bound=Sized)
 
 Answered: TypeAlias = duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation
 """What DuckDB gives for a question: its rows can be fetched from it once."""
-
-
-def install(ledger: Ledger) -> None:
-    """Makes every view in the file, for people who open it with DuckDB alone; our own code does not
-    read them. That takes a second, so it is done only where a view has changed. Raises
-    `LedgerDamaged` where a view does not fit, else as `Ledger.append` does."""
-    statements = {
-        name: f"create or replace view {name} as {whole_sql(view, order=view.order_by)}"
-        for name, view in catalogue().items()
-    }
-    digest = hashlib.sha256("\n".join(statements.values()).encode()).hexdigest()
-    cursor = ledger.cursor()
-    failed = "did not take its views"
-    try:
-        if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
-            return
-        with file.transaction(cursor):
-            for name, statement in statements.items():
-                failed = f"did not take its view {name}"
-                cursor.execute(statement)
-            failed = "did not take its views"
-            cursor.execute("insert or replace into meta values ('views', ?)", [digest])
-    except _UNFIT as error:
-        why = str(error).splitlines()[0]
-        raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, _TO_FIT) from error
-    except duckdb.Error as error:
-        raise file.fault(ledger.path, error, failed) from error
-
-
-@contextlib.contextmanager
-def installed_later(ledger: Ledger, seconds: float = INSTALLED_AFTER) -> Iterator[None]:
-    """Makes the views once the block has lasted for so many seconds, since at its start people wait
-    for pages. A failure is logged, and tried again at the next start."""
-
-    def try_to() -> None:
-        try:
-            install(ledger)
-        except OperatorError as error:
-            LOG.error("%s", error)
-
-    timer = threading.Timer(seconds, try_to)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +408,7 @@ def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterato
     of_types = (duckdb.ConversionException, duckdb.BinderException)
     try:
         yield
-    except (duckdb.ConversionException, *_UNFIT) as error:
+    except (duckdb.ConversionException, *UNFIT) as error:
         if any(filtered) and isinstance(error, of_types):
             raise WrongUsage(
                 f"The filter does not fit the view {view}",
@@ -477,7 +417,7 @@ def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterato
             ) from None
         quotes_values = isinstance(error, duckdb.ConversionException)
         why = _OTHER_TYPE if quotes_values else str(error).splitlines()[0]
-        raise OperatorError(f"The view {view} cannot be read", why, _TO_FIT) from error
+        raise OperatorError(f"The view {view} cannot be read", why, TO_FIT) from error
 
 
 def check(
