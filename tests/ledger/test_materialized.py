@@ -22,7 +22,7 @@ from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
-from tests.support.ledgers import KEYS, asked, ledger_of, rows
+from tests.support.ledgers import KEYS, Step, asked, ledger_of, rows
 from tests.support.lines import acp, at, finished, seller, started
 from tests.support.rich import MOVED
 
@@ -41,7 +41,8 @@ SHORTCUTS = (
 """Views over materialized rows, or over both these and facts."""
 
 END = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-BATCHES = st.lists(st.tuples(st.integers(1, 6), st.booleans()), max_size=12)
+STEPS = st.lists(st.builds(Step, st.integers(1, 6), *[st.booleans()] * 4), max_size=12)
+LATER = Step(1, more_follow=True)
 
 
 def test_tables_follow_from_their_rules_and_from_no_comment_or_other_view(
@@ -117,12 +118,12 @@ def assert_rows_say_what_the_log_says(reader: Reader, as_of: datetime) -> None:
 
 
 @few
-@given(histories_and_as_of(), BATCHES)
+@given(histories_and_as_of(), STEPS)
 def test_materialized_rows_say_what_the_log_says_at_every_instant_and_after_any_batches(
-    case, batches
+    case, steps
 ):
     history, as_of = case
-    with ledger_of(history, batches) as reader:
+    with ledger_of(history, steps) as reader:
         assert_rows_say_what_the_log_says(reader, as_of)
         assert_rows_say_what_the_log_says(reader, END)
         for check in checks.names():
@@ -159,12 +160,12 @@ def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @few
-@given(histories_and_as_of(), BATCHES)
-def test_materialized_rows_do_not_depend_on_the_batches(case, batches):
+@given(histories_and_as_of(), STEPS)
+def test_materialized_rows_do_not_depend_on_the_batches(case, steps):
     history, _ = case
     with ledger_of(history) as reader:
         expected = materialized_rows(reader._ledger)
-    with ledger_of(history, batches) as reader:
+    with ledger_of(history, steps) as reader:
         found = materialized_rows(reader._ledger)
     del (
         found["materialized.timeline"],
@@ -176,7 +177,7 @@ def test_materialized_rows_do_not_depend_on_the_batches(case, batches):
 SAME = {"type": "individual", "revenue": "1000_to_5000"}
 
 
-@pytest.mark.parametrize("batches", depth.few([[(1, False)] * 6, []], 2))
+@pytest.mark.parametrize("steps", depth.few([[Step(1)] * 6, []], 2))
 @pytest.mark.parametrize(
     ("history", "process_id"),
     [
@@ -201,14 +202,14 @@ SAME = {"type": "individual", "revenue": "1000_to_5000"}
         ),
     ],
 )
-def test_values_reused_are_found_whichever_entry_names_the_seller(history, process_id, batches):
-    with ledger_of(history, batches) as reader:
+def test_values_reused_are_found_whichever_entry_names_the_seller(history, process_id, steps):
+    with ledger_of(history, steps) as reader:
         found = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
         assert [it["process_id"] for it in found] == [process_id]
         assert checks.run("materialized_findings_disagree", reader._ledger) is None
 
 
-@pytest.mark.parametrize("batches", depth.few([[(1, True)] * 2, [(1, False)] * 3, []], 3))
+@pytest.mark.parametrize("steps", depth.few([[LATER] * 2, [Step(1)] * 3, []], 3))
 @pytest.mark.parametrize(
     ("history", "created_at"),
     [
@@ -237,8 +238,8 @@ def test_values_reused_are_found_whichever_entry_names_the_seller(history, proce
         ),
     ],
 )
-def test_a_seller_is_known_by_the_events_that_count(history, created_at, batches):
-    with ledger_of(history, batches) as reader:
+def test_a_seller_is_known_by_the_events_that_count(history, created_at, steps):
+    with ledger_of(history, steps) as reader:
         cursor = reader._ledger.cursor()
         materialized_sellers = "select seller_id, created_at from materialized.sellers"
         assert dict(cursor.execute(materialized_sellers).fetchall()) == created_at
@@ -270,9 +271,9 @@ def test_a_rebuilt_ledger_keeps_the_same_rows(settings, inbox):
         assert materialized_rows(service.ledger) == before
 
 
-@pytest.mark.parametrize("batches", depth.few([[(1, True)] * 3, [(1, False)] * 4, []], 3))
-def test_a_process_is_known_only_while_an_entry_of_its_own_counts(batches):
-    with ledger_of(MOVED, batches) as reader:
+@pytest.mark.parametrize("steps", depth.few([[LATER] * 3, [Step(1)] * 4, []], 3))
+def test_a_process_is_known_only_while_an_entry_of_its_own_counts(steps):
+    with ledger_of(MOVED, steps) as reader:
 
         def known(as_of: str) -> list[str]:
             found = rows(reader, "process_state", at(as_of))

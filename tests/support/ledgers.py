@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -56,15 +56,22 @@ def draft(line: dict[str, Any]) -> Draft | None:
     return ingested._replace(origin=LIVE, ingest_key=None, particulars=particulars)
 
 
-@contextlib.contextmanager
-def ledger_of(
-    history: Sequence[dict[str, Any]], batches: Iterable[tuple[int, bool]] = ()
-) -> Iterator[Reader]:
-    """A reader over a ledger that holds the history, recorded in the order of its lines.
+class Step(NamedTuple):
+    """One batch of a ledger that is filled, and what happens around it."""
 
-    `batches`: sizes of the first ones, and whether rows of processes may wait, while anything
-    follows. All rows of every second size may wait until somebody asks; after every third size
-    somebody does, and before every fifth the ledger is opened again.
+    entries: int
+    may_wait: bool = False
+    """All its materialized rows may, until somebody reads."""
+    more_follow: bool = False
+    """Rows of processes may wait for a later batch, if one follows."""
+    is_read_after: bool = False
+    is_opened_again_before: bool = False
+
+
+@contextlib.contextmanager
+def ledger_of(history: Sequence[dict[str, Any]], steps: Iterable[Step] = ()) -> Iterator[Reader]:
+    """A reader over a ledger that holds the history, recorded in the order of its lines. `steps`:
+    how the first entries come into it; the others follow in one batch.
 
     One ledger in memory serves them all, emptied in between: to make the views takes far longer
     than to fill it. So only one is open at a time.
@@ -73,7 +80,7 @@ def ledger_of(
     _let_go(ledger)
     assert ledger.size == 0, "another one is open"
     try:
-        _fill(ledger, history, batches)
+        _fill(ledger, history, steps)
         yield reader
     finally:
         _empty(ledger)
@@ -216,9 +223,7 @@ def _let_go(ledger: Ledger) -> None:
         _empty(ledger)
 
 
-def _fill(
-    ledger: Ledger, history: Sequence[dict[str, Any]], batches: Iterable[tuple[int, bool]]
-) -> None:
+def _fill(ledger: Ledger, history: Sequence[dict[str, Any]], steps: Iterable[Step]) -> None:
     with tempfile.TemporaryDirectory(prefix="prazo-") as folder:
         path = Path(folder) / "inbox.db"
         path.write_bytes(_new_inbox())
@@ -228,15 +233,15 @@ def _fill(
                 if recorded_at is not None:
                     inbox.clock = lambda instant=recorded_at: instant
                 inbox.append([it for it in map(draft, lines) if it is not None])
-            for size, waits in batches:
-                more_follow = waits and ledger.size + size < inbox.last()[0]
+            for step in steps:
+                more_follow = step.more_follow and ledger.size + step.entries < inbox.last()[0]
                 ledger.asked_at = -math.inf  # whoever asked did so in another test
-                if size % 5 == 0:
+                if step.is_opened_again_before:
                     ledger._load_position()
-                if entries := inbox.read(ledger.size, size):
+                if entries := inbox.read(ledger.size, step.entries):
                     batch = ledger.batch(entries)
-                    ledger.append(batch, more_follow=more_follow, may_wait=size % 2 == 0)
-                if size % 3 == 0:
+                    ledger.append(batch, more_follow=more_follow, may_wait=step.may_wait)
+                if step.is_read_after:
                     ledger.settle()
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(ledger.batch(entries))
