@@ -771,7 +771,8 @@ class Package:
                 raise Fault(f"{name} is encrypted or packed in another way")
             if not stat.S_ISREG(kind):
                 raise Fault(f"{name} is not marked as a plain file: {_PACKED_AGAIN}")
-            if info.header_offset != offset or info.comment or (info.extra and offset <= _LARGE):
+            is_large = max(offset, info.file_size, info.compress_size) > LARGE
+            if info.header_offset != offset or info.comment or (info.extra and not is_large):
                 raise Fault(f"bytes that belong to no file lie before {name}")
             if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
                 raise Fault(f"{name} has a date or a mode of its own: {_PACKED_AGAIN}")
@@ -928,24 +929,37 @@ def _check_directory(file: IO[bytes]) -> None:
 
 _PACKED_AGAIN = "no package has that, and another program may have packed this one again"
 _FIRST_DAY = (0, 33)  # the time and the day of each file, as a zip spells them
-_LARGE = 2**31 - 1  # behind it, a zip says more about where things are
+LARGE = 2**31 - 1  # of a larger file, or one behind it, a zip says sizes and places in more bytes
+_SAID_THERE = 2**32 - 1  # in the place of such a number
 
 
 def _local_header(info: zipfile.ZipInfo) -> bytes:
     """The header that must stand before a file's bytes, according to the zip's directory."""
-    sizes = (info.CRC, info.compress_size, info.file_size, len(info.filename), 0)
-    parts = (b"PK\x03\x04", 20, 0, info.compress_type, *_FIRST_DAY, *sizes)
-    return struct.pack("<4s5H3L2H", *parts) + info.filename.encode()
+    packed, size, extra, version = info.compress_size, info.file_size, b"", 20
+    if max(size, packed) > LARGE:
+        extra, version = struct.pack("<2H2Q", 1, 16, size, packed), 45
+        packed = size = _SAID_THERE
+    sizes = (info.CRC, packed, size, len(info.filename), len(extra))
+    parts = (b"PK\x03\x04", version, 0, info.compress_type, *_FIRST_DAY, *sizes)
+    return struct.pack("<4s5H3L2H", *parts) + info.filename.encode() + extra
 
 
 def _directory_entry(info: zipfile.ZipInfo) -> bytes:
     """What must stand of a file in the zip's directory, to the byte: some readers make something
     else of other attributes, versions or disks."""
-    offset, extra, version = info.header_offset, b"", 20
-    if offset > _LARGE:
-        offset, extra, version = 2**32 - 1, struct.pack("<2HQ", 1, 8, offset), 45
+    packed, size, offset = info.compress_size, info.file_size, info.header_offset
+    large: list[int] = []
+    if max(size, packed) > LARGE:
+        large += (size, packed)
+        packed = size = _SAID_THERE
+    if offset > LARGE:
+        large.append(offset)
+        offset = _SAID_THERE
+    extra, version = b"", 20
+    if large:
+        extra, version = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large), 45
     name, mode = info.filename.encode(), (stat.S_IFREG | 0o644) << 16
-    sizes = (info.CRC, info.compress_size, info.file_size, len(name), len(extra), 0)
+    sizes = (info.CRC, packed, size, len(name), len(extra), 0)
     parts = (b"PK\x01\x02", version, 3, version, 0, 0, info.compress_type, *_FIRST_DAY, *sizes)
     return struct.pack("<4s4B4H3L5H2L", *parts, 0, 0, mode, offset) + name + extra
 
@@ -953,11 +967,11 @@ def _directory_entry(info: zipfile.ZipInfo) -> bytes:
 def _directory_end(files: int, size: int, offset: int) -> bytes:
     """What must stand behind the directory: readers believe the number of files that it says."""
     large = b""
-    if files > 2**16 - 1 or max(size, offset) > _LARGE:
+    if files > 2**16 - 1 or max(size, offset) > LARGE:
         counts = (files, files, size, offset)
         large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, *counts)
         large += struct.pack("<4sLQL", b"PK\x06\x07", 0, offset + size, 1)
-    files, size, offset = min(files, 2**16 - 1), min(size, 2**32 - 1), min(offset, 2**32 - 1)
+    files, size, offset = min(files, 2**16 - 1), min(size, _SAID_THERE), min(offset, _SAID_THERE)
     return large + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, files, files, size, offset, 0)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from pipeline.audit.verify import LARGE
 from pipeline.errors import NoRoom
 from pipeline.files.disk import is_full
 
@@ -42,11 +43,13 @@ class BagWriter:
         info.create_system = 3  # Unix, wherever this runs
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
-        info.file_size = size
-        is_packed = size < PIECE or _packs_within_reason(content, size)
+        # Packed, a file that is just not large might be: one that is stored stays as it is.
+        is_packed = not LARGE - PIECE < size <= LARGE and (
+            size < PIECE or _packs_within_reason(content, size)
+        )
         info.compress_type = zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED
         digest = hashlib.sha256()
-        with self._room(), self._zip.open(info, "w") as member:
+        with self._room(), self._zip.open(info, "w", force_zip64=size > LARGE) as member:
             for piece in _pieces(content):
                 digest.update(piece)
                 member.write(piece)

@@ -1,5 +1,6 @@
 """A package holds the files that its format names, each by its one name, and nothing beside."""
 
+import random
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.audit import verify
+from pipeline.audit.package import bags
 from pipeline.audit.package.disclosure import Artifacts
 from pipeline.audit.request import Scope
 from pipeline.audit.verify import BY_EXPORTER, Fault
@@ -190,3 +192,27 @@ def test_a_file_is_what_the_zips_directory_says(made: Made, tmp_path: Path, wron
         member = verify._Member(file, info)
         with pytest.raises(Fault, match="is not what the zip's directory says"):
             [*iter(lambda: member.read(1 << 16), b"")]
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+@pytest.mark.parametrize("is_packable", [False, True])
+def test_a_file_of_any_size_is_described_as_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beyond: int, is_packable: bool
+) -> None:
+    """An honest package with a file of over 2 GB, such as the leaves of a long period, was called
+    false. Here a file is large from 3 MiB on; what cannot be packed would outgrow that."""
+    limit = 3 * verify.MIB
+    for module, name in ((zipfile, "ZIP64_LIMIT"), (verify, "LARGE"), (bags, "LARGE")):
+        monkeypatch.setattr(module, name, limit)
+    noise = random.Random(1).randbytes(limit // 2 if is_packable else limit + beyond)
+    large = noise + bytes(limit + beyond - len(noise))
+    given = {"data/before": b"before", "data/large": large, "data/behind": b"behind"}
+    path = tmp_path / "p.zip"
+    with path.open("wb") as file:
+        writer = bags.BagWriter(file)
+        for name, content in given.items():
+            writer.add(name, content)
+        writer.seal([], lambda manifest: "signed")
+    with verify.Package(path) as package:
+        assert {name: package.read(name) for name in given} == given
+    assert forgery.read(path).items() >= given.items()
