@@ -136,7 +136,7 @@ class Dispatcher:
                 LOG.error("alerts wait: %s", error)
                 self._do_without_the_log()
             # People come first: this may take long, where the ledger's holder is slow or hangs.
-            self._said.look_ahead()
+            self._said.look_ahead(self._rules.ladder.ahead())
         except OperatorError as error:
             LOG.error("alerts wait: %s", error)
 

@@ -37,9 +37,9 @@ class Source(Processes, Protocol):
     def new(self) -> list[Due]:
         """Those of them that were not raised, at least. Raises `OperatorError` likewise."""
 
-    def coming(self, after: int) -> list[Coming]:
-        """The rungs that are due soon, and those that became so after an instant: what whoever
-        sends has to know once it does not answer. Raises as `due` does."""
+    def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
+        """The rungs that are due in so many hours each, and those that became so after an instant:
+        what whoever sends has to know once it does not answer. Raises as `due` does."""
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said is due, or is to come, that no entry of the inbox has ended since;

@@ -1,5 +1,6 @@
 """What is alarming: the ladder of a process and the conditions beside it."""
 
+from itertools import pairwise
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
@@ -19,6 +20,10 @@ Condition = Literal[
 
 RISK_HOURS: Final = 72
 """With less time left to the deadline, a rung is a risk (docs/alerts.md#what-is-due)."""
+AHEAD_HOURS: Final = 72
+"""So far ahead whoever sends asks which rungs come (docs/alerts.md#beside-the-log)."""
+_NEAR, _FAR, _DAY = 4, 12, 24
+"""The most hours between two instants for which that is asked: on the first day, and later."""
 
 
 class Ladder(Part):
@@ -47,6 +52,26 @@ class Ladder(Part):
             **{rung(hours): hours for hours in self.before},
             **({"expired": None} if self.expired else {}),
         }
+
+    def ahead(self) -> tuple[int, ...]:
+        """Hours from now for which it is asked in advance on which rungs processes stand. On the
+        first day they are no further apart than two rungs before the deadline, or the last of them
+        and the deadline. Where nobody hears that it passed, no last rung is to be missed later
+        either."""
+        near = min(
+            (earlier - later for earlier, later in pairwise((*self.before, 0))), default=_DAY
+        )
+        last = _DAY if self.expired else min(self.before, default=_DAY)
+        return (
+            *_steps(0, _DAY, min(_NEAR, near)),
+            *_steps(_DAY, AHEAD_HOURS, min(_FAR, last)),
+        )
+
+
+def _steps(after: int, until: int, most: int) -> range:
+    """Equal steps of so many hours at most, of which the last one leads to the end."""
+    step = next(it for it in range(most, 0, -1) if (until - after) % it == 0)
+    return range(after + step, until + 1, step)
 
 
 class Watched(Part):

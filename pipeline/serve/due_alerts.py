@@ -20,6 +20,7 @@ from pipeline import instants
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.source import Coming
 from pipeline.alert.summaries.digest import Process
+from pipeline.alert_rules.ladder import AHEAD_HOURS
 from pipeline.errors import (
     CallerError,
     InboxUnavailable,
@@ -47,9 +48,6 @@ HELD_SECONDS: Final = 5.0
 INBOX_SECONDS: Final = 30.0
 """For so long one look may ask the inbox what was finished: a ledger that is built again for hours
 shows many as late, and what is late must not wait for them."""
-COMING_HOURS: Final = (4, 8, 12, 16, 20, 24, 36, 48, 60, 72)
-"""From now on; what is due then is asked for in advance. In its last day a process reaches rungs
-that are four hours apart."""
 _NEWEST_SINCE: Final = "select max(seq) from entries where process_id = $1 and seq > $2"
 
 
@@ -148,15 +146,15 @@ class _DueAlerts(ABC):
         """Those of them that were not raised."""
         return self._dues(NEW_VIEW)
 
-    def coming(self, after: int) -> list[Coming]:
-        """The rungs that are due within three days and that nobody has raised, where nothing more
-        becomes known of their processes, and those that were reached after an instant. One that was
-        not due when it was reached is due from the first instant on that is asked for and has it.
-        Of two that a process reaches between two of these, the later one."""
+    def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
+        """The rungs that are due in so many hours each and that nobody has raised, where nothing
+        more becomes known of their processes, and those that were reached after an instant. One
+        that was not due when it was reached is due from the first of these hours on that has it. Of
+        two that a process reaches between two of them, the later one."""
         now, found = self._now(), dict[str, Coming]()
         with self._asking() as asked:
             self._position(asked)
-            for hours in COMING_HOURS:
+            for hours in ahead:
                 then = now + hours * instants.HOUR
                 for due in due_in(asked.ledger.read(NEW_VIEW, as_of=then)):
                     if due.is_rung:
@@ -214,7 +212,7 @@ class _DueAlerts(ABC):
         it said then, and what was to come, is nearer to the truth."""
         stands = _standing(asked.ledger)
         if asked.lacking and stands is not None and self._stood is not None:
-            is_recent = time.monotonic() - self._said_at < COMING_HOURS[-1] * 3600
+            is_recent = time.monotonic() - self._said_at < AHEAD_HOURS * 3600
             if is_recent and stands["last_seq"] < self._stood["last_seq"]:
                 raise _behind(asked.lacking)
         return stands

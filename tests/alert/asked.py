@@ -13,7 +13,7 @@ class Bare:
     def is_mask(self, shown: str, recorded: str) -> bool:
         return False
 
-    def coming(self, after: int) -> list[Coming]:
+    def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
         return []
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:

@@ -40,14 +40,15 @@ class LastSaid:
         """Whether the ledger has not said for so long what is due."""
         return time.monotonic() - self._answered_on >= seconds
 
-    def look_ahead(self) -> None:
-        """Asks which rungs come next, once after each answer with all that is due. Where that is
-        not said, the last answer stays."""
+    def look_ahead(self, hours: Iterable[int]) -> None:
+        """Asks which rungs come in so many hours each, once after each answer with all that is due.
+        Where that is not said, the last answer stays."""
         if not self._looks_ahead:
             return
         self._looks_ahead = False
         try:
-            self._coming = {it.due.alert: it for it in self._source.coming(self._answered_at)}
+            coming = self._source.coming(self._answered_at, hours)
+            self._coming = {it.due.alert: it for it in coming}
         except LedgerBehind:
             self._looks_ahead = True  # it lacks what was just recorded, and only for a moment
         except PrazoError as error:

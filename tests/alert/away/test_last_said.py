@@ -2,7 +2,7 @@
 nothing, and the deadlines of its processes go on to pass."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.source import Coming
 from pipeline.alert.watch import Watch, name_of
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.ladder import Ladder
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.service import LedgerService
@@ -44,9 +45,9 @@ class Leaving(DueByLedger):
         super().__init__(OwnLedger(service), inbox)
         self.before_looks_ahead: Callable[[], object] = lambda: None
 
-    def coming(self, after: int) -> list[Coming]:
+    def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
         self.before_looks_ahead()
-        return super().coming(after)
+        return super().coming(after, ahead)
 
     def _asking(self) -> AbstractContextManager[Any]:
         if self.is_gone:
@@ -77,7 +78,8 @@ class Office:
         people = {"ana": {"email": "a@market.example"}}
         people |= {"eva": {"email": "e@market.example", "role": "admin"}}
         said = {"mail": MAIL, "recipients": people, "hours": ALWAYS, "watch": {"receivers": []}}
-        rules = AlertRules.model_validate(said)
+        ladder = service.alert_rules.get().ladder
+        rules = AlertRules.model_validate(said).model_copy(update={"ladder": ladder})
         self.sends = Dispatcher(inbox, self.source, lambda: rules, Watch(service.settings, inbox))
 
     def send(self, message: Message, *_: object) -> None:
@@ -121,7 +123,7 @@ def test_a_ledger_says_which_rungs_come_within_three_days(office: Office) -> Non
     office.report("p2", later, status="OVERDUE")
     office.report("p3", soon, status="FINISHED")
     office.told(after_hours=0)
-    coming = office.source.coming(office.began)
+    coming = office.source.coming(office.began, Ladder().ahead())
     assert {(it.due.kind, it.due.process_id, it.at, it.due.alert) for it in coming} == {
         ("before_1d", "p1", soon - 24 * HOUR, name_of("before_1d", f"{soon}:p1")),
         ("before_4h", "p1", soon - 4 * HOUR, name_of("before_4h", f"{soon}:p1")),
@@ -187,6 +189,47 @@ def test_people_hear_of_a_rung_that_is_reached_while_the_ledger_is_asked(office:
     assert office.told(after_hours=0) == [("before_3d", "p1", False)]
     office.source.is_gone = True
     assert office.told(after_hours=1) == [("before_1d", "p1", True)]
+
+
+@pytest.mark.parametrize(
+    ("ladder", "hours"),
+    [
+        ('before = ["1d", "4h"]\nexpired = false', 57),  # of the default ladder, on the third day
+        ('before = ["1d", "1h"]', 21.5),
+    ],
+)
+def test_people_hear_of_a_last_rung_that_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ladder: str, hours: float
+) -> None:
+    """The ledger is gone all the time. Before: of a rung that was over before it was asked for
+    nobody heard, nor of the deadline where the settings say so."""
+    (tmp_path / "alerts.toml").write_text(f"[ladder]\n{ladder}\n")
+    settings = settings_in(tmp_path, alerts_file=tmp_path / "alerts.toml")
+    with closing(open_inbox(settings.inbox)) as inbox, closing(LedgerService(settings)) as service:
+        office = Office(inbox, service, monkeypatch)
+        span = int(ladder.split('"')[3].removesuffix("h"))
+        office.report("p1", office.began + round((hours + span) * HOUR), status="OVERDUE")
+        office.told(after_hours=0)
+        office.source.is_gone = True
+        office.told(after_hours=hours - 0.25)
+        assert office.told(after_hours=hours + 0.25) == [(f"before_{span}h", "p1", True)]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, (4, 8, 12, 16, 20, 24, 36, 48, 60, 72)),
+        ({"before": [], "expired": False}, (4, 8, 12, 16, 20, 24, 36, 48, 60, 72)),
+        ({"before": ["15d", "20h"], "expired": False}, (4, 8, 12, 16, 20, 24, 36, 48, 60, 72)),
+        ({"before": ["10h", "7h"]}, (*range(3, 25, 3), 36, 48, 60, 72)),
+        ({"before": ["1d", "5h"], "expired": False}, (*range(4, 25, 4), *range(28, 73, 4))),
+        ({"before": ["1d", "1h"], "expired": False}, tuple(range(1, 73))),
+    ],
+)
+def test_no_two_instants_that_are_asked_for_have_a_whole_last_rung_between_them(
+    said: dict[str, Any], expected: tuple[int, ...]
+) -> None:
+    assert Ladder.model_validate(said).ahead() == expected
 
 
 @pytest.mark.parametrize("error", [OperatorError, CallerError])
