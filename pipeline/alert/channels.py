@@ -26,7 +26,7 @@ from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
 from pipeline.errors import FileBarred, OperatorError, PrazoError
-from pipeline.files.reread import READ_SECONDS, read_small
+from pipeline.files.reread import READ_SECONDS, read_small, unread
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.pem import trusting
@@ -159,7 +159,7 @@ class Files:
         try:
             self._looks.outcome(partial(self._look, rules), READ_SECONDS)
         except TimeoutError:
-            return {**self._found, self._place: f"it was not read within {READ_SECONDS:.0f} s"}
+            return {**self._found, self._place: unread("it was", READ_SECONDS)}
         return self._found
 
     def _look(self, rules: AlertRules) -> None:

@@ -25,7 +25,7 @@ from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files.reread import READ_SECONDS, read_small
+from pipeline.files.reread import READ_SECONDS, read_small, unread
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.headers import authorization
@@ -173,7 +173,7 @@ class Watch:
         try:
             return self._reads.outcome(found, READ_SECONDS)
         except TimeoutError:
-            return [], f"they were not read within {READ_SECONDS:.0f} s"
+            return [], unread("they were", READ_SECONDS)
 
     def _files(self, fault: str) -> Iterable[str]:
         """Whoever sends goes on with the files that it has read before, or cannot begin."""

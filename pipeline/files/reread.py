@@ -45,6 +45,12 @@ def read_small(path: Path) -> str:
         raise _unreadable(path, str(error)) from None
 
 
+def unread(what: str, seconds: float) -> str:
+    """What is said of files that were waited for, such as of a disk that hangs. `what`: "it was",
+    "they were"."""
+    return f"{what} not read within {seconds:.0f} s"
+
+
 def _unreadable(path: Path, why: str, kind: type[SettingsError] = SettingsError) -> SettingsError:
     return kind(
         f"The file {path} cannot be read",
@@ -107,7 +113,7 @@ class RereadFile(Generic[T]):
         try:
             read = self._looks.outcome(self._read_if_new, seconds)
         except TimeoutError:
-            raise _unreadable(self._path, f"it was not read within {seconds:.0f} s") from None
+            raise _unreadable(self._path, unread("it was", seconds)) from None
         if read is not None:
             self._stamp, self._value = read
         self._fault = None

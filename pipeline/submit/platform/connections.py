@@ -14,7 +14,7 @@ import httpx
 from pipeline import instants
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of
+from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of, unread
 from pipeline.http.outgoing import clients, pem
 
 LOG = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class Certificates:
         except TimeoutError:
             raise SettingsError(
                 "The TLS client certificate cannot be used",
-                f"its files were not read within {READ_SECONDS:.0f} s",
+                unread("its files were", READ_SECONDS),
                 "look at the disk that they are on",
             ) from None
         return context
@@ -108,7 +108,7 @@ class Certificates:
             LOG.warning(STAY, error)
             return None
         except TimeoutError:
-            LOG.warning(STAY, f"their files were not read within {LOOK_SECONDS:.0f} s")
+            LOG.warning(STAY, unread("their files were", LOOK_SECONDS))
             return None
         if newer is None:
             return None
