@@ -11,12 +11,13 @@ import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.cli.views import as_of_instant, as_rows, print_view
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, PrazoError
 from pipeline.settings import Settings
 from pipeline.texts import counted
 
 if TYPE_CHECKING:
     from pipeline.alert.links import Fresh
+    from pipeline.alert_rules import AlertRules
     from pipeline.alert_rules.recipients import Mail, Via
     from pipeline.inbox import Inbox
 
@@ -56,14 +57,16 @@ def sent(form: str) -> None:
 @alerts.command()
 def routes() -> None:
     """Show the ladder, the conditions and who is told, as they are set; exit 1 where a file that a
-    channel needs cannot be used. One that only whoever sends may read is named, and not looked at.
+    channel needs cannot be used, or a report has no list. A file that only whoever sends may read
+    is named, and not looked at.
 
     Example: prazo alerts routes
     """
     from pipeline import alert_rules
     from pipeline.alert import channels
 
-    path = Settings.load().alerts_file
+    settings = Settings.load()
+    path = settings.alerts_file
     rules = alert_rules.load(path)
     say(f"{'settings':<26}  {path or 'the defaults: PRAZO_ALERTS_FILE is not set'}")
     for name, values in rules.described().items():
@@ -79,7 +82,36 @@ def routes() -> None:
             say(f"not looked at, {place}: {why}", err=True)
         else:
             say(f"nobody is told by {place}: {fault}", err=True)
-    sys.exit(0 if all(isinstance(it, channels.Barred) for it in unusable.values()) else 1)
+    lost_lists = _lost_lists(settings, rules)
+    for report in lost_lists:
+        view = rules.reports[report].saved
+        why = "gone, or names a seller by a tax id or an e-mail address"
+        say(f"reports.{report} has no list: the saved view {view!r} is {why}", err=True)
+    is_usable = all(isinstance(it, channels.Barred) for it in unusable.values())
+    sys.exit(0 if is_usable and not lost_lists else 1)
+
+
+def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
+    """The reports whose saved view the ledger does not have, or that no message may show. Where no
+    ledger says it, as before the first start, none is."""
+    if all(it.saved is None for it in rules.reports.values()):
+        return []
+    from pipeline.alert.summaries.reports import filters_of
+    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.due_alerts import DueByLedger
+
+    try:
+        with (
+            contextlib.closing(open_guarded(settings, create=False)) as inbox,
+            open_ledger(settings, is_keeper=False) as ledger,
+        ):
+            names = {it.saved for it in rules.reports.values()}
+            saved = DueByLedger(ledger, inbox).saved_views(it for it in names if it is not None)
+    except PrazoError as error:
+        say(f"not looked at, saved views of reports: {error.finding}", err=True)
+        return []
+    return [name for name, it in rules.reports.items() if filters_of(it, saved) is None]
 
 
 @alerts.command()

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from contextlib import closing
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from pipeline import instants
 from pipeline.cli import main
 from pipeline.inbox.sqlite.inbox import SqliteInbox
+from pipeline.log.actions import view_step
 from tests.support.lines import aci
 
 ALERTS = """
@@ -114,6 +116,30 @@ def test_a_secret_that_is_for_the_sender_alone_is_named_and_is_not_a_fault(
         " [Errno 13] Permission denied: 'secret'. Whoever sends alerts needs it: run this command"
         " as that user\n"
     )
+
+
+def test_a_report_without_a_list_is_named(prazo, environment, tmp_path) -> None:
+    """Before: its mail said so, and nobody had to read that."""
+    (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
+    report = '[reports.soon]\nto = ["ana"]\nat = "07:30"\nsaved = "Soonest first"\n'
+    (tmp_path / "alerts.toml").write_text(ALERTS + report)
+    environment["PRAZO_ALERTS_FILE"] = "alerts.toml"
+    unknown = prazo("alerts", "routes")
+    assert (unknown.returncode, unknown.stderr[:55]) == (
+        *(0, "not looked at, saved views of reports: There is no inbo"),
+    )
+    gone = (
+        "reports.soon has no list: the saved view 'Soonest first' is gone, or names a seller by a"
+        " tax id or an e-mail address\n"
+    )
+    by = {"for_all": True, "actor": "Bia", "recorded_by": "test"}
+    with closing(SqliteInbox(tmp_path / "inbox.db")) as inbox:
+        for query, expected in ((None, (1, gone)), ("lane=savable", (0, ""))):
+            if query is not None:
+                saved = view_step("saved", "watchlist", "Soonest first", query=query, **by)
+                inbox.append([saved])
+            done = prazo("alerts", "routes")
+            assert (done.returncode, done.stderr) == expected
 
 
 def test_settings_with_a_fault_are_refused(prazo, environment, tmp_path) -> None:

@@ -170,11 +170,9 @@ def said(
     now: int,
 ) -> Said:
     """What a report says now: how many processes the list has by state, and the most urgent of
-    them. `saved`: saved view of all -> its filters. What a view listed that was taken away, nobody
-    knows, nor what one lists that names what no message may."""
-    report = rules.reports[occasion.report]
-    query = report.filters if report.saved is None else saved.get(report.saved)
-    if query is None or names_a_person(query):
+    them. `saved`: see `filters_of`."""
+    query = filters_of(rules.reports[occasion.report], saved)
+    if query is None:
         return Said(occasion.report, "", 0, [], is_lost=True)
     listed = [it for it in processes if fits(it, query, occasion.of, rules, now)]
     by_state = {state: [it for it in listed if it.state == state] for state in _STATES}
@@ -184,6 +182,13 @@ def said(
         if some
     ]
     return Said(occasion.report, query, len(listed), parts)
+
+
+def filters_of(report: Report, saved: Mapping[str, str]) -> str | None:
+    """The filters of a report; None where its saved view is gone, or names what no message may.
+    `saved`: saved view of all -> its filters."""
+    query = report.filters if report.saved is None else saved.get(report.saved)
+    return None if query is None or names_a_person(query) else query
 
 
 def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -> bool:
