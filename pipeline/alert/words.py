@@ -89,7 +89,50 @@ _ASKED: Final = (
     "Confirmar que o vendedor foi consultado, e aguardar a resposta",
     "Make sure that the seller was asked, and wait for the answer",
 )
+_CERTIFICATES: Final = (
+    "Rodar `prazo doctor` onde o Prazo é executado: ele diz de que arquivo se trata. Se for o"
+    " certificado, pedir outro à plataforma",
+    "Run `prazo doctor` where Prazo runs: it names the file. If it is the certificate, ask the"
+    " platform for another",
+)
+_LEDGER: Final = (
+    "Reiniciar o processo que mantém o livro-razão, ou ver no log dele o que o impede. Enquanto"
+    " isso, as entregas continuam sendo registradas",
+    "Start what holds the ledger again, or read in its log what holds it up. Deliveries are"
+    " recorded all the same",
+)
 _ADVICE: Final[_BOTH] = {
+    "unauthorized": (
+        "Corrigir as credenciais e testá-las com `prazo doctor --platform`; depois,"
+        " `prazo resume --process ID` para cada tentativa que terminou em 401",
+        "Put the credentials right and try them with `prazo doctor --platform`; then"
+        " `prazo resume --process ID` for each attempt that ended in 401",
+    ),
+    "tls_refused": _CERTIFICATES,
+    "platform_files": _CERTIFICATES,
+    "certificate_ends": _CERTIFICATES,
+    "quarantined": (
+        "Rodar `prazo quarantine`: ele diz por que cada entrega não pôde ser lida. Pode haver uma"
+        " revisão com prazo entre elas",
+        "Run `prazo quarantine`: it says why each delivery cannot be read. A review with a deadline"
+        " may be among them",
+    ),
+    "silence": (
+        "Perguntar à plataforma se ela está enviando, e verificar o que há entre ela e o receptor",
+        "Ask the platform whether it sends, and look at what stands between it and the receiver",
+    ),
+    "receiver_down": (
+        "Rodar `prazo doctor` na máquina do receptor: disco, permissões, banco de dados. Até lá, as"
+        " entregas da plataforma ficam sem resposta ou recebem 503",
+        "Run `prazo doctor` on the receiver's machine: disk, rights, database. Until then the"
+        " platform's deliveries get 503 or no answer",
+    ),
+    "ledger_down": _LEDGER,
+    "ledger_behind": _LEDGER,
+    "ledger_unverified": (
+        "Rodar `prazo verify`: ele diz qual é cada falha",
+        "Run `prazo verify`: it names each fault",
+    ),
     "inbox_down": (
         "Rodar `prazo doctor` onde o Prazo é executado: ele diz por quê. Até lá, dali nenhuma"
         " entrega da plataforma é aceita e nenhum alerta pode ser confirmado",
@@ -103,7 +146,7 @@ _ADVICE: Final[_BOTH] = {
         " nobody is told by these channels",
     ),
 }
-"""What to do about what lies beside the log."""
+"""What to do first where no process is concerned (docs/alerts.md#beside-the-log)."""
 _LOST: Final = (
     "a lista não pôde ser feita: a visão salva não existe mais, ou cita um vendedor por CPF, CNPJ"
     " ou e-mail",
@@ -308,7 +351,10 @@ def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple
         for process in part.listed:
             deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
             action = next_action(process.next_action or "", language)
-            lines.append((_id(process.process_id), f"{deadline} · {action}"))
+            said_of = f"{deadline} · {action}"
+            if process.seller_id:
+                said_of += f" · {said(_LABELS['seller'], language)} {_id(process.seller_id)}"
+            lines.append((_id(process.process_id), said_of))
         if part.total > len(part.listed):
             more = part.total - len(part.listed)
             lines.append(("…", said((f"e mais {more}", f"and {more} more"), language)))
@@ -335,12 +381,12 @@ def _lines(
         lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
     else:
         lines.append((label("since"), local(due.since, here)))
-    if due.next_action == "await_seller":
+    if due.kind in _ADVICE:
+        lines.append((label("next"), said(_ADVICE[due.kind], language)))
+    elif due.next_action == "await_seller":
         # It alarms because waiting is no longer safe, or because the link for the seller is in
         # somebody's mail and may be there alone.
         lines.append((label("next"), said(_ASKED, language)))
-    elif due.kind in _ADVICE:
-        lines.append((label("next"), said(_ADVICE[due.kind], language)))
     elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
     if due.files:

@@ -9,9 +9,10 @@ from pipeline import instants
 from pipeline.alert import words
 from pipeline.alert.entries import Due, Item
 from pipeline.alert.links import Links
+from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert.words import Text
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.alert_rules.references import KINDS
+from pipeline.alert_rules.references import BESIDE_THE_LOG, KINDS
 from pipeline.audit.package.words import WORDS
 
 ZONE = "America/Sao_Paulo"
@@ -123,3 +124,30 @@ def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None
     assert words.title("of_another_release", language) == "of_another_release"
     late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
     assert words.title("finished_late", language) == WORDS[language]["finished_late"] == late
+
+
+@pytest.mark.parametrize(("language", "label"), [("pt", "Próxima ação"), ("en", "Next action")])
+def test_where_no_process_is_concerned_it_says_what_to_do_first(
+    language: words.Language, label: str
+) -> None:
+    """Before: of a receiver or a ledger that was down, a message said that, and since when."""
+    eva = Recipient.model_validate({"email": "eva@market.example", "language": language})
+    kinds = {*BESIDE_THE_LOG, "unauthorized", "tls_refused", "quarantined", "silence"}
+    for kind in sorted(kinds):
+        due = Due("a1", kind, "risk", "admin", 0)
+        text = words.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
+        assert f"{label}: " in text.plain, kind
+
+
+def test_a_list_names_the_sellers() -> None:
+    """Before: their processes alone, so that an officer had to look up each."""
+    ana = Recipient.model_validate({"email": "ana@market.example", "language": "en"})
+    named = Process("p1", "OVERDUE", 0, 0, "submit", None, "ACI", "s1")
+    unnamed = named._replace(process_id="p2", seller_id=None)
+    lists = {"a1": [Part("late", 2, (named, unnamed))]}
+    due = Due("a1", "digest", "notice", "officer", 0, "ana")
+    text = words.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0, lists)
+    assert text.plain.splitlines()[2:] == [
+        "p1: 31/12/1969 21:00 (-03) · Submit the answers · Seller s1",
+        "p2: 31/12/1969 21:00 (-03) · Submit the answers",
+    ]
