@@ -16,6 +16,15 @@ class Coming(NamedTuple):
     due: Due
 
 
+class Remembered(NamedTuple):
+    """What a ledger said to a process that sent alerts before this one."""
+
+    at: int
+    """When it said what is due, in microseconds."""
+    dues: list[Due]
+    coming: list[Coming]
+
+
 class Processes(Protocol):
     """What a digest and a report are made from."""
 
@@ -40,6 +49,10 @@ class Source(Processes, Protocol):
     def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
         """The rungs that are due in so many hours each, and those that became so after an instant:
         what whoever sends has to know once it does not answer. Raises as `due` does."""
+
+    def remembered(self) -> Remembered | None:
+        """What it said last to an earlier process, for until it answers; None where that is not
+        known, or long ago."""
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said is due, or is to come, that no entry of the inbox has ended since;

@@ -10,15 +10,16 @@ that nobody holds any more, or that is built again.
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from pipeline import instants
+from pipeline.alert.away.kept import Kept, KeptAnswers, Position
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.source import Coming
+from pipeline.alert.source import Coming, Remembered
 from pipeline.alert.summaries.digest import Process
 from pipeline.alert_rules.ladder import AHEAD_HOURS
 from pipeline.errors import (
@@ -86,15 +87,15 @@ def _ends_with_its_process(due: Due) -> bool:
     return due.process_id is not None and (due.is_rung or due.kind == "ticket_due")
 
 
-def _standing(ledger: Ledger) -> dict[str, Any] | None:
-    """The row of the view `ledger_health`; None where it cannot be read: then what is due is told
-    as it is."""
+def _standing(ledger: Ledger) -> Position | None:
+    """Where a ledger is, by the view `ledger_health`; None where that cannot be read: then what is
+    due is told as it is."""
     try:
         [row] = _rows(ledger.read(HEALTH), "last_recorded_at")
     except PrazoError as error:
         LOG.error("a ledger does not say where it stands: %s", error)
         return None
-    return row
+    return Position(row["last_seq"], row["last_recorded_at"])
 
 
 def _due(row: dict[str, Any]) -> Due:
@@ -134,9 +135,11 @@ class _DueAlerts(ABC):
         """`now`: the inbox's clock, in microseconds."""
         self._inbox, self._now = inbox, now
         self._finished: dict[str, int] = {}  # process -> seq of its newest entry when it was asked
-        self._stood: dict[str, Any] | None = None  # where it was when it said last what is due
-        self._foresaw: dict[str, Any] | None = None  # likewise, and what is to come
+        self._stood: Position | None = None  # where it was when it said last what is due
+        self._foresaw: Position | None = None  # likewise, and what is to come
         self._said_at = 0.0  # when it said last what is due; on the monotonic clock
+        self._keeps: KeptAnswers | None = None  # what it says, for the next process
+        self._said = Remembered(0, [], [])
 
     def due(self) -> list[Due]:
         """The alerts that are due now."""
@@ -162,7 +165,22 @@ class _DueAlerts(ABC):
                         found.setdefault(due.alert, Coming(at, due))
                 after = then
         self._foresaw = self._stood
+        if self._keeps is not None and self._stood is not None:
+            self._keeps.write(Kept(self._stood, self._said._replace(coming=[*found.values()])))
         return [*found.values()]
+
+    def remembered(self) -> Remembered | None:
+        """What it said last to an earlier process, for until it answers; None where that is not
+        known, or was longer ago than it is asked ahead."""
+        kept = None if self._keeps is None else self._keeps.read()
+        if kept is None:
+            return None
+        ago = (self._now() - kept.said.at) / instants.SECOND
+        if ago >= AHEAD_HOURS * 3600:
+            return None
+        self._stood = self._foresaw = kept.position
+        self._said_at = time.monotonic() - ago
+        return kept.said
 
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         """Those of what it said is due, or is to come, that no entry of the inbox has ended since;
@@ -171,7 +189,7 @@ class _DueAlerts(ABC):
         positions = [it for it in (self._stood, self._foresaw) if it is not None]
         if not positions:
             return [*dues]
-        return self._since(min(positions, key=lambda position: position["last_seq"]), dues)
+        return self._since(min(positions, key=lambda position: position.last_seq), dues)
 
     def open_processes(self) -> list[Process]:
         """The unfinished processes."""
@@ -201,26 +219,28 @@ class _DueAlerts(ABC):
             # Before the rows: what came between is looked for in the inbox, too.
             is_noted = asked.stands_still or view == VIEW
             stands = self._position(asked) if is_noted else None
-            dues = due_in(asked.ledger.read(view, as_of=self._now()))
+            now = self._now()
+            dues = due_in(asked.ledger.read(view, as_of=now))
         if stands is not None and view == VIEW:
             self._stood, self._said_at = stands, time.monotonic()
+            self._said = Remembered(now, dues, [])
         return dues if stands is None or not asked.stands_still else self._since(stands, dues)
 
-    def _position(self, asked: _Asked) -> dict[str, Any] | None:
+    def _position(self, asked: _Asked) -> Position | None:
         """Where a ledger is: see `_standing`. Raises `LedgerBehind` where it had more entries when
         it said last what is due, as before it was built again, and that is not too long ago: what
         it said then, and what was to come, is nearer to the truth."""
         stands = _standing(asked.ledger)
         if asked.lacking and stands is not None and self._stood is not None:
             is_recent = time.monotonic() - self._said_at < AHEAD_HOURS * 3600
-            if is_recent and stands["last_seq"] < self._stood["last_seq"]:
+            if is_recent and stands.last_seq < self._stood.last_seq:
                 raise _behind(asked.lacking)
         return stands
 
-    def _since(self, stands: Mapping[str, Any], dues: Iterable[Due]) -> list[Due]:
+    def _since(self, stands: Position, dues: Iterable[Due]) -> list[Due]:
         """Those of a ledger that no later entry has ended; each says of when the ledger is."""
-        lasting = self._lasting(dues, stands["last_seq"])
-        return [it._replace(ledger_at=stands["last_recorded_at"]) for it in lasting]
+        lasting = self._lasting(dues, stands.last_seq)
+        return [it._replace(ledger_at=stands.last_recorded_at) for it in lasting]
 
     def _lasting(self, dues: Iterable[Due], size: int) -> Iterator[Due]:
         """Those of a ledger of so many entries that no later one has ended. Where that cannot be
@@ -288,6 +308,7 @@ class DueByHolder(_DueAlerts):
         """`patience`: in seconds."""
         super().__init__(inbox, inbox.now_or_believed)
         self._settings, self._patience = settings, patience
+        self._keeps = KeptAnswers(settings.ledger, inbox.log)
         # Since when it never had all entries, on the monotonic clock. What it says itself begins
         # again with each start, and once it has what it lacked first.
         self._behind_since: float | None = None

@@ -16,6 +16,9 @@ class Bare:
     def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
         return []
 
+    def remembered(self) -> None:
+        return None
+
     def lasting(self, dues: Iterable[Due]) -> list[Due]:
         return [*dues]
 

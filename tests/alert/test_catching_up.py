@@ -27,6 +27,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.serve import due_alerts
 from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import DueByHolder, DueByLedger
+from tests.alert.asked import Bare
 from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.events import review
 from tests.support.stores import settings_in
@@ -240,7 +241,7 @@ def test_a_holder_that_refuses_ends_nobody_who_sends(tmp_path: Path, inbox: Inbo
 def test_one_that_is_catching_up_is_not_down(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, inbox: Inbox
 ) -> None:
-    class Behind:
+    class Behind(Bare):
         def due(self) -> list[Due]:
             raise LedgerBehind("The ledger is catching up")
 

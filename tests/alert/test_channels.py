@@ -24,6 +24,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import asking, mails
 from pipeline.inbox import open_inbox
+from tests.alert.asked import Bare
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, due
 
@@ -207,7 +208,7 @@ def test_a_dead_server_holds_no_other_channel_up(
     monkeypatch.setattr(Dispatcher, "turn", turn)
     monkeypatch.setattr(Dispatcher, "_deliver_safely", deliver)
     with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
-        sends = Dispatcher(inbox, None, AlertRules)  # type: ignore[arg-type]
+        sends = Dispatcher(inbox, Bare(), AlertRules)  # type: ignore[arg-type]
         running = threading.Thread(target=sends.run, args=(stop,))
         running.start()
         try:

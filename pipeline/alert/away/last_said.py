@@ -27,8 +27,14 @@ class LastSaid:
         # The instant of the ledger's last answer, in microseconds. A rung that was to be due by
         # then is due only if that answer has it.
         self._answered_at = 0
-        self._answered_on = 0.0  # the same on the monotonic clock
+        # The same on the monotonic clock; this process has not waited for an answer before.
+        self._answered_on = time.monotonic()
         self._coming: dict[str, Coming] = {}
+        if (said := source.remembered()) is not None:
+            self._answered_at = said.at
+            # The process that was told so may have raised each since.
+            self.dues = {due.alert: due._replace(raised_at=said.at) for due in said.dues}
+            self._coming = {it.due.alert: it for it in said.coming}
         self._looks_ahead = False
 
     def answered(self, at: int, *, is_whole: bool) -> None:

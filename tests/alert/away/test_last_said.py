@@ -12,6 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.alert import channels, dispatcher, watch
 from pipeline.alert.away import last_said
+from pipeline.alert.away.kept import KeptAnswers
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.source import Coming
@@ -43,6 +44,7 @@ class Leaving(DueByLedger):
 
     def __init__(self, service: LedgerService, inbox: Inbox) -> None:
         super().__init__(OwnLedger(service), inbox)
+        self._keeps = KeptAnswers(service.settings.ledger, inbox.log)
         self.before_looks_ahead: Callable[[], object] = lambda: None
 
     def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
@@ -72,20 +74,29 @@ class Office:
         for module, name in ((watch, "GRACE_SECONDS"), (dispatcher, "LOOK_SECONDS")):
             monkeypatch.setattr(module, name, 0.0)
         monkeypatch.setattr(channels, "send", self.send)
+        self.fault: str | None = None
         self.got: list[tuple[str, str | None, bool]] = []
         """(kind, process, whether it says of when the ledger is) of what an officer was told."""
-        self.source = Leaving(service, inbox)
         people = {"ana": {"email": "a@market.example"}}
         people |= {"eva": {"email": "e@market.example", "role": "admin"}}
         said = {"mail": MAIL, "recipients": people, "hours": ALWAYS, "watch": {"receivers": []}}
         ladder = service.alert_rules.get().ladder
-        rules = AlertRules.model_validate(said).model_copy(update={"ladder": ladder})
-        self.sends = Dispatcher(inbox, self.source, lambda: rules, Watch(service.settings, inbox))
+        self.rules = AlertRules.model_validate(said).model_copy(update={"ladder": ladder})
+        self.service = service
+        self.start()
 
-    def send(self, message: Message, *_: object) -> None:
-        if message.to == "ana":
+    def start(self, *, is_gone: bool = False) -> None:
+        """Another process that sends; `is_gone`: nobody holds the ledger."""
+        self.source = Leaving(self.service, self.inbox)
+        self.source.is_gone = is_gone
+        watch_ = Watch(self.service.settings, self.inbox)
+        self.sends = Dispatcher(self.inbox, self.source, lambda: self.rules, watch_)
+
+    def send(self, message: Message, *_: object) -> str | None:
+        if message.to == "ana" and self.fault is None:
             dues = [it.due for it in message.items]
             self.got += [(it.kind, it.process_id, it.ledger_at is not None) for it in dues]
+        return self.fault
 
     def report(self, process_id: str, deadline_at: int, **more: str) -> None:
         """Delivers a report of an ACI that was opened two days ago."""
@@ -148,6 +159,57 @@ def test_people_hear_of_deadlines_that_come_while_nobody_holds_the_ledger(office
     assert office.told(after_hours=27) == [("expired", "p1", True)]
     office.source.is_gone = False
     assert office.told(after_hours=28) == []
+
+
+def test_who_is_started_while_nobody_holds_the_ledger_goes_on_by_what_it_said(
+    office: Office,
+) -> None:
+    """Before: of no deadline until somebody held it again, and not of what had failed."""
+    deadline = office.began + 26 * HOUR
+    for process_id in ("p1", "p2"):
+        office.report(process_id, deadline, status="OVERDUE")
+    office.fault = "it refuses"
+    office.told(after_hours=0)
+    office.report("p2", deadline, status="FINISHED")
+    office.start(is_gone=True)
+    office.fault = None
+    assert office.told(after_hours=1) == [("before_3d", "p1", True)]
+    assert office.told(after_hours=3) == [("before_1d", "p1", True)]
+    office.start(is_gone=True)
+    assert office.told(after_hours=4) == []
+    assert office.told(after_hours=27) == [("expired", "p1", True)]
+    office.start()
+    assert office.told(after_hours=28) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda text: text, ["before_1d"]),
+        (lambda text: text[:-1], []),  # cut
+        (lambda text: text.replace('"form": 1', '"form": 2'), []),
+        (lambda text: text.replace('"log": "', '"log": "another'), []),
+        (lambda text: text.replace('"role"', '"rank"'), []),
+    ],
+)
+def test_what_another_ledger_said_or_nobody_can_read_tells_nobody_anything(
+    office: Office, change: Callable[[str], str], expected: list[str]
+) -> None:
+    office.report("p1", office.began + 26 * HOUR, status="OVERDUE")
+    office.told(after_hours=0)
+    kept = office.service.settings.ledger.with_name("ledger.duckdb.due")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.write_text(change(kept.read_text()))
+    office.start(is_gone=True)
+    assert [kind for kind, *_ in office.told(after_hours=3)] == expected
+
+
+def test_what_a_ledger_said_three_days_ago_tells_nobody_anything(office: Office) -> None:
+    office.report("p1", office.began + 26 * HOUR, status="OVERDUE")
+    office.told(after_hours=0)
+    office.shift = 72 * HOUR
+    office.start(is_gone=True)
+    assert office.told(after_hours=72) == []
 
 
 def test_people_hear_of_a_rung_once_it_is_no_longer_the_sellers_turn(office: Office) -> None:
