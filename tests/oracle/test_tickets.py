@@ -91,6 +91,16 @@ def test_a_try_that_was_given_up_makes_a_ticket_due():
     assert is_due(history, "2026-03-03T00:00:00") is True
 
 
+def test_an_answer_after_more_than_a_day_does_not_undo_that_the_try_was_given_up():
+    history = [
+        *[review(), started(), started("a2", "2026-03-03T02:00:00Z")],
+        finished("a2", 400, "2026-03-03T02:00:01Z"),
+        finished("a1", 500, "2026-03-03T06:00:00Z"),
+    ]
+    assert is_due(history, "2026-03-03T05:59:59") is True
+    assert is_due(history, "2026-03-03T06:00:00") is True
+
+
 def test_an_open_ticket_and_a_finish_end_it():
     history = failures(5, QUARTER)
     opened = [*history, ticket("opened", "2026-03-02T02:00:00Z")]

@@ -46,6 +46,8 @@ with placed as (
     select
         *,
         outcome <> 'refused' as is_sent,
+        -- Without an answer in time it would be sent again from then on, whenever one comes.
+        least(outcome_at, timeout_at) as over_at,
         row_number() over in_order as attempt_number,
         lag(attempt_id) over in_order as previous_attempt_id,
         lead(ordered_at) over in_order as next_at,
@@ -72,8 +74,8 @@ tried as (
         row_number() over of_try as attempt_of_try,
         first_value(ordered_at) over of_try as try_began_at,
         -- Not that of the attempt that started as the 30th: in another system's log they overlap.
-        nth_value(outcome_at, 30) over (
-            partition by process_id, is_sent, try_number order by outcome_at
+        nth_value(over_at, 30) over (
+            partition by process_id, is_sent, try_number order by over_at
             rows between unbounded preceding and unbounded following
         ) as thirtieth_end,
         max(attempt_number) filter (outcome <> 'platform_error') over of_try as other_number
@@ -146,7 +148,7 @@ ended as (
         case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
             as retry_ended_at,
         case
-            when is_sent then greatest(outcome_at, least(
+            when is_sent then greatest(over_at, least(
                 in_calendar(try_began_at + interval 24 hour),
                 case when attempt_of_try >= 30 then thirtieth_end end
             ))

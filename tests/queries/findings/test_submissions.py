@@ -188,6 +188,20 @@ def test_retries_exhausted_after_thirty_attempts(twenty_nine, thirty):
     ]
 
 
+@WORLD.given(
+    *[acp(), started()],
+    *[started("a2", "2026-03-03T02:00:00Z"), finished("a2", 400, "2026-03-03T02:00:01Z")],
+    finished("a1", 500, "2026-03-03T06:00:00Z"),
+)
+def test_retries_exhausted_stays_when_an_answer_comes_after_more_than_a_day(history):
+    assert found("retries_exhausted", history, "2026-03-03T05:59:59") == [
+        risk(2, "2026-03-03T00:00:00", "a1")
+    ]
+    assert found("retries_exhausted", history, "2026-03-03T06:00:00") == [
+        risk(5, "2026-03-03T00:00:00", "a1")
+    ]
+
+
 @pytest.mark.parametrize(
     "history",
     [

@@ -41,22 +41,29 @@ def given_up(
 ) -> GivenUp | None:
     """The first instant at which a pending retry was 24 h or 30 ends after the try's beginning.
 
-    A retry is pending from the end of an attempt that would be sent again until the next of
-    `attempts` (the process's) starts, the payload is replaced, or the process is finished. What
-    comes later does not undo it.
+    A retry is pending from the end of an attempt that would be sent again, or from its timeout, if
+    that came first, until the next of `attempts` (the process's) starts, the payload is replaced,
+    or the process is finished. What comes later does not undo it.
     """
-    ends = sorted(outcome_at(attempt) for attempt in tried)
+    ends = sorted(over_at(attempt) for attempt in tried)
     limits = [tried[0].attempted_at + TRY_LASTS, *ends[TRY_ENDS - 1 : TRY_ENDS]]
     for attempt in tried:
         if outcome(attempt, as_of) not in RETRYABLE:
             continue
-        at = max(outcome_at(attempt), min(limits))
+        at = max(over_at(attempt), min(limits))
         cuts = [replaced for replaced in replaced_at if replaced > attempt.attempted_at]
         cuts += [finished_at] if finished_at is not None else []
         cuts += [later.attempted_at for later in attempts if later.order > attempt.order]
         if at <= as_of and all(at < cut for cut in cuts):
             return GivenUp(at, attempt)
     return None
+
+
+def over_at(attempt: Attempt) -> datetime:
+    """When nobody waits for the attempt's answer any more, though one may come."""
+    if attempt.started_at is None:
+        return outcome_at(attempt)
+    return min(outcome_at(attempt), attempt.started_at + attempt.timeout)
 
 
 def trailing_run(tried: list[Attempt], as_of: datetime) -> list[Attempt]:
