@@ -1,8 +1,9 @@
 """Runs several processes as one: starts them, restarts those that end, stops all on a signal.
 
 The receiver and the dashboard are processes of their own so that neither waits for the other; this
-one only watches. Where it dies without a word itself, Linux asks them to end, so that the next one
-finds their ports and the ledger free.
+one only watches. Ctrl-C in a terminal, and its end, reach this one alone, which asks the others to
+end as SIGTERM does. Where it dies without a word itself, Linux asks them to end, so that the next
+one finds their ports and the ledger free.
 """
 
 import ctypes
@@ -60,7 +61,7 @@ class _Child:
 
 @dataclass(slots=True)
 class Supervisor:
-    """`add` processes, then `run` until SIGTERM or SIGINT."""
+    """`add` processes, then `run` until SIGTERM, SIGINT or SIGHUP."""
 
     _children: list[_Child] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -75,14 +76,14 @@ class Supervisor:
     ) -> None:
         """Starts a process now; it is started again whenever it ends by itself. `is_vital`: where
         it refuses its settings at its first start, nothing runs."""
+        if not self._children:  # from here on a signal has processes to stop
+            self._heed_signals()
         child = _Child(name, command, environment, is_vital)
         self._start(child)
         self._children.append(child)
 
     def run(self) -> int:
         """Returns the exit code: 0 after a signal, 2 where a vital process refused its settings."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._stop.set())
         try:
             while not self._stop.wait(0.2):
                 for child in self._children:
@@ -93,6 +94,11 @@ class Supervisor:
             self.stop()
         return 0
 
+    def _heed_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` does
+                signal.signal(number, lambda *_: self._stop.set())
+
     def _start(self, child: _Child) -> None:
         child.last_words = ""
         child.process = subprocess.Popen(
@@ -100,6 +106,7 @@ class Supervisor:
             env=child.environment,
             stderr=subprocess.PIPE,
             preexec_fn=_ends_with(os.getpid()),
+            process_group=0,  # what a terminal sends is for the supervisor
         )
         assert child.process.stderr is not None
         threading.Thread(target=_pass_on, args=(child.process.stderr, child), daemon=True).start()

@@ -233,3 +233,27 @@ def test_an_empty_word_is_wrong_usage(words: list[str], param: str) -> None:
     ended = CliRunner().invoke(main, words)
     assert ended.exit_code == 2
     assert f"Invalid value for '{param}': it is empty: leave it out" in ended.output
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+import pipeline.cli
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("pipeline.cli.alerts", -signal.SIGINT), ("pipeline.none", 0)]
+)
+def test_ctrl_c_while_the_commands_are_loaded_ends_them_without_a_word(name: str, code: int):
+    """It showed a traceback in the first half of a second."""
+    program = INTERRUPTED.format(name=name)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (code, "")

@@ -1,6 +1,7 @@
 """What falls is started again, what refuses its settings is not, and a signal stops all."""
 
 import errno
+import os
 import re
 import signal
 import subprocess
@@ -35,7 +36,10 @@ def supervise(tmp_path: Path):
 
     def run(*programs: str) -> subprocess.Popen[bytes]:
         running = subprocess.Popen(
-            [sys.executable, "-c", SUPERVISE, *programs], cwd=tmp_path, stderr=subprocess.PIPE
+            [sys.executable, "-c", SUPERVISE, *programs],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # as in a terminal of its own
         )
         started.append(running)
         return running
@@ -107,6 +111,29 @@ def test_settings_that_a_part_refuses_at_its_start_or_are_refused_later_leave_th
     assert running.poll() is None
     running.send_signal(signal.SIGINT)
     assert running.wait(60) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "closed"])
+def test_what_a_terminal_sends_to_all_ends_each_process_as_sigterm_does(
+    supervise: Supervise, tmp_path: Path, number: signal.Signals
+):
+    """At Ctrl-C each part that was still loading showed a traceback; when a terminal was closed,
+    each died where it was, and a message or an attempt under way was sent again."""
+    noting = f"""
+import os, signal
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, lambda number, _: open('heard', 'a').write(f'{{number}} '))
+{STAYING.replace("600", "0.1")}
+while not os.path.exists('heard'):
+    time.sleep(0.1)
+"""
+    running = supervise(noting)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "alive").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(running.pid, number)
+    assert running.wait(60) == 0
+    assert (tmp_path / "heard").read_text() == f"{signal.SIGTERM:d} "
 
 
 def test_of_what_serve_starts_the_receiver_alone_is_vital(
