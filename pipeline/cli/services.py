@@ -10,6 +10,7 @@ import click
 
 from pipeline import memory
 from pipeline.cli.group import Number, main, say
+from pipeline.cli.loading import ended_at_once
 from pipeline.settings import Settings, unknown
 from pipeline.turns import give_way
 
@@ -29,7 +30,8 @@ def receive(host: str | None, port: int | None) -> None:
 
     Example: prazo receive --port 8400
     """
-    from pipeline.receive import receiver
+    with ended_at_once():
+        from pipeline.receive import receiver
 
     settings = Settings.load(receiver_host=host, receiver_port=port)
     _say_what_is_misspelt()
@@ -94,7 +96,8 @@ def follow(
         options = ["--without-bodies"] if without_bodies else []
         memory.become(["-m", "pipeline.cli", *debug, "follow", *options])
 
-    from pipeline.serve import api
+    with ended_at_once():
+        from pipeline.serve import api
 
     _say_what_is_misspelt()
     give_way()
@@ -114,8 +117,9 @@ def serve(
     Where the platform is set up, submissions that wait for a retry are sent as well. --host and
     --port are the receiver's. Example: prazo serve --port 8400 --dashboard-port 8501
     """
-    from pipeline.cli import ports
-    from pipeline.cli.supervisor import Supervisor, parts
+    with ended_at_once():
+        from pipeline.cli import ports
+        from pipeline.cli.supervisor import Supervisor, parts
 
     settings = Settings.load(
         receiver_host=host,
@@ -171,7 +175,8 @@ def demo(
     Without --port and --dashboard-port it listens where the settings say.
     Example: prazo demo --port 8410 --dashboard-port 8511
     """
-    from pipeline.cli import demo as show
+    with ended_at_once():
+        from pipeline.cli import demo as show
 
     code = show.run(
         folder.resolve(),

@@ -95,9 +95,9 @@ class Supervisor:
         return 0
 
     def _heed_signals(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` does
-                signal.signal(number, lambda *_: self._stop.set())
+        is_to_stay = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as `nohup` wants it
+        for number in (signal.SIGTERM, signal.SIGINT, *([] if is_to_stay else [signal.SIGHUP])):
+            signal.signal(number, lambda *_: self._stop.set())
 
     def _start(self, child: _Child) -> None:
         child.last_words = ""
