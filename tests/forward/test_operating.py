@@ -14,6 +14,7 @@ from pipeline.forward.lanes import Lanes
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox
 from pipeline.log.actions import By
+from pipeline.log.entries import COLLECTION, LIVE, Draft
 from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
 from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events
@@ -238,6 +239,34 @@ def test_the_log_says_in_the_end_that_nothing_waits_though_no_other_delivery_com
         ended = len(said(inbox, "progress"))
         time.sleep(0.6)
         assert len(said(inbox, "progress")) == ended
+
+
+def test_no_collection_has_the_log_say_once_more_how_far_an_endpoint_is(
+    inbox: Inbox, market: Sink, forwarding: Forwarding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forwarder that was started after one said so, and the one that had read it did not."""
+    monkeypatch.setattr(courier, "REPORTED_AFTER", 0)
+    monkeypatch.setattr(courier, "SAVE_SECONDS", 0)
+    with forwarding({"url": market.url}):
+        has_begun(inbox)
+        [one] = deliver(inbox, of_seller("sel_1"))
+        wait_until(lambda: any(it["settled"] >= one.seq for it in said(inbox, "progress")))
+    ended = len(said(inbox, "progress"))
+    collected = Draft(
+        kind=COLLECTION,
+        occurred_at=instants.now(),
+        origin=LIVE,
+        recorded_by="api:shop",
+        body=b"{}",
+    )
+    inbox.append([collected])
+    last = inbox.last()[0]
+
+    for _ in range(2):
+        with forwarding({"url": market.url}):
+            wait_until(lambda: progress.standings(inbox)["to_1"].position >= last)
+            time.sleep(0.3)
+    assert len(said(inbox, "progress")) == ended
 
 
 @pytest.mark.parametrize("location", ["sqlite"], indirect=True)
