@@ -159,6 +159,12 @@ class NotALedger(LedgerRefused):
     """The file was never a ledger: it is somebody else's, and is neither used nor moved."""
 
 
+class EntriesNewer(LedgerRefused):
+    """A later release recorded entries by rules that this one does not know."""
+
+    exit_code = 1  # neither the command nor the settings are wrong
+
+
 class InboxForked(InboxUnavailable, LedgerRefused):
     """The inbox lacks entries that were recorded in it, or holds others in their place: an older
     copy was put back. Nothing is recorded, followed or signed until somebody has reconciled it."""

@@ -32,7 +32,7 @@ from pipeline.inbox.signing_keys import Registered, SigningKeys, log_keys, regis
 from pipeline.log import tree
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
 from pipeline.log.checkpoints import Checkpoint, Signer
-from pipeline.log.commitments import uncommitted
+from pipeline.log.commitments import require_known, uncommitted
 from pipeline.log.entries import Entry, Identity
 from pipeline.settings import Settings
 from pipeline.texts import some_of
@@ -103,7 +103,7 @@ def backup(
             with opened_inbox(str(folder / INBOX)) as copy:
                 before = copy.last()[0]
         last = max(signed, before) if signed >= present else source.last()[0]
-        changed = _changed(source, before, last, vouchers)
+        changed = _changed(source, before, last, vouchers, as_it_stands=as_it_stands)
         if changed and not as_it_stands:
             raise _not_copied(changed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -199,7 +199,9 @@ def require_its_own(settings: Settings, folder: Path, *, as_it_stands: bool = Fa
         )
 
 
-def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str:
+def _changed(
+    source: Inbox, before: int, last: int, vouchers: "Vouchers", *, as_it_stands: bool
+) -> str:
     """What is wrong with the entries that are to be copied, from `before` + 1 to `last`; empty for
     nothing. Each is what its leaf commits to, and all leaves from the first one on lead to the
     newest root that was signed or kept for so many: a restore asks the same."""
@@ -214,6 +216,7 @@ def _changed(source: Inbox, before: int, last: int, vouchers: "Vouchers") -> str
             root = frontier.root()
         frontier.extend(hashes[at:])
         new = [it for it in entries if it.seq > before]
+        require_known([] if as_it_stands else new, "Nothing was copied")
         if any(it.is_erased and it.seq not in erased for it in new):  # since that was asked, maybe
             erased = erased_in(source)
         found += [it.seq for it in new if uncommitted(it, source.identity, erased)]

@@ -55,7 +55,7 @@ from pipeline.log import tree
 from pipeline.log.actions import By, action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
-from pipeline.log.commitments import uncommitted
+from pipeline.log.commitments import require_known, uncommitted
 from pipeline.log.entries import RESTORATION, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
@@ -472,6 +472,7 @@ def _proved(
         changed: list[int] = []
         erased = erased_in(source)
         for entries in batches(source, 0, size):
+            require_known(entries, "Nothing was restored")
             roots.extend([it.leaf for it in entries])
             changed += [it.seq for it in entries if uncommitted(it, source.identity, erased)]
         if changed:

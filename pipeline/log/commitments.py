@@ -1,11 +1,12 @@
 """Checks an entry against its leaf, by recording the occurrence again with the same salts."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import EntriesNewer
 from pipeline.log.entries import (
     LEAF_RULES,
     LEAF_VERSION,
@@ -17,6 +18,7 @@ from pipeline.log.entries import (
     leaf_version,
     particulars_in,
     record_entry,
+    unknown_version,
 )
 from pipeline.log.erasures import digest_of
 
@@ -40,9 +42,9 @@ def uncommitted(
     not known: nothing else can be said of it. `erased`: the digests by which the log's erasures
     name what stays of entries; the bytes that came can no longer be compared for these.
     """
-    version = leaf_version(entry.leaf)
-    if version is not None and version not in LEAF_RULES:
+    if unknown_version(entry.leaf) is not None:
         return ["v"]
+    version = leaf_version(entry.leaf)
     is_named = entry.seq in erased and erased[entry.seq] == digest_of(entry.body or b"")
     of_body = _OF_BODY if entry.is_erased and is_named else ()
     try:
@@ -57,6 +59,19 @@ def uncommitted(
         *(["record"] if entry.record != again.record else []),
         *(keys or ([] if is_spelled_so else ["spelling"])),
     ]
+
+
+def require_known(entries: Iterable[Entry], what: str) -> None:
+    """Raises `EntriesNewer` where a later release recorded one of the entries: whether it is as it
+    was recorded, only that release can say. `what`: what was not done."""
+    for entry in entries:
+        if (version := unknown_version(entry.leaf)) is not None:
+            raise EntriesNewer(
+                what,
+                f"entry {entry.seq} has a leaf of version {version}, and this release knows"
+                f" {', '.join(map(str, LEAF_RULES))}",
+                "use the release of Prazo that recorded it, or a newer one",
+            )
 
 
 def _recorded_again(entry: Entry, identity: Identity, version: int) -> Entry:

@@ -370,6 +370,12 @@ def leaf_version(leaf: bytes) -> int | None:
     return None if found is None else int(found[1])
 
 
+def unknown_version(leaf: bytes) -> int | None:
+    """The version of a leaf that a later release recorded; None for every other leaf."""
+    version = leaf_version(leaf)
+    return None if version in LEAF_RULES else version
+
+
 def record_entry(
     draft: Draft,
     place: Place,

@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from pipeline.errors import InboxForked, LedgerClosed, LedgerRefused
+from pipeline.errors import InboxForked, LedgerClosed
 from pipeline.inbox import Inbox
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.following.continuity import check_continuity
 from pipeline.ledger.following.reading import ReadAhead, always
 from pipeline.ledger.store import Ledger
-from pipeline.log.entries import LEAF_RULES, Entry, leaf_version
+from pipeline.log.commitments import require_known
+from pipeline.log.entries import LEAF_RULES, Entry
 
 MAX_ENTRIES_PER_BATCH: Final = 8192
 MAX_BYTES_PER_BATCH: Final = 32 * 2**20
@@ -151,12 +152,5 @@ def _most_behind(size: int) -> int:
 
 def _check_versions(entries: Sequence[Entry]) -> None:
     known = tuple(b',"v":%d}' % version for version in LEAF_RULES)
-    for entry in entries:
-        version = None if entry.leaf.endswith(known) else leaf_version(entry.leaf)
-        if version is not None and version not in LEAF_RULES:
-            raise LedgerRefused(
-                "The ledger is not followed any further",
-                f"entry {entry.seq} has a leaf of version {version}, and this release knows"
-                f" {', '.join(map(str, LEAF_RULES))}",
-                "use the release of Prazo that recorded it, or a newer one",
-            )
+    others = (it for it in entries if not it.leaf.endswith(known))
+    require_known(others, "The ledger is not followed any further")
