@@ -108,7 +108,7 @@ class SubmissionFinishedLine(_Line):
     attempt_id: Identifier
     process_id: Identifier
     seller_id: Identifier | None = None
-    status: int | None = Field(default=None, ge=100, le=999)
+    status: int | None = Field(default=None, strict=True, ge=100, le=999)
     error: str | None = None  # timeout, tls_refused, network_error, refused; else nothing
     body: Body = None
 

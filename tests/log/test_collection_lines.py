@@ -69,3 +69,14 @@ def test_a_marketplace_in_a_file_is_recorded_without_whom_it_names() -> None:
     named = {"attempt_id": "a1", "process_id": "p1", "marketplace_id": "mkt-ana@example.com"}
     draft = read_line(json.dumps(began | named).encode(), recorded_by="file")
     assert draft.particulars == {"via": "ingested", "marketplace_id": "***"}
+
+
+@pytest.mark.parametrize("status", ["200", "two hundred", 200.0, True, 99, 1000])
+def test_a_status_in_a_file_is_a_number_as_its_sender_saw_it(status: object) -> None:
+    """A text of digits was recorded as the number that it looks like."""
+    ended = {"kind": "submission_finished", "occurred_at": "2026-03-02T09:00:00Z"}
+    named = {"attempt_id": "a1", "process_id": "p1"}
+    with pytest.raises(Unreadable, match="status"):
+        read_line(json.dumps(ended | named | {"status": status}).encode(), recorded_by="file")
+    draft = read_line(json.dumps(ended | named | {"status": 200}).encode(), recorded_by="file")
+    assert draft.status == 200
