@@ -12,8 +12,8 @@ from app_pages.language.i18n import _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
 from pipeline.alert.acting import snooze
+from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
-from pipeline.alert.trial import try_channels
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
 from pipeline.ledger import service

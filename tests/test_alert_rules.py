@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import alert_rules
 from pipeline.alert.alarms import LASTING
-from pipeline.alert.channels import Files
+from pipeline.alert.messages.channels import Files
 from pipeline.alert_rules import SECRETS, AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
 from pipeline.alert_rules.recipients import Mail, Recipient
@@ -215,7 +215,7 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
     ana = {"apprise_file": "none", "webhook": "http://x", "webhook_secret_file": "none"}
     rules = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ana}})
     assert set(Files().unusable(rules)) == named, (
-        "read each in `_readers` of pipeline/alert/channels.py"
+        "read each in `_readers` of pipeline/alert/messages/channels.py"
     )
 
 

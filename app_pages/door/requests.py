@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from pipeline.alert import links
+from pipeline.alert.messages import links
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks
 from pipeline.http.asgi import App, Receive, Scope, Send, folded

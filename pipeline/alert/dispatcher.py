@@ -5,36 +5,35 @@ last one ended. A try is sent by the process whose entry of it is recorded, and 
 """
 
 import contextlib
-import itertools
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 from pipeline import instants
-from pipeline.alert import channels, entries
+from pipeline.alert import entries
 from pipeline.alert.alarms import Alarm, Recorded
 from pipeline.alert.away.last_said import LastSaid
 from pipeline.alert.away.unrecorded import Unrecorded
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
-from pipeline.alert.entries import Due, Item, Subject
-from pipeline.alert.lateness import is_late
-from pipeline.alert.links import Fresh, Links, Unsent, asking
+from pipeline.alert.delivering import Delivering, Sent
+from pipeline.alert.entries import Due
+from pipeline.alert.messages import channels
+from pipeline.alert.messages.links import Fresh, Links
+from pipeline.alert.messages.words import Lists
+from pipeline.alert.recording import Recording
 from pipeline.alert.source import Source
 from pipeline.alert.summaries import reports
 from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.watch import Watch
-from pipeline.alert.words import Lists
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.store import Outcome, Receipt
-from pipeline.log.entries import Draft
 
 LOG = logging.getLogger(__name__)
 
@@ -49,17 +48,8 @@ SUBSCRIPTIONS_SECONDS: Final = 30.0
 BEAT_SECONDS: Final = 15.0
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
-RECORD_PAUSES: Final = (0.2, 1.0, 5.0, 20.0)
-"""Between tries to record what came of a message. The last one repeats until we are stopped."""
 
 Deliver = Callable[[list[Message], AlertRules, Lists, int], object]
-
-
-class Sent(NamedTuple):
-    """What was sent, for whoever runs this to see."""
-
-    message: Message
-    fault: str | None
 
 
 class Dispatcher:
@@ -80,7 +70,6 @@ class Dispatcher:
         """`load` gives the rules in force; every turn calls it. `fresh` makes a link by which the
         seller of a process answers, where sellers have a page. `unrecorded`: what was done before
         the inbox could be opened."""
-        self._fresh = fresh
         self._inbox = inbox
         self._source = source
         self._load = load
@@ -88,7 +77,6 @@ class Dispatcher:
         self._subscribed: list[dict[str, Any]] = []  # rows of `report_subscriptions`
         self._watch = watch
         self._files = channels.Files()
-        self._on_sent = on_sent
         self._now = now or inbox.now_or_believed
         self._unrecorded = unrecorded or Unrecorded()
         self.given_up = 0
@@ -96,12 +84,11 @@ class Dispatcher:
         self._recorded = Recorded(inbox)
         self._alarms = self._recorded.alarms
         self._summaries = Summaries(source)
-        # For each recipient and channel, by process: links for sellers that no message has sent.
-        self._unsent: dict[tuple[str, Via], dict[str, Unsent]] = {}
-        self._under_way: set[tuple[str, str]] = set()
-        self._lock = threading.Lock()
+        self._recording = Recording(inbox, source, self._unrecorded, self._now)
+        self._delivering = Delivering(
+            inbox, self._recording, self._alarms, fresh=fresh, on_sent=on_sent, now=self._now
+        )
         self._stop = threading.Event()
-        self._runs_on = False  # False: `run_once` was called, not `run`
         self._looks_again = False  # a message was not sent: what is due is to be decided again
         self._said = LastSaid(source)
         self._is_behind = False  # the ledger was catching up when it was asked last
@@ -112,7 +99,8 @@ class Dispatcher:
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
-        self._stop, self._runs_on = stop, True
+        self._stop = stop
+        self._delivering.run_until(stop)
         with contextlib.ExitStack() as opened:
             pools = {
                 via: opened.enter_context(ThreadPoolExecutor(MAX_AT_ONCE, f"alerts by {via}"))
@@ -125,7 +113,7 @@ class Dispatcher:
                     )
                 )
                 stop.wait(TURN_SECONDS)
-        self._unrecorded.end(self._inbox, self._subject)
+        self._unrecorded.end(self._inbox, self._recording.subject)
 
     def _turn_safely(self, deliver: Deliver) -> None:
         try:
@@ -151,7 +139,7 @@ class Dispatcher:
     def turn(self, deliver: Deliver) -> None:
         """Reads on, decides, and acts on that. `deliver` is called with the messages to one
         recipient by one channel, the most urgent first."""
-        self._unrecorded.record(self._inbox, self._subject)
+        self._unrecorded.record(self._inbox, self._recording.subject)
         self._beat()
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed
@@ -177,10 +165,8 @@ class Dispatcher:
         decided = instants.since_boot()
         self._give_up(plan.given_up)
         for way, messages in plan.ways().items():
-            with self._lock:
-                if way in self._under_way:
-                    continue
-                self._under_way.add(way)
+            if not self._delivering.claim(way):
+                continue
             deliver(messages, self._rules, self._summaries.of(messages), decided)
 
     def _is_whole_due(self) -> bool:
@@ -290,7 +276,7 @@ class Dispatcher:
         unusable = self._files.unusable(self._rules)
         found = self._watch.look(status, self._alarms, self._rules.watch, unusable, now)
         if found.over:
-            self._append([entries.cleared(name, now) for name in found.over])
+            self._recording.append([entries.cleared(name, now) for name in found.over])
         return found.dues
 
     def _subscriptions(self) -> list[dict[str, Any]]:
@@ -337,32 +323,18 @@ class Dispatcher:
 
     def _raise(self, dues: Iterable[Due]) -> None:
         now = self._now()
-        self._append([entries.raised(due, self._subject(due), now) for due in dues])
-
-    def _append(self, drafts: list[Draft]) -> list[Receipt]:
-        try:
-            receipts = self._inbox.append(drafts)
-        except InboxUnavailable:
-            self._unrecorded.note(self._inbox.clock(), is_unwritten=True)
-            raise
-        self._unrecorded.recorded(drafts)
-        return receipts
+        self._recording.append(
+            [entries.raised(due, self._recording.subject(due), now) for due in dues]
+        )
 
     def _give_up(self, given_up: Iterable[GivenUp]) -> None:
         now = self._now()
-        drafts = [it.draft(self._subject(it.due), now) for it in given_up]
+        drafts = [it.draft(self._recording.subject(it.due), now) for it in given_up]
         if drafts:
             for one in given_up:
                 LOG.error("%s", one.said)
-            self._append(drafts)
+            self._recording.append(drafts)
             self.given_up += len(drafts)
-
-    def _subject(self, due: Due) -> Subject:
-        """The true ids of what an alert is about: views may show them masked."""
-        if due.seq is None or (due.process_id is None and due.seller_id is None):
-            return Subject()
-        found = self._inbox.entry(due.seq)
-        return Subject() if found is None else Subject.of(due, found, self._source.is_mask)
 
     # --- messages ---
 
@@ -375,124 +347,10 @@ class Dispatcher:
     def _deliver(
         self, messages: list[Message], rules: AlertRules, lists: Lists, decided: int
     ) -> None:
-        """Tries the messages one after the other, until one fails, or so late that others may be
-        more urgent. `decided`: when they were decided on, on the clock `since_boot`, and `rules`:
-        by which; other rules may be in force by now."""
-        first = messages[0]
         try:
-            for message in messages:
-                comes_late = is_late(decided, is_first=message is first)
-                if comes_late or not self._try_safely(message, rules, lists):
-                    self._looks_again |= comes_late or message is not messages[-1]
-                    break
-                if self._stop.is_set():
-                    break
+            self._looks_again |= self._delivering.deliver(messages, rules, lists, decided)
         finally:
-            with self._lock:
-                self._under_way.discard((first.to, first.via))
             self._look_at = 0.0
-
-    def _try_safely(self, message: Message, *how: Any) -> bool:
-        """Whether the next one may be tried now. An error of our own code ends this one alone."""
-        try:
-            return self._try(message, *how)
-        except OperatorError:
-            raise
-        except Exception as error:
-            LOG.exception("a message to %s ended in an error of ours", message.to)
-            self._on_sent(Sent(message, type(error).__name__))
-            return True
-
-    def _try(self, message: Message, rules: AlertRules, lists: Lists) -> bool:
-        began = instants.since_boot()
-        # The message may have waited for others: somebody may have seen to its alerts by now.
-        open_ones = [it for it in message.items if self._is_open(it)]
-        unsent = self._unsent.setdefault((message.to, message.via), {})
-        message = message._replace(items=tuple(asking(it, unsent) for it in open_ones))
-        ours = self._begin(message) if open_ones else {}
-        if not ours:
-            return True
-        message = message._replace(items=tuple(ours))
-        fresh = self._fresh if rules.recipients[message.to].seller_links else None
-        links = Links(rules.dashboard_url, self._inbox.log_key, fresh, unsent)
-        now = self._now()
-        content, faults = channels.made_apart(message, rules, now, links, lists)
-        unsent |= {process: made for process, made in links.made.items() if made is not None}
-        if faults:
-            lost = message._replace(items=tuple(faults))
-            self._answer(lost, ours, faults)
-            message = message._replace(items=tuple(it for it in ours if it not in faults))
-        if content is None:
-            return True
-        if is_late(began):
-            LOG.warning("a message to %s was not sent: it would come late", message.to)
-            return False
-        fault = channels.send(message, content, rules, now, self._stop)
-        if fault is not None:
-            LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
-        else:
-            for process_id in links.made:
-                unsent.pop(process_id, None)
-        self._answer(message, ours, dict.fromkeys(message.items, fault))
-        return fault is None
-
-    def _begin(self, message: Message) -> dict[Item, Subject]:
-        """Records that a message is about to leave. Which of its alerts are ours to send, with what
-        each is about: of the others, another process has recorded this try."""
-        subjects = [self._subject(it.due) for it in message.items]
-        about = list(zip(message.items, subjects, strict=True))
-        now = self._now
-        receipts = self._append([entries.tried(message.try_of(it), of, now()) for it, of in about])
-        return {
-            item: subject
-            for (item, subject), receipt in zip(about, receipts, strict=True)
-            if receipt.outcome is Outcome.RECORDED
-        }
-
-    def _is_open(self, item: Item) -> bool:
-        alarm = self._alarms.get(item.due.alert)
-        return alarm is not None and alarm.is_open(self._now())
-
-    def _answer(
-        self, message: Message, subjects: Mapping[Item, Subject], faults: Mapping[Item, str | None]
-    ) -> None:
-        """Records what came of a message, alert by alert."""
-        self._record(
-            lambda now: [
-                entries.answered(
-                    message.try_of(item),
-                    subjects[item],
-                    now,
-                    fault=fault,
-                    may_have_it=isinstance(fault, channels.Unsure),
-                )
-                for item, fault in faults.items()
-            ]
-        )
-        self._on_sent(Sent(message, next(iter(faults.values()))))
-
-    def _record(self, made: Callable[[int], list[Draft]]) -> None:
-        """Records what came of a try just now. Unrecorded, the message would be sent again, so this
-        waits for an inbox that is away; a process that takes only one turn waits a short while."""
-        ended = instants.since_boot()
-
-        def drafts() -> list[Draft]:
-            now = self._now()
-            waited = instants.since_boot() - ended
-            return made(now - waited if waited > instants.SECOND else now)
-
-        lasting = itertools.repeat(RECORD_PAUSES[-1]) if self._runs_on else ()
-        for pause in itertools.chain(RECORD_PAUSES, lasting):
-            try:
-                self._append(drafts())
-            except InboxUnavailable as error:
-                LOG.error("what came of a message waits to be recorded: %s", error)
-                self._unrecorded.remember(drafts())
-                if self._stop.wait(pause):
-                    break
-            else:
-                return
-        self._append(drafts())
 
     def _beat(self) -> None:
         if time.monotonic() >= self._beat_at:

@@ -16,7 +16,7 @@ from pipeline.settings import Settings
 from pipeline.texts import counted
 
 if TYPE_CHECKING:
-    from pipeline.alert.links import Fresh
+    from pipeline.alert.messages.links import Fresh
     from pipeline.alert_rules import AlertRules
     from pipeline.alert_rules.recipients import Mail, Via
     from pipeline.inbox import Inbox
@@ -63,7 +63,7 @@ def routes() -> None:
     Example: prazo alerts routes
     """
     from pipeline import alert_rules
-    from pipeline.alert import channels
+    from pipeline.alert.messages import channels
 
     settings = Settings.load()
     path = settings.alerts_file
@@ -152,7 +152,8 @@ def send() -> None:
     Example: prazo alerts send
     """
     from pipeline import alert_rules
-    from pipeline.alert.dispatcher import Dispatcher, Sent
+    from pipeline.alert.delivering import Sent
+    from pipeline.alert.dispatcher import Dispatcher
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.serve.commands import not_following, open_ledger
     from pipeline.serve.due_alerts import DueByLedger
@@ -198,7 +199,7 @@ def test(recipient: str) -> None:
     Example: prazo alerts test ana
     """
     from pipeline import alert_rules
-    from pipeline.alert.trial import try_channels
+    from pipeline.alert.messages.trial import try_channels
 
     rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
     found = try_channels(rules, recipient)

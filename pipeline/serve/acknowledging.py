@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from pipeline import instants
 from pipeline.alert.acting import acknowledge, snooze
-from pipeline.alert.links import PATH, Links
+from pipeline.alert.messages.links import PATH, Links
 from pipeline.errors import PrazoError
 from pipeline.ledger.service import current
 

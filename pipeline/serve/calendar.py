@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from pipeline.alert import words
+from pipeline.alert.messages import words
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import PrazoError
 from pipeline.http import addresses

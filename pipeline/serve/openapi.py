@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 import pyarrow as pa
 
-from pipeline.alert.links import PATH
+from pipeline.alert.messages.links import PATH
 from pipeline.clearance.clearances import Decision
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views import formats

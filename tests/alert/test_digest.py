@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.alert import entries, words
+from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import decide
 from pipeline.alert.entries import Item, Subject, Try
-from pipeline.alert.links import Links
+from pipeline.alert.messages import words
+from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries import digest
 from pipeline.alert.summaries.digest import Process
 from pipeline.alert_rules import AlertRules

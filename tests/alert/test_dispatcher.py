@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from pipeline import alert_rules, instants
-from pipeline.alert import acting, words
+from pipeline.alert import acting
 from pipeline.alert.decision import BACKOFF
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due
-from pipeline.alert.links import Links
+from pipeline.alert.messages import words
+from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Route
 from pipeline.errors import CallerError

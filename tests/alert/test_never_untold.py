@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.alert import acting, channels
+from pipeline.alert import acting
+from pipeline.alert.messages import channels
 from pipeline.alert_rules import AlertRules
 from pipeline.erasure.forgetting import forget
 from pipeline.log.deliveries import delivery

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline import instants
-from pipeline.alert import words
 from pipeline.alert.alarms import Alarm, Alarms, Delivery
 from pipeline.alert.entries import Address, Item
-from pipeline.alert.links import Links
+from pipeline.alert.messages import words
+from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries import digest, reports
 from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.summaries.reports import Occasion

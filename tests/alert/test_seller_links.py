@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.alert import channels, words
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.links import Links
+from pipeline.alert.messages import channels, words
+from pipeline.alert.messages.links import Links
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.journey import links

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
-from pipeline.alert import channels, entries
+from pipeline.alert import entries
 from pipeline.alert.decision import BACKOFF, Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.messages import channels
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt

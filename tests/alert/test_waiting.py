@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import acting, channels, decision, dispatcher, entries
+from pipeline.alert import acting, decision, entries, recording
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.messages import channels
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import CallerError, InboxUnavailable
 from pipeline.inbox.store import Receipt
@@ -225,7 +226,7 @@ def test_what_came_of_a_message_is_recorded_however_long_the_inbox_was_away(
 ) -> None:
     """It was given up after half a minute, and the message came twice."""
     desk.now = at("2026-04-03T20:00:00Z")
-    monkeypatch.setattr(dispatcher, "RECORD_PAUSES", (0.0, 0.3))
+    monkeypatch.setattr(recording, "PAUSES", (0.0, 0.3))
     stop, append, left = threading.Event(), desk.inbox.append, [0]
 
     def appended(drafts: list[Draft]) -> list[Receipt]:

@@ -17,10 +17,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pipeline import instants
-from pipeline.alert import channels, entries, watch
+from pipeline.alert import entries, watch
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.messages import channels
 from pipeline.alert.watch import Found, Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watched

@@ -6,11 +6,11 @@ from email.message import EmailMessage
 import pytest
 
 from pipeline import instants
-from pipeline.alert import words
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.links import Links
+from pipeline.alert.messages import words
+from pipeline.alert.messages.links import Links
+from pipeline.alert.messages.words import Text
 from pipeline.alert.summaries.digest import Part, Process
-from pipeline.alert.words import Text
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, KINDS
 from pipeline.audit.package.words import WORDS
@@ -120,7 +120,7 @@ def test_files_that_cannot_be_used_are_named_ten_at_most() -> None:
 def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None:
     """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
     unnamed = [kind for kind in KINDS if words.title(kind, language) == kind]
-    assert unnamed == [], "name it in pipeline/alert/words.py"
+    assert unnamed == [], "name it in pipeline/alert/messages/words.py"
     assert words.title("of_another_release", language) == "of_another_release"
     late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
     assert words.title("finished_late", language) == WORDS[language]["finished_late"] == late

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, ViewportSize
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.links import Links
+from pipeline.alert.messages.links import Links
 from pipeline.inbox import open_inbox
 from tests import depth
 from tests.app_pages.conftest import fill

@@ -8,7 +8,7 @@ import pytest
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.links import PATH, VALID_FOR, Links
+from pipeline.alert.messages.links import PATH, VALID_FOR, Links
 from pipeline.alert_rules import AlertsFile
 from pipeline.ledger.service import LedgerService
 from tests.serve.test_api import Client, held

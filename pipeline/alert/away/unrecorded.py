@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from pipeline import instants
-from pipeline.alert import channels, entries
+from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message, decide
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.lateness import is_late
-from pipeline.alert.links import Links
+from pipeline.alert.messages import channels
+from pipeline.alert.messages.links import Links
 from pipeline.alert.watch import GRACE_SECONDS, due_beside, name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable, OperatorError

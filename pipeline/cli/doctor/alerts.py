@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from pipeline import alert_rules, instants
-from pipeline.alert import channels
+from pipeline.alert.messages import channels
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten, owners_alone

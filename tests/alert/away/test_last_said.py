@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import channels, dispatcher, watch
+from pipeline.alert import dispatcher, watch
 from pipeline.alert.away import last_said
 from pipeline.alert.away.kept import KeptAnswers
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
+from pipeline.alert.messages import channels
 from pipeline.alert.source import Coming
 from pipeline.alert.watch import Watch, name_of
 from pipeline.alert_rules import AlertRules

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.alert import channels, decision, dispatcher, entries
+from pipeline.alert import decision, dispatcher, entries, recording
 from pipeline.alert.away import unrecorded
 from pipeline.alert.away.unrecorded import Unrecorded
-from pipeline.alert.channels import Unsure
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
+from pipeline.alert.messages import channels
+from pipeline.alert.messages.channels import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
@@ -117,7 +118,7 @@ class Office(Bare):
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     made = Office(tmp_path, monkeypatch)
     yield made
-    made.sends._unrecorded.end(made.inbox, made.sends._subject)
+    made.sends._unrecorded.end(made.inbox, made.sends._recording.subject)
     made.inbox.close()
 
 
@@ -173,7 +174,7 @@ def test_one_failure_among_turns_that_go_well_alarms_nobody(
         office.turn()
         time.sleep(0.06)
     assert office.got == []
-    office.sends._unrecorded.end(office.inbox, office.sends._subject)
+    office.sends._unrecorded.end(office.inbox, office.sends._recording.subject)
     assert "step" not in caplog.text
 
 
@@ -383,7 +384,7 @@ def test_what_would_leave_late_is_looked_at_again(
 def test_a_message_that_was_on_its_way_when_the_inbox_went_away_comes_once(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatcher, "RECORD_PAUSES", (0.05,))
+    monkeypatch.setattr(recording, "PAUSES", (0.05,))
     gate, stop = threading.Event(), threading.Event()
 
     def slowly(message: Message, *more: object) -> str | None:

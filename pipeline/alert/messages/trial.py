@@ -3,10 +3,10 @@
 import secrets
 
 from pipeline import instants
-from pipeline.alert import channels
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.links import Links
+from pipeline.alert.messages import channels
+from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
 from pipeline.errors import CallerError

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pipeline import instants
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
-from pipeline.alert.links import Links
+from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.recipients import Recipient

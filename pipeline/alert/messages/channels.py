@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final, assert_never
 
 from pipeline import instants
-from pipeline.alert import words
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item
-from pipeline.alert.links import Links
-from pipeline.alert.words import Lists, Text
+from pipeline.alert.messages import words
+from pipeline.alert.messages.links import Links
+from pipeline.alert.messages.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.aside import Aside, OneAtATime
