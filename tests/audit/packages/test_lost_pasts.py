@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.audit import export as evidence
 from pipeline.audit.export import Exported
-from pipeline.audit.verify import verify
+from pipeline.audit.verify import GivenUp, read_given_up, verify
 from pipeline.inbox import open_inbox
 from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
@@ -125,3 +125,17 @@ def test_the_entry_that_explains_says_who_and_why(kept: Kept) -> None:
         SIGNED,
     )
     assert (said["reason"], said["actor"]) == ("the standby lagged", "ana")
+
+
+@pytest.mark.parametrize(("signed", "reached"), [(None, 30), (25, 30), (35, 35)])
+def test_a_lost_past_went_as_far_as_the_later_of_its_roots(
+    kept: Kept, signed: int | None, reached: int
+) -> None:
+    """The ledger that lost it may have been ahead of the last checkpoint, or behind it."""
+    signer = kept.service.signer
+    assert signer is not None
+    note = None if signed is None else signer.checkpoint(signed, b"c" * 32)
+    said = {"fork": 20, "abandoned_size": 30, "abandoned_root": "61" * 32, "checkpoint": note}
+    [found] = read_given_up(50, json.dumps(said).encode(), kept.service.inbox.log)
+    others = set() if signed is None else {(signed, b"c" * 32)}
+    assert found == GivenUp(50, 20, reached, {(30, b"a" * 32)} | others)
