@@ -7,7 +7,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 import streamlit as st
-from babel import dates, numbers
+from babel import Locale, dates, numbers
 
 from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
 from pipeline.ledger import service
@@ -17,6 +17,9 @@ REMEMBERED: Final = 10_000
 """Written numbers and instants that are kept: a page writes three hundred, nearly all of them the
 same as the run before, and Babel takes 30 to 100 µs for each."""
 
+_NAMES = {**LANGUAGES, "en": Locale("en")}
+"""Who names months. Babel's British English writes `Sept`, where a grid, a spreadsheet and the
+seller's page write `Sep`."""
 _DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
 _DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
 _MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH:mm"}
@@ -67,11 +70,11 @@ def clock_time(instant: datetime | None) -> str:
 
 def day(when: date | None) -> str:
     """A day of a view: a UTC day, so no zone is applied."""
-    return "–" if when is None else dates.format_date(when, _DAY[language()], locale=locale())
+    return "–" if when is None else _written_day(when, _DAY[language()])
 
 
 def short_day(when: date) -> str:
-    return dates.format_date(when, _DAY_OF_YEAR[language()], locale=locale())
+    return _written_day(when, _DAY_OF_YEAR[language()])
 
 
 def weekday(number: int) -> str:
@@ -82,7 +85,11 @@ def weekday(number: int) -> str:
 
 def month(when: date) -> str:
     """The month of a day of a view, with its year."""
-    return dates.format_date(when, "MMM y", locale=locale())
+    return _written_day(when, "MMM y")
+
+
+def _written_day(when: date, pattern: str) -> str:
+    return dates.format_date(when, pattern, locale=_NAMES[language()])
 
 
 def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
@@ -91,14 +98,12 @@ def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def _written(instant: datetime, pattern: str, where: ZoneInfo, into: str) -> str:
-    return dates.format_datetime(
-        _local(instant, where), pattern, tzinfo=where, locale=LANGUAGES[into]
-    )
+    return dates.format_datetime(_local(instant, where), pattern, tzinfo=where, locale=_NAMES[into])
 
 
 def second_in(instant: datetime, into: str, where: ZoneInfo) -> str:
     """An instant to the second, for a file whose reader's language and zone are known."""
-    return dates.format_datetime(instant, _SECOND[into], tzinfo=where, locale=LANGUAGES[into])
+    return dates.format_datetime(instant, _SECOND[into], tzinfo=where, locale=_NAMES[into])
 
 
 def local(instant: datetime) -> datetime:

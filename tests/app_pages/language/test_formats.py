@@ -1,6 +1,6 @@
 """Values are written the reader's way, and text from outside cannot become markup."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -83,6 +83,16 @@ def test_instants_of_views_are_utc_and_shown_in_the_zone(monkeypatch: pytest.Mon
     speak(monkeypatch, "pt")
     assert formats.minute(instant) == "28/02/2026 22:30"
     assert formats.minute(None) == "–"
+
+
+def test_september_has_the_name_that_lists_and_spreadsheets_give_it() -> None:
+    """A row of the Watchlist said 19 Sep 2026, and its card 19 Sept 2026."""
+    assert formats.day(date(2026, 9, 19)) == "19 Sep 2026"
+    assert formats.short_day(date(2026, 9, 19)) == "19 Sep"
+    assert formats.month(date(2026, 9, 1)) == "Sep 2026"
+    at_noon = datetime(2026, 9, 19, 12, tzinfo=UTC)
+    assert formats.minute(at_noon) == "19 Sep 2026, 09:00"
+    assert formats.second_in(at_noon, "en", formats.zone()) == "19 Sep 2026, 09:00:00"
 
 
 def test_shares_and_numbers_follow_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
