@@ -34,7 +34,9 @@ SHEET_DAY = {"en": "d mmm yyyy", "pt": "dd/mm/yyyy"}
 _ADDRESS = re.compile(
     r"https?(?=://)|www(?=\.)|mailto(?=:)|xmpp(?=:)|(?<=\S)@(?=\S)", re.IGNORECASE
 )
-_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=/&\"'@])")
+_MARKUP = re.compile(r"((?<![A-Za-z0-9])[_-]|[_-](?![A-Za-z0-9])|[\\`*{}\[\]()<>#+.!|~$:^=/&\"'@])")
+"""What may be Markdown. Between letters and digits, `_` and `-` are not; and Streamlit gives the
+label of an input to screen readers as it was written, with each backslash."""
 
 
 def zone() -> ZoneInfo:

@@ -107,7 +107,11 @@ def test_shares_and_numbers_follow_the_language(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("prc_1", "prc\\_1"),
+        ("prc_1", "prc_1"),
+        ("2f1c-9ab-3", "2f1c-9ab-3"),
+        ("_a_ __b__ - c", "\\_a\\_ \\_\\_b\\_\\_ \\- c"),
+        ("a__b", "a\\_\\_b"),
+        ("---", "\\-\\-\\-"),
         ("[a](https://b)", "\\[a\\]\\(https\N{WORD JOINER}\\:\\/\\/b\\)"),
         ("www.a.example", "www\N{WORD JOINER}\\.a\\.example"),
         ("mailto:ana", "mailto\N{WORD JOINER}\\:ana"),
