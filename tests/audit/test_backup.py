@@ -413,11 +413,11 @@ def test_a_backup_that_waited_for_one_with_more_entries_keeps_them(
     present = backups._changed
     with closing(open_inbox(settings.inbox)) as inbox:
 
-        def another(*given: Any) -> str:
+        def another(*given: Any, **options: Any) -> str:
             monkeypatch.setattr(backups, "_changed", present)
             inbox.append([Delivery(b"{}", 0, "webhook").draft()])
             assert backups.backup(settings, folder).new_entries == 1
-            return present(*given)
+            return present(*given, **options)
 
         monkeypatch.setattr(backups, "_changed", another)
         done = backups.backup(settings, folder)

@@ -243,6 +243,7 @@ class Interrupting:
         if name == {name!r}:
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has it ignored
 sys.meta_path.insert(0, Interrupting())
 import pipeline.cli
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

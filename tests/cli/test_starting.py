@@ -140,13 +140,22 @@ def test_a_dashboard_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None
     assert "choose another with PRAZO_DASHBOARD_PORT" in ends[-1][1]
 
 
+WITH_PATIENCE = """
+from pipeline.http import holder
+holder.IN_USE_SECONDS = 100.0
+from pipeline.cli import run
+run()
+"""
+"""The command, which waits longer than usual: on busy cores each of three takes seconds."""
+
+
 def test_commands_that_read_at_once_wait_for_each_other(tmp_path: Path) -> None:
     """One of two ended with 1 and named a holder that had announced no address: the other."""
     environment = os.environ | environment_in(tmp_path)
     open_inbox(environment["PRAZO_INBOX"]).close()
     reading = [
         subprocess.Popen(
-            [sys.executable, "-m", "pipeline.cli", *command.split()],
+            [sys.executable, "-c", WITH_PATIENCE, *command.split()],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -269,10 +269,17 @@ def test_a_try_is_given_up_after_thirty_attempts() -> None:
 
 
 def test_a_try_is_given_up_at_the_30th_end_whichever_attempt_started_as_the_30th() -> None:
-    attempts = [attempt(number, at=NOON + number * MINUTE) for number in range(30)]
+    attempts = [attempt(number, at=NOON + number * SECOND) for number in range(30)]
+    attempts[0] = attempt(0, took=50 * SECOND)
+    assert isinstance(standing_of(attempts, NOON + 50 * SECOND - 1), Waiting)
+    assert isinstance(standing_of(attempts, NOON + 50 * SECOND), GivenUp)
+
+
+def test_an_attempt_without_an_answer_in_time_is_over_then_whenever_one_comes() -> None:
+    attempts = [attempt(number, at=NOON + number * SECOND) for number in range(30)]
     attempts[0] = attempt(0, took=2 * HOUR)
-    assert isinstance(standing_of(attempts, NOON + 2 * HOUR - 1), Waiting)
-    assert isinstance(standing_of(attempts, NOON + 2 * HOUR), GivenUp)
+    assert isinstance(standing_of(attempts, NOON + MINUTE - 1), Waiting)
+    assert isinstance(standing_of(attempts, NOON + MINUTE), GivenUp)
 
 
 def test_a_try_is_given_up_after_24_hours_to_the_microsecond() -> None:
