@@ -56,7 +56,7 @@ def box() -> None:
             placeholder=_("Process, seller, tax id, name"),
             label_visibility="collapsed",
             on_change=_take,
-            width=190,
+            width=204,
         )
 
 
