@@ -143,9 +143,8 @@ class Delivering:
         each is about: of the others, another process has recorded this try."""
         subjects = [self._recording.subject(it.due) for it in message.items]
         about = list(zip(message.items, subjects, strict=True))
-        now = self._now
         receipts = self._recording.append(
-            [entries.tried(message.try_of(it), of, now()) for it, of in about]
+            [entries.tried(message.try_of(it), of, self._now()) for it, of in about]
         )
         return {
             item: subject

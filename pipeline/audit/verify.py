@@ -771,8 +771,8 @@ class Package:
                 raise Fault(f"{name} is encrypted or packed in another way")
             if not stat.S_ISREG(kind):
                 raise Fault(f"{name} is not marked as a plain file: {_PACKED_AGAIN}")
-            is_large = max(offset, info.file_size, info.compress_size) > LARGE
-            if info.header_offset != offset or info.comment or (info.extra and not is_large):
+            says_more = _is_large(info) or offset > LARGE
+            if info.header_offset != offset or info.comment or (info.extra and not says_more):
                 raise Fault(f"bytes that belong to no file lie before {name}")
             if info.date_time != (1980, 1, 1, 0, 0, 0) or stat.S_IMODE(kind) != 0o644:
                 raise Fault(f"{name} has a date or a mode of its own: {_PACKED_AGAIN}")
@@ -933,10 +933,14 @@ LARGE = 2**31 - 1  # of a larger file, or one behind it, a zip says sizes and pl
 _SAID_THERE = 2**32 - 1  # in the place of such a number
 
 
+def _is_large(info: zipfile.ZipInfo) -> bool:
+    return max(info.file_size, info.compress_size) > LARGE
+
+
 def _local_header(info: zipfile.ZipInfo) -> bytes:
     """The header that must stand before a file's bytes, according to the zip's directory."""
     packed, size, extra, version = info.compress_size, info.file_size, b"", 20
-    if max(size, packed) > LARGE:
+    if _is_large(info):
         extra, version = struct.pack("<2H2Q", 1, 16, size, packed), 45
         packed = size = _SAID_THERE
     sizes = (info.CRC, packed, size, len(info.filename), len(extra))
@@ -949,7 +953,7 @@ def _directory_entry(info: zipfile.ZipInfo) -> bytes:
     else of other attributes, versions or disks."""
     packed, size, offset = info.compress_size, info.file_size, info.header_offset
     large: list[int] = []
-    if max(size, packed) > LARGE:
+    if _is_large(info):
         large += (size, packed)
         packed = size = _SAID_THERE
     if offset > LARGE:

@@ -94,7 +94,8 @@ def routes() -> None:
 def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
     """The reports whose saved view the ledger does not have, or that no message may show. Where no
     ledger says it, as before the first start, none is."""
-    if all(it.saved is None for it in rules.reports.values()):
+    names = {it.saved for it in rules.reports.values() if it.saved is not None}
+    if not names:
         return []
     from pipeline.alert.summaries.reports import filters_of
     from pipeline.inbox.kept_heads import open_guarded
@@ -106,8 +107,7 @@ def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
             contextlib.closing(open_guarded(settings, create=False)) as inbox,
             open_ledger(settings, is_keeper=False) as ledger,
         ):
-            names = {it.saved for it in rules.reports.values()}
-            saved = DueByLedger(ledger, inbox).saved_views(it for it in names if it is not None)
+            saved = DueByLedger(ledger, inbox).saved_views(names)
     except PrazoError as error:
         say(f"not looked at, saved views of reports: {error.finding}", err=True)
         return []

@@ -95,8 +95,10 @@ class Supervisor:
         return 0
 
     def _heed_signals(self) -> None:
-        is_to_stay = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as `nohup` wants it
-        for number in (signal.SIGTERM, signal.SIGINT, *([] if is_to_stay else [signal.SIGHUP])):
+        numbers = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` has it ignored
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
             signal.signal(number, lambda *_: self._stop.set())
 
     def _start(self, child: _Child) -> None:

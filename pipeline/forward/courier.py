@@ -45,11 +45,9 @@ THREADS: Final = 3
 """Threads that ask the inbox: one reads on, one saves, one finds what comes next in a lane."""
 ASKS_FOR_TIME: Final = (429, 503)
 
-_PASSED_ON: Final = ", ".join(f"'{it}'" for it in messages.PASSED_ON)
-_DELIVERIES: Final = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
 NEXT_OF_SELLER: Final = f"""
     select seq from entries
-    where seller_id = $1 and seq <= $3 and kind in ({_PASSED_ON}) and origin = '{LIVE}'
+    where seller_id = $1 and seq <= $3 and {messages.IS_PASSED_ON}
         and seller_n > coalesce(
             (select it.seller_n from entries it where it.seq = $2 and it.seller_id = $1), 0
         )
@@ -59,7 +57,7 @@ NEXT_OF_SELLER: Final = f"""
 first entry on, once for each delivery that waits."""
 _DELIVERY_BETWEEN: Final = f"""
     select seq from entries
-    where seq > $1 and seq <= $2 and kind in ({_DELIVERIES}) and origin = '{LIVE}' limit 1"""
+    where seq > $1 and seq <= $2 and {messages.IS_DELIVERY} limit 1"""
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ seller's page are passed on as well, as events of ours, to endpoints that name t
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from pipeline import instants
@@ -24,6 +25,17 @@ PASSED_ON: Final = (*DELIVERIES, COLLECTION)
 STEP: Final = "prazo.journey."
 """Begins the event type of a step of the seller's page."""
 STEP_VERSION: Final = 1
+
+
+def _live(kinds: Iterable[str]) -> str:
+    listed = ", ".join(f"'{it}'" for it in kinds)
+    return f"kind in ({listed}) and origin = '{LIVE}'"
+
+
+IS_DELIVERY: Final = _live(DELIVERIES)
+"""Which entries of the inbox are live deliveries, as a condition in SQL."""
+IS_PASSED_ON: Final = _live(PASSED_ON)
+"""Likewise, which may be passed on."""
 
 
 def is_for(entry: Entry, endpoint: Endpoint) -> bool:

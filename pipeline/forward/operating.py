@@ -14,12 +14,11 @@ from pipeline.forward.progress import Standing, Waiting
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.actions import By
-from pipeline.log.entries import LIVE, Entry
+from pipeline.log.entries import Entry
 
-_DELIVERIES: Final = ", ".join(f"'{it}'" for it in messages.DELIVERIES)
 _BEHIND: Final = f"""
     select count(*), min(recorded_at) from entries
-    where seq > $1 and kind in ({_DELIVERIES}) and origin = '{LIVE}'"""
+    where seq > $1 and {messages.IS_DELIVERY}"""
 _PAUSE: Final = """
     update forward_endpoints set paused_at = $2 where name = $1 and paused_at is null"""
 _RESUME: Final = """

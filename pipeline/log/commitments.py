@@ -15,10 +15,10 @@ from pipeline.log.entries import (
     Identity,
     Place,
     draft_again,
+    is_later,
     leaf_version,
     particulars_in,
     record_entry,
-    unknown_version,
 )
 from pipeline.log.erasures import digest_of
 
@@ -42,9 +42,9 @@ def uncommitted(
     not known: nothing else can be said of it. `erased`: the digests by which the log's erasures
     name what stays of entries; the bytes that came can no longer be compared for these.
     """
-    if unknown_version(entry.leaf) is not None:
-        return ["v"]
     version = leaf_version(entry.leaf)
+    if is_later(version):
+        return ["v"]
     is_named = entry.seq in erased and erased[entry.seq] == digest_of(entry.body or b"")
     of_body = _OF_BODY if entry.is_erased and is_named else ()
     try:
@@ -65,7 +65,7 @@ def require_known(entries: Iterable[Entry], what: str) -> None:
     """Raises `EntriesNewer` where a later release recorded one of the entries: whether it is as it
     was recorded, only that release can say. `what`: what was not done."""
     for entry in entries:
-        if (version := unknown_version(entry.leaf)) is not None:
+        if is_later(version := leaf_version(entry.leaf)):
             raise EntriesNewer(
                 what,
                 f"entry {entry.seq} has a leaf of version {version}, and this release knows"

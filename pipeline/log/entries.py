@@ -370,10 +370,9 @@ def leaf_version(leaf: bytes) -> int | None:
     return None if found is None else int(found[1])
 
 
-def unknown_version(leaf: bytes) -> int | None:
-    """The version of a leaf that a later release recorded; None for every other leaf."""
-    version = leaf_version(leaf)
-    return None if version in LEAF_RULES else version
+def is_later(version: int | None) -> bool:
+    """Whether a later release recorded a leaf of this version; None: its bytes say none."""
+    return version is not None and version not in LEAF_RULES
 
 
 def record_entry(
