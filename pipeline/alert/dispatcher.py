@@ -96,6 +96,7 @@ class Dispatcher:
         self._whole_look_at = 0.0
         self._subscriptions_at = 0.0
         self._beat_at = 0.0
+        self._ended_well = False  # the last turn
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
@@ -138,9 +139,21 @@ class Dispatcher:
 
     def turn(self, deliver: Deliver) -> None:
         """Reads on, decides, and acts on that. `deliver` is called with the messages to one
-        recipient by one channel, the most urgent first."""
-        self._unrecorded.record(self._inbox, self._recording.subject)
+        recipient by one channel, the most urgent first.
+
+        Only a turn that ends well says that alerts are sent: by its heartbeat, and by that of the
+        next turn as it begins, since a turn may last."""
+        ended_well, self._ended_well = self._ended_well, False
+        if ended_well:
+            self._beat()
+        else:
+            self._inbox.compare_clocks()
+        self._act(deliver)
+        self._ended_well = True
         self._beat()
+
+    def _act(self, deliver: Deliver) -> None:
+        self._unrecorded.record(self._inbox, self._recording.subject)
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed
         if loaded is not self._loaded or subscribed != self._subscribed:

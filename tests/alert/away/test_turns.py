@@ -25,6 +25,7 @@ from pipeline.alert.messages.channels import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
+from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from tests.alert.asked import Bare
@@ -428,3 +429,24 @@ def test_an_inbox_that_never_could_be_opened_leaves_a_word_of_what_is_lost(
     assert office.got == [("eva", "inbox_down")]
     assert "3 steps about alerts could not be recorded" in caplog.text
     assert "The inbox cannot be opened: it is gone" in caplog.text
+
+
+def test_only_a_turn_that_ended_well_says_that_alerts_are_sent(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender that failed in each of its turns beat as it began them, so nobody knew."""
+
+    def beat_after_failing() -> int | None:
+        with monkeypatch.context() as patch:
+            patch.setattr(office, "due", lambda: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                office.sends.run_once()
+        return heartbeats(office.inbox).get(Part.ALERTS)
+
+    assert beat_after_failing() is None
+    office.sends.run_once()
+    sent = heartbeats(office.inbox)[Part.ALERTS]
+    began = beat_after_failing()
+    assert began is not None
+    assert began > sent  # its beginning still says how the turn before it ended
+    assert beat_after_failing() == began
