@@ -17,7 +17,7 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
-    cut_off,
+    count_axis,
     mark,
     week_ticks,
 )
@@ -67,7 +67,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
     for row in rows:
         if first <= row["day"] <= last and not row["is_older"]:
             totals[row["day"].isoformat()] += row["due"]
-    reach, above = cut_off(totals)
+    axis, above = count_axis(totals)
     edge = f"{today - timedelta(1)}T12:00:00"
     today_line = mark(edge, _("today"))
     return {
@@ -89,7 +89,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
                 **week_ticks(first, last),
                 "showgrid": False,
             },
-            "yaxis": {**reach, "tickformat": ",d", "nticks": 5},
+            "yaxis": axis,
             "shapes": today_line["shapes"],
             "annotations": [*today_line["annotations"], *above],
         },

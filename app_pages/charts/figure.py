@@ -43,6 +43,7 @@ _CUT_AT: Final = 4
 """A bar of more than so many usual ones together is cut off: one process with thirty retries would
 make the others too low to read."""
 _LEAST_CUT: Final = 8  # so few are never cut off
+_TICKS: Final = 4
 
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -142,12 +143,16 @@ def week_ticks(first: date, last: date) -> Figure:
     }
 
 
-def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
-    """How far the y axis reaches over bars of these heights (x -> how many), as a part of the axis,
-    and the number above each bar that is higher and ends there."""
+def count_axis(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
+    """The y axis of bars of these heights (x -> how many), and the number above each bar that is
+    cut off, since it is far above the usual."""
     most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
-    if max(totals.values(), default=0) <= 2 * most:  # whole, it leaves the others half their height
-        return {"rangemode": "tozero"}, []
+    highest = max(totals.values(), default=0)
+    axis: Figure = {"tickformat": ",d", "nticks": _TICKS}
+    if highest <= _TICKS:
+        axis["dtick"] = 1  # there would be halves, each with the label of a whole number
+    if highest <= 2 * most:  # whole, it leaves the others half their height
+        return {**axis, "rangemode": "tozero"}, []
     above: list[Figure] = [
         {
             "x": x,
@@ -161,7 +166,7 @@ def cut_off(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
         for x, total in totals.items()
         if total > most
     ]
-    return {"range": [0, most]}, above
+    return {**axis, "range": [0, most]}, above
 
 
 def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]]) -> Figure:
@@ -170,7 +175,7 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
     there is nothing to draw."""
     weeks = [formats.short_day(row["ends_on"]) for row in rows]
     names = 36 if len(parts) < 3 else 60  # on a phone three take two lines
-    reach, above = cut_off({week: row[total] for week, row in zip(weeks, rows, strict=True)})
+    axis, above = count_axis({week: row[total] for week, row in zip(weeks, rows, strict=True)})
     return {
         "data": [
             {
@@ -200,6 +205,6 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
             },
             "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
             "annotations": above,
-            "yaxis": {**reach, "tickformat": ",d", "nticks": 4},
+            "yaxis": axis,
         },
     }

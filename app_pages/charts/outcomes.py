@@ -16,7 +16,7 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
-    cut_off,
+    count_axis,
     stacked_weeks,
     week_ticks,
 )
@@ -147,7 +147,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
     totals: Counter[str] = Counter()
     for row in recent:
         totals[row["day"].isoformat()] += row["attempts"]
-    reach, above = cut_off(totals)
+    axis, above = count_axis(totals)
     return {
         "data": traces,
         "layout": {
@@ -162,10 +162,6 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
                 **week_ticks(first, today),
                 "showgrid": False,
             },
-            "yaxis": {
-                "tickformat": ",d",
-                "nticks": 5,
-                **reach,
-            },
+            "yaxis": axis,
         },
     }

@@ -166,6 +166,14 @@ def test_no_day_flattens_the_deadlines_and_no_week_those_who_came_back() -> None
     assert [(note["x"], note["text"]) for note in returned["annotations"]] == [("18 May", "↑ 60")]
 
 
+def test_ticks_of_few_are_whole_numbers() -> None:
+    """One deadline had its number twice beside it: at its height, and at half of that."""
+    today = date(2026, 6, 1)
+    one = {"day": today, "due": 1, "urgency": "soon", "is_older": False}
+    assert deadline_bars([one], today)["layout"]["yaxis"]["dtick"] == 1
+    assert "dtick" not in deadline_bars([{**one, "due": 9}], today)["layout"]["yaxis"]
+
+
 def test_no_two_outcomes_look_alike_and_red_differs_from_green_by_more_than_colour() -> None:
     sent = set(words.OUTCOMES) - {"refused"}  # of which nothing was sent
     assert set(LOOKS) == sent
