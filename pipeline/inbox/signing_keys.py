@@ -18,8 +18,8 @@ from pipeline.errors import CallerError, InboxChanged, LedgerRefused, OperatorEr
 from pipeline.files.disk import sync
 from pipeline.files.locks import alone_in
 from pipeline.files.temporary import remove_left
-from pipeline.inbox.store import Inbox, Outcome, Statement
-from pipeline.log.checkpoints import Signer, VerificationKey
+from pipeline.inbox.store import Inbox, Outcome, SignedHead, Statement
+from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating
 
 SINCE_VERSION: Final = 2
@@ -77,6 +77,19 @@ def log_keys(inbox: Inbox, later: Sequence[tuple[int, bytes]] = ()) -> LogKeys |
             "The inbox does not say which key signs for its log",
             "row 1 of its table signing_keys was changed, and holds no verification key",
             "stop what runs on it, and put a backup back (`prazo restore`)",
+        ) from None
+
+
+def open_own(signed: SignedHead, keys: LogKeys | None, log: str) -> Checkpoint:
+    """What a checkpoint of the inbox of this log says; `keys` as in `open_checkpoint`. Raises
+    `LedgerRefused` where it is not ours."""
+    try:
+        return open_checkpoint(signed.note, keys, log=log, size=signed.size)
+    except ValueError as error:
+        raise LedgerRefused(
+            "The ledger is not served",
+            f"the inbox's checkpoint of {signed.size} entries is not one of ours: {error}",
+            "restore PRAZO_SIGNING_KEY_FILE, or the inbox, from a backup",
         ) from None
 
 
@@ -262,14 +275,7 @@ class SigningKeys:
             return None
         candidate = Signer.made(self._inbox.log, self._path if is_here else self._next)
         if signed is not None:
-            try:
-                open_checkpoint(signed.note, LogKeys(candidate.key))
-            except ValueError as error:
-                raise LedgerRefused(
-                    "The ledger is not served",
-                    f"the inbox's checkpoint of {signed.size} entries is not one of ours: {error}",
-                    "restore PRAZO_SIGNING_KEY_FILE, or the inbox, from a backup",
-                ) from None
+            open_own(signed, LogKeys(candidate.key), self._inbox.log)
         register(self._inbox, 1, str(candidate.key))
         keys = self.known()
         if keys is not None and candidate.key not in keys and not is_here:

@@ -27,6 +27,7 @@ from pipeline.files import databases
 from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.erased import erase_again, erased_entries, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
+from pipeline.inbox.signing_keys import open_own
 from pipeline.ledger import file
 from pipeline.ledger.arrow import ERASURES, IS_ERASED, entries_of_former
 from pipeline.ledger.following import former
@@ -398,16 +399,7 @@ class Recovery:
 
     def head_of(self, signed: SignedHead) -> Head:
         """What a checkpoint of the inbox says; `LedgerRefused` where our key did not sign it."""
-        try:
-            checkpoint = open_checkpoint(
-                signed.note, self._keys, log=self._inbox.log, size=signed.size
-            )
-        except ValueError as error:
-            raise LedgerRefused(
-                "The ledger is not served",
-                f"the inbox's checkpoint of {signed.size} entries is not one of ours: {error}",
-                "restore PRAZO_SIGNING_KEY_FILE, or the inbox, from a backup",
-            ) from None
+        checkpoint = open_own(signed, self._keys, self._inbox.log)
         return Head(checkpoint.size, checkpoint.root)
 
     def _note(self, note: str) -> None:
