@@ -80,10 +80,14 @@ def all_links(app: AppTest) -> list[tuple[str, str]]:
 
 
 def chart(app: AppTest, number: int = 0) -> dict[str, object]:
-    """The Plotly specification of a figure on the page."""
+    """The Plotly specification of a figure on the page, which Plotly itself finds right: the page
+    sends it without looking."""
     import json
 
+    from plotly.graph_objects import Figure
+
     spec: dict[str, object] = json.loads(app.get("plotly_chart")[number].proto.spec)
+    Figure(spec)  # raises where it is not
     return spec
 
 
