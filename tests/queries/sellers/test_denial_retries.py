@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from tests.support.ledgers import asked, ledger_of, rows
-from tests.support.lines import at, seller
+from tests.support.lines import acp, at, seller, webhook
 
 BEFORE, AFTER = "2026-03-02T00:00:00Z", "2026-03-20T00:00:00Z"
 SUCCESSOR = seller("created", "v9", "2026-03-10T00:00:00Z", "s2", taxpayer_id="1-2-3")
@@ -205,3 +205,97 @@ def test_what_is_not_a_tax_id_takes_no_place_of_one_and_a_whole_number_is_its_di
     ]
     [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
     assert (row["reonboarded"], row["reonboarding_rate"]) == (1, 1.0)
+
+
+ASSOCIATED = {
+    "id": "b1",
+    "type": "bank_account.associated",
+    "created_at": "2026-03-01T00:00:00Z",
+    "payload": {"customer_id": "s2"},
+}
+NAMED_LATER = seller("updated", "v9", "2026-03-10T00:00:00Z", "s2", taxpayer_id="123")
+DENIED_AT = "2026-03-02T00:00:00Z"
+
+
+def of_record(what, event_id, day, created_at):
+    """An event of a day of March whose record says when s2 was created."""
+    line = seller(what, event_id, f"2026-03-0{day}T00:00:00Z", "s2", taxpayer_id="123")
+    line["body"]["payload"]["object"]["created_at"] = created_at
+    return line
+
+
+@pytest.mark.parametrize(
+    ("successor", "reonboarded"),
+    [
+        ([NAMED_LATER], 1),
+        # Whatever names a seller first says that it was there before the denial.
+        ([NAMED_LATER, webhook(ASSOCIATED, "2026-03-01T00:00:00Z")], 0),
+        ([NAMED_LATER, acp(customer_id="s2")], 0),
+        # The record's own word counts before that, the latest that carries one.
+        ([of_record("created", "v8", 3, "2026-03-01T00:00:00Z")], 0),
+        (
+            [
+                of_record("created", "v7", 3, "2026-03-01T00:00:00Z"),
+                of_record("updated", "v8", 4, "2026-03-03T00:00:00Z"),
+            ],
+            1,
+        ),
+        ([seller("created", "v9", DENIED_AT, "s2", taxpayer_id="123")], 0),  # not after it
+        ([seller("created", "v9", "2026-03-02T00:00:00.000001Z", "s2", taxpayer_id="123")], 1),
+    ],
+)
+def test_a_successor_is_one_that_was_created_after_the_first_denial(successor, reonboarded):
+    history = [denied("v1", DENIED_AT, True), *successor]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["denied_sellers"], row["reonboarded"]) == (1, reonboarded)
+
+
+def test_what_is_said_of_a_denial_counts_before_the_first_of_several_successors():
+    """s1 is told False on 2 March, and True at the very instant at which it comes back as s2, on 10
+    March; as s3 it comes back on 12 March."""
+    history = [
+        denied("v1", DENIED_AT, False),
+        denied("v2", "2026-03-10T00:00:00Z", True),
+        SUCCESSOR,
+        seller("created", "v10", "2026-03-12T00:00:00Z", "s3", taxpayer_id="123"),
+    ]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["reonboarded"], row["wasted_retries"]) == (1, 1)
+    [returned] = asked(history, "returned_sellers", at("2026-04-01T00:00:00"))
+    assert (returned["came_back_at"], returned["successor_id"]) == (at("2026-03-10T00:00:00"), "s2")
+
+
+@pytest.mark.parametrize("ids", [("v1", "v2"), ("v2", "v1")])
+def test_of_denials_created_at_once_the_one_received_last_is_the_latest(ids):
+    first, last = denied(ids[0], DENIED_AT, True), denied(ids[1], DENIED_AT, False)
+    history = [{**first, "occurred_at": "2026-03-03T00:00:00Z"}]
+    history += [{**last, "occurred_at": "2026-03-04T00:00:00Z"}, SUCCESSOR]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert row["wasted_retries"] == 1
+
+
+def test_a_denial_that_says_nothing_of_a_retry_is_in_no_share():
+    pair = [{"reason": "A"}]
+    history = [
+        seller("denied", f"v{number}", BEFORE, f"s{number}", decision_reasons=pair, **record)
+        for number, record in enumerate(({"retry": True}, {"retry": False}, {}))
+    ]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["denied_sellers"], row["retryable_share"]) == (3, 0.5)
+    [of_reason] = asked(history, "denial_reasons", at("2026-04-01T00:00:00"))
+    assert tuple(of_reason.values()) == ("A", None, 3, 1, 0.5)
+
+
+def test_an_analysis_of_180_seconds_is_within_them_and_the_99th_of_100_is_the_share():
+    """On 2 March 98 take a minute, one takes 180 s and one 180.5 s: the share that is within, and
+    what 99 % took at the most."""
+    history = []
+    for number in range(100):
+        seconds = {98: "03:00", 99: "03:00.500000"}.get(number, "01:00")
+        seller_id = f"s{number:03}"
+        history += [
+            seller("created", f"c{number}", "2026-03-02T00:00:00Z", seller_id),
+            seller("enabled", f"e{number}", f"2026-03-02T00:{seconds}Z", seller_id),
+        ]
+    [row] = asked(history, "onboarding_analysis", at("2026-04-01T00:00:00"))
+    assert tuple(row.values()) == (date(2026, 3, 2), 100, 99, 0.99, 180.0)

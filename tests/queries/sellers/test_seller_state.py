@@ -1,5 +1,8 @@
 """What events say of a seller's state, and of their processes (docs/rules.md#seller-state)."""
 
+import hashlib
+import json
+
 from tests.support.ledgers import World, asked
 from tests.support.lines import acp, at, seller
 
@@ -42,6 +45,111 @@ def test_of_versions_that_are_not_reviews_the_latest_counts(
     assert (before["status"], after["status"]) == ("denied", "enabled")
 
 
+@WORLD.given(
+    {
+        **seller("denied", "v1", "2026-03-01T00:00:00Z", "s1"),
+        "occurred_at": "2026-03-05T00:00:00Z",
+    },
+    seller("enabled", "v2", "2026-03-02T00:00:00Z"),
+    in_one_instant=[
+        {**seller("denied", "v1", "2026-03-02T00:00:00Z"), "occurred_at": "2026-03-04T00:00:00Z"},
+        {**seller("enabled", "v2", "2026-03-02T00:00:00Z"), "occurred_at": "2026-03-03T00:00:00Z"},
+    ],
+    received_at_once=[
+        seller("denied", "v2", "2026-03-02T00:00:00Z"),
+        seller("enabled", "v1", "2026-03-02T00:00:00Z"),
+    ],
+)
+def test_the_latest_event_is_the_one_created_last_then_received_last_then_of_the_greater_id(
+    history, in_one_instant, received_at_once
+):
+    assert seller_of(history, "2026-03-06T00:00:00")["status"] == "enabled"
+    assert seller_of(in_one_instant, "2026-03-06T00:00:00")["status"] == "denied"
+    assert seller_of(received_at_once, "2026-03-06T00:00:00")["status"] == "denied"
+
+
+UPDATED = seller("updated", "v2", "2026-03-02T00:00:00Z", status="active", retry=False)
+
+
+@WORLD.given(
+    created=[seller("created", "v1", status="active"), UPDATED],
+    updated=[UPDATED],
+    nothing_said=[seller("updated", "v2")],
+    created_again=[
+        seller("enabled", "v1"),
+        seller("created", "v2", "2026-03-03T00:00:00Z"),
+        UPDATED,
+    ],
+)
+def test_a_record_says_the_status_only_where_no_event_does(
+    created, updated, nothing_said, created_again
+):
+    expected = ["pending_analysis", "active", "unknown", "enabled"]
+    for history, status in zip(
+        (created, updated, nothing_said, created_again), expected, strict=True
+    ):
+        assert seller_of(history, "2026-03-06T00:00:00")["status"] == status
+
+
+REASONS = [{"reason": "FRAUD_PREVENTION", "detail": ""}, {"reason": "DOCUMENT_VALIDATION"}]
+
+
+@WORLD.given(
+    seller("denied", "v1", decision_reasons=REASONS, retry=True),
+    seller("denied", "v2", "2026-03-02T00:00:00Z", decision_reasons=[]),
+    seller("updated", "v3", "2026-03-03T00:00:00Z", retry=False),
+)
+def test_reasons_and_retry_are_those_of_the_latest_denial_that_says_any(history):
+    row = seller_of(history, "2026-03-04T00:00:00")
+    assert row["decision_reasons"] == [
+        {"reason": "DOCUMENT_VALIDATION", "detail": None},
+        {"reason": "FRAUD_PREVENTION", "detail": None},
+    ]
+    assert (row["retry"], row["denials"]) == (True, 2)
+
+
+@WORLD.given(
+    seller("created", "v1", "2026-03-01T12:00:00Z"),
+    seller("disabled", "v2", "2026-03-01T12:01:00Z"),
+    seller("denied", "v3", "2026-03-01T12:02:00Z"),
+    seller("enabled", "v4", "2026-03-01T12:05:00Z"),
+    undecided=[seller("created", "v1"), seller("disabled", "v2")],
+)
+def test_an_analysis_lasts_until_the_first_enabled_or_denied(history, undecided):
+    assert seller_of(history, "2026-03-02T00:00:00")["analysis_seconds"] == 120.0
+    assert seller_of(undecided, "2026-03-02T00:00:00")["analysis_seconds"] is None
+
+
+def version(what, created_at, occurred_at, **record):
+    return {**seller(what, "v1", created_at, **record), "occurred_at": occurred_at}
+
+
+@WORLD.given(
+    # The third of three versions is received before the second one: at no instant do two count.
+    out_of_order=[
+        version("denied", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        version("enabled", "2026-03-03T00:00:00Z", "2026-03-03T00:00:00Z"),
+        version("denied", "2026-03-02T00:00:00Z", "2026-03-05T00:00:00Z"),
+    ],
+    created_at_once=[
+        version("enabled", "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"),
+        version("denied", "2026-03-01T00:00:00Z", "2026-03-03T00:00:00Z"),
+    ],
+    # Without the instant of its creation, that of its receipt counts.
+    undated=[
+        version("denied", None, "2026-03-03T00:00:00Z"),
+        version("enabled", "2026-03-02T00:00:00Z", "2026-03-04T00:00:00Z"),
+    ],
+)
+def test_of_several_versions_one_counts_at_each_instant(out_of_order, created_at_once, undated):
+    for as_of in ("2026-03-04T00:00:00", "2026-03-06T00:00:00"):
+        row = seller_of(out_of_order, as_of)
+        assert (row["status"], row["denials"]) == ("enabled", 0)
+    for history in (created_at_once, undated):
+        row = seller_of(history, "2026-03-06T00:00:00")
+        assert (row["status"], row["denials"]) == ("denied", 1)
+
+
 def process_of(history, as_of):
     [row] = asked(history, "process_state", at(as_of))
     return row
@@ -57,3 +165,23 @@ def test_a_process_says_that_its_seller_was_deleted(history):
 
 def test_a_whole_number_names_a_seller_by_its_digits():
     assert process_of([acp(customer_id=17)], "2026-03-03T00:00:00")["seller_id"] == "17"
+
+
+def test_of_versions_of_one_instant_and_receipt_the_greater_digest_is_the_latest():
+    def digest(line):
+        spelled = json.dumps(line["body"], ensure_ascii=False, sort_keys=True, separators=",:")
+        return hashlib.sha256(spelled.encode()).digest()
+
+    versions_of = {
+        f"s{n}": [seller(what, f"v{n}", seller_id=f"s{n}") for what in ("enabled", "denied")]
+        for n in range(1, 9)
+    }
+    expected = {
+        seller_id: max(versions, key=digest)["body"]["type"].removeprefix("seller.")
+        for seller_id, versions in versions_of.items()
+    }
+    there = [line for versions in versions_of.values() for line in versions]
+    for history in (there, there[::-1]):
+        found = asked(history, "seller_state", at("2026-03-02T00:00:00"))
+        assert {row["seller_id"]: row["status"] for row in found} == expected
+    assert len({*expected.values()}) == 2
