@@ -14,6 +14,7 @@ from tests.support.lines import (
     action,
     finished,
     live,
+    refusal,
     started,
 )
 
@@ -305,6 +306,34 @@ def test_acp_incomplete_is_not_a_breach_of_whoever_sends_a_gateways_bytes_again(
 )
 def test_acp_incomplete_wants_nothing_below_an_identity(history):
     assert found("acp_incomplete", history, "2026-03-03T00:00:00") == []
+
+
+# --- which payload, and by which rules ---
+
+NULL_CITY = {**FULL, "address": {**ADDRESS, "city": None}}
+OWNER_LISTED = acp(requested_fields=["owner.address.line2"])
+
+
+@WORLD.given(
+    null_city=[acp(), started(body=NULL_CITY)],
+    again=[
+        *[acp(), started(body=NULL_CITY), finished("a1", 500)],
+        started("a2", "2026-03-02T01:00:00Z", body=NULL_CITY),
+    ],
+    line2=[OWNER_LISTED, started(body={**BUSINESS, "owner": OWNER})],
+    refused=[acp(), *refusal("a1", "2026-03-02T00:00:00Z", body=NULL_CITY)],
+    of_another_type_since=[aci(), acp("e2", "2026-03-01T13:00:00Z"), started()],
+)
+def test_acp_incomplete_once_for_what_was_sent_without_a_value(
+    null_city, again, line2, refused, of_another_type_since
+):
+    for history in (null_city, again):
+        assert found("acp_incomplete", history, "2026-03-03T00:00:00") == [
+            breach(2, "2026-03-02T00:00:00", "address.city")
+        ]
+    # `line2` may always be left out, nothing was sent, and the earliest event says the type.
+    for history in (line2, refused, of_another_type_since):
+        assert found("acp_incomplete", history, "2026-03-03T00:00:00") == []
 
 
 # --- what is about us, not about a process: in a ledger of its own ---
