@@ -97,3 +97,20 @@ def test_rows_are_in_the_order_of_processes_and_paths() -> None:
     rows = [(row["process_id"], row["path"]) for row in asked(HISTORY, "evidence_coverage", AS_OF)]
     assert rows == sorted(rows)
     assert len(rows) == len(set(rows)) == 21
+
+
+def test_a_field_was_sent_when_it_was_sent_last_and_is_covered_where_each_sending_was() -> None:
+    later = {"process_id": "p", "seller_id": "s_p"}
+    history = [
+        process("p", ["revenue"]),
+        *sent("p", revenue="1_to_2"),
+        {**answer("p", revenue="1_to_2"), "occurred_at": "2026-03-02T06:00:00Z"},
+        started(
+            "a2",
+            "2026-03-02T12:00:00Z",
+            body={"process_id": "p", "type": "individual", "revenue": "1_to_2"},
+            **later,
+        ),
+    ]
+    [row] = asked(history, "evidence_coverage", AS_OF)
+    assert (row["sent_at"], row["covered"]) == (at("2026-03-02T12:00:00"), False)

@@ -137,6 +137,20 @@ def test_deleted_with_open(history):
 
 
 @WORLD.given(
+    acp(),
+    seller("deleted", "v2", "2026-03-03T00:00:00Z"),
+    {**seller("deleted", "v1", "2026-03-02T00:00:00Z"), "occurred_at": "2026-03-04T00:00:00Z"},
+)
+def test_of_two_deletions_the_first_is_final(history):
+    assert found("deleted_with_open", history, "2026-03-03T12:00:00") == [
+        risk(2, "2026-03-03T00:00:00")
+    ]
+    assert found("deleted_with_open", history, "2026-03-05T00:00:00") == [
+        risk(3, "2026-03-02T00:00:00")
+    ]
+
+
+@WORLD.given(
     live(acp(), "2026-03-01T12:00:05.000001Z"),
     in_time=[live(acp(), "2026-03-01T12:00:05Z")],
     ingested=[{**acp(), "recorded_at": "2026-03-05T12:00:00Z"}],
@@ -236,6 +250,21 @@ def test_the_same_content_in_another_spelling_is_not_altered():
     assert found("event_altered", history, "2026-03-02T00:00:00") == []
     [row] = asked(history, "redeliveries", at("2026-03-02T00:00:00"))
     assert (row["deliveries"], row["altered"]) == (2, 0)
+
+
+@pytest.mark.parametrize("note", range(4))
+def test_of_versions_received_at_once_the_same_is_altered_in_every_order(note):
+    versions = [acp(note=note), acp(requested_fields=["address"])]
+    [there] = found("event_altered", versions, NOON)
+    [back] = found("event_altered", versions[::-1], NOON)
+    assert {there[3], back[3]} == {1, 2}
+
+
+def test_a_delivery_counts_from_its_earliest_receipt_in_whatever_order_it_was_recorded():
+    history = [acp(occurred_at="2026-03-05T00:00:00Z"), acp(occurred_at="2026-03-02T00:00:00Z")]
+    [row] = asked(history, "process_state", at("2026-03-03T00:00:00"))
+    assert row["state"] == "PENDING"
+    assert asked(history, "process_state", at("2026-03-01T23:59:59.999999")) == []
 
 
 def test_quarantined_until_it_is_replayed():

@@ -6,10 +6,11 @@ The expected rows are written out by hand: (severity, process, seller, seq, deta
 import pytest
 
 from tests.queries.findings.builders import breach, found, notice, risk
-from tests.support.ledgers import World
+from tests.support.ledgers import World, asked
 from tests.support.lines import (
     acp,
     answered,
+    at,
     finished,
     invited,
     live,
@@ -209,3 +210,124 @@ def test_values_reused(reused, said, said_too_late, other, of_other_seller):
     ]
     assert found("values_reused", other, "2026-03-03T00:00:00") == []
     assert found("values_reused", of_other_seller, "2026-03-03T00:00:00") == []
+
+
+BOTH = {**PAYLOAD, "process_id": "p1", "extra": "x"}
+HALF = {"process_id": "p1", "type": "individual", "extra": "x"}
+
+
+@WORLD.given(
+    # The entries of the first attempt name no seller: its process's counts.
+    nameless=[
+        {**line, "seller_id": None} if "body" in line and line["kind"] != "webhook" else line
+        for line in sent_for_both()
+    ],
+    at_once=[
+        *sent_for_both()[:3],
+        started("a2", process_id="p2", body=PAYLOAD),
+        finished("a2", 200, "2026-03-02T00:00:01Z", process_id="p2"),
+    ],
+    of_one_process=[
+        *[acp(), started(), finished("a1", 500)],
+        *[started("a2", "2026-03-02T01:00:00Z"), finished("a2", 200, "2026-03-02T01:00:01Z")],
+    ],
+    not_accepted=[*sent_for_both()[:-1], finished("a2", 400, process_id="p2")],
+    of_two_attempts=[
+        *[acp(), acp("e2", process_id="p2")],
+        started("a0", body=HALF),
+        *sent_for_both({**PAYLOAD, "extra": "x"})[2:],
+    ],
+    half_said=[
+        *[acp(), acp("e2", process_id="p2"), SAID_AGAIN, started(body=BOTH)],
+        *sent_for_both({**PAYLOAD, "extra": "x"})[3:],
+    ],
+)
+def test_values_are_reused_where_one_earlier_submission_for_another_process_had_them_all(
+    nameless, at_once, of_one_process, not_accepted, of_two_attempts, half_said
+):
+    assert found("values_reused", nameless, "2026-03-03T00:00:00") == [
+        risk(4, "2026-03-02T01:00:01", "a2", process="p2")
+    ]
+    for history in (at_once, of_one_process, not_accepted, of_two_attempts):
+        assert found("values_reused", history, "2026-03-03T00:00:00") == []
+    # One of its two fields was not said again.
+    assert found("values_reused", half_said, "2026-03-03T00:00:00") == [
+        risk(5, "2026-03-02T01:00:01", "a2", process="p2")
+    ]
+
+
+@WORLD.given(
+    used_twice=[
+        acp(),
+        live(started()),
+        live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00Z"),
+        live(started("a2", "2026-03-03T00:00:00Z")),
+    ],
+    of_another_value=[
+        acp(),
+        live(started()),
+        live(answered(fields={"revenue": "1_to_2"}), "2026-03-05T18:00:00Z"),
+    ],
+)
+def test_evidence_that_was_recorded_late_is_found_once_and_only_where_it_was_used(
+    used_twice, of_another_value
+):
+    assert found("evidence_recorded_late", used_twice, "2026-03-06T00:00:00") == [
+        risk(3, "2026-03-02T18:00:00")
+    ]
+    assert found("evidence_recorded_late", of_another_value, "2026-03-06T00:00:00") == []
+
+
+OF_P2 = answered("2026-03-01T17:00:00Z", process_id="p2")
+AT_ONCE = answered(process_id="p2")
+
+
+@WORLD.given(
+    first_of_p2=[*ASKED_TWICE, OF_P2],
+    at_once=[*ASKED_TWICE, AT_ONCE],
+    the_other_way_round=[*ASKED_TWICE[:2], AT_ONCE, ASKED_TWICE[2]],
+)
+def test_evidence_is_reused_by_the_process_that_had_it_later_then_by_the_greater_id(
+    first_of_p2, at_once, the_other_way_round
+):
+    assert found("evidence_reused", first_of_p2, "2026-03-02T00:00:00") == [
+        breach(3, "2026-03-01T18:00:00", "j1", process="p1")
+    ]
+    for history, seq in ((at_once, 4), (the_other_way_round, 3)):
+        assert found("evidence_reused", history, "2026-03-02T00:00:00") == [
+            breach(seq, "2026-03-01T18:00:00", "j1", process="p2")
+        ]
+
+
+CONFIRMED = {"occurred_at": "2026-03-01T19:00:00Z", "step": "confirmed"}
+
+
+@WORLD.given(*of_screen("ef" * 32, lambda **more: invited(**CONFIRMED, **more)))
+def test_an_artifact_of_a_confirmation_is_evidence_too(history):
+    assert found("evidence_reused", history, "2026-03-01T18:59:59.999999") == []
+    assert found("evidence_reused", history, "2026-03-01T19:00:00") == [
+        risk(4, "2026-03-01T19:00:00", "ef" * 32, process="p2")
+    ]
+
+
+# --- what digests decide: in ledgers of their own ---
+
+
+@pytest.mark.parametrize("value", ["1_to_2", "2_to_3", "3_to_4", "4_to_5"])
+def test_of_answers_at_one_instant_the_same_is_the_evidence_in_every_order(value):
+    one, other = answered(), answered(fields={"revenue": value})
+    there, back = (
+        [row[4] for row in found("field_without_evidence", history, "2026-03-03T00:00:00")]
+        for history in ([acp(), one, other, started()], [acp(), other, one, started()])
+    )
+    assert there == back
+
+
+def test_a_collection_that_comes_twice_is_one_and_what_the_seller_did_again_another():
+    again = answered("2026-03-01T19:00:00Z")
+    history = [acp(), live(answered()), live(answered()), live(again)]
+    rows = asked(history, "collections", at("2026-03-02T00:00:00"))
+    assert [(row["seq"], row["occurred_at"]) for row in rows] == [
+        (4, at("2026-03-01T19:00:00")),
+        (2, at("2026-03-01T18:00:00")),
+    ]

@@ -314,3 +314,17 @@ def test_todays_list_has_what_waits_once_waiting_is_no_longer_safe_for_one_of_it
     ]
     today = asked(history, "open_actions", at(when))
     assert [(it["next_action"], it["processes"], it["expired"]) for it in today] == listed
+
+
+@WORLD.given(
+    reminded=[aci(), REMINDED],
+    with_it=[aci(), answered("2026-03-01T12:00:00Z")],
+    of_business=[aci(), seller("updated", "v1", type="business"), answered()],
+)
+def test_a_reminder_alone_is_a_contact_and_an_answer_with_the_request_counts(
+    reminded, with_it, of_business
+):
+    assert next_action(reminded, "2026-03-09T00:00:00") == "remind_seller"
+    assert (next_action(with_it), progress(with_it)) == ("submit", (1, 1))
+    # An inconsistency asks for what it lists, and for no owner.
+    assert (next_action(of_business), progress(of_business)) == ("submit", (1, 1))
