@@ -23,7 +23,7 @@ from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import KEYS, Step, asked, ledger_of, rows
-from tests.support.lines import acp, at, finished, seller, started
+from tests.support.lines import acp, action, answered, at, finished, invited, seller, started
 from tests.support.rich import MOVED
 
 few = settings(max_examples=settings.default.max_examples // 33)
@@ -343,3 +343,62 @@ def test_a_finding_without_attempts_is_looked_for_where_a_process_is_suspected()
     others = rules - set(materialized._FINDINGS_OF_ATTEMPTS)
     lost = {it for it in others if "suspected_processes" not in all_read(views[it])}
     assert lost == set(), "have them read suspected_processes (CONTRIBUTING.md#add-a-rule)"
+
+
+def sent_before(attempt_id: str, process_id: str, seller_id: str) -> list[dict[str, Any]]:
+    return [
+        started(attempt_id, process_id=process_id, seller_id=seller_id, body=SAME),
+        finished(attempt_id, 400, process_id=process_id),
+    ]
+
+
+def sent_since(attempt_id: str, process_id: str) -> dict[str, Any]:
+    instant = "2026-03-04T00:00:00Z"
+    return started(attempt_id, instant, process_id=process_id, seller_id=None, body=SAME)
+
+
+ONE_BY_ONE = [
+    *[acp(), started(), finished("a1", 500)],
+    *[acp("e2", process_id="p2"), invited("2026-03-02T00:00:00Z", process_id="p2")],
+    *[acp("e3", process_id="p3"), started("a3", process_id="p3")],
+    finished("a3", 500, "2026-03-02T00:00:01Z", process_id="p3"),
+    # For three sellers the same was sent twice: who the second time's is, comes last.
+    *sent_before("a6", "p6", "s6"),
+    *[sent_since("a5", "p5"), finished("a5", 200, "2026-03-04T00:00:01Z", process_id="p5")],
+    *sent_before("a8", "p8", "s7"),
+    *[sent_since("a7", "p7"), finished("a7", 200, "2026-03-04T00:00:01Z", process_id="p7")],
+    *sent_before("b0", "q0", "s9"),
+    sent_since("a9", "p9"),
+]
+LATECOMERS = [
+    action("replacement", "2026-03-02T12:00:00Z"),
+    action("reminded", "2026-03-09T00:00:00Z", process_id="p2", channel="phone"),
+    action("ticket", "2026-03-09T00:00:00Z", process_id="p3", step="opened", number="T-1"),
+    acp("e5", process_id="p5", customer_id="s6"),
+    answered(process_id="p7", seller_id="s7", journey_id="j7"),
+    finished("a9", 200, "2026-03-04T00:00:01Z", process_id="p9", seller_id="s9"),
+]
+
+
+@pytest.mark.parametrize("steps", [[Step(len(ONE_BY_ONE)), *[Step(1)] * len(LATECOMERS)], []])
+def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps):
+    """A replacement, a reminder, a ticket, and what says which seller a process is of."""
+    with ledger_of([*ONE_BY_ONE, *LATECOMERS], steps) as reader:
+        exhausted = [
+            it for it in rows(reader, "findings", END) if it["rule"] == "retries_exhausted"
+        ]
+        assert [it["process_id"] for it in exhausted] == ["p3"]
+        soon = {
+            it["process_id"]: it for it in rows(reader, "next_actions", at("2026-03-09T00:00:00"))
+        }
+        assert (soon["p2"]["next_action"], soon["p3"]["next_action"]) == (
+            "await_seller",
+            "await_platform",
+        )
+        reused = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
+        assert sorted((it["process_id"], it["detail"]) for it in reused) == [
+            ("p5", "a5"),
+            ("p7", "a7"),
+            ("p9", "a9"),
+        ]
+        assert_rows_say_what_the_log_says(reader, END)

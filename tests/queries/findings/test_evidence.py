@@ -260,7 +260,7 @@ def test_values_are_reused_where_one_earlier_submission_for_another_process_had_
     used_twice=[
         acp(),
         live(started()),
-        live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00Z"),
+        live(answered("2026-03-01T18:00:00Z"), "2026-03-02T18:00:00.000001Z"),
         live(started("a2", "2026-03-03T00:00:00Z")),
     ],
     of_another_value=[
@@ -273,7 +273,7 @@ def test_evidence_that_was_recorded_late_is_found_once_and_only_where_it_was_use
     used_twice, of_another_value
 ):
     assert found("evidence_recorded_late", used_twice, "2026-03-06T00:00:00") == [
-        risk(3, "2026-03-02T18:00:00")
+        risk(3, "2026-03-02T18:00:00.000001")
     ]
     assert found("evidence_recorded_late", of_another_value, "2026-03-06T00:00:00") == []
 
