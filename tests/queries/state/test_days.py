@@ -56,8 +56,8 @@ PROCESSES = {
     "received before it was opened, with another deadline later": (
         "OOOOOOOOOO",
         [
-            aci(created_at=day(4), occurred_at=day(1)),
-            aci("e2", day(5), deadline_at="2026-04-05T12:00:00Z"),
+            aci(created_at=day(4), occurred_at=day(1), status="PENDING"),
+            aci("e2", day(5), deadline_at="2026-04-05T12:00:00Z", status="PENDING"),
         ],
     ),
     "of an unknown type, received before it was opened": (
