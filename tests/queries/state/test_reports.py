@@ -96,6 +96,22 @@ def test_an_open_status_after_the_finish_is_a_known_one_created_later(unknown, a
     ]
 
 
+@pytest.mark.parametrize(
+    ("history", "status_disagrees"),
+    [
+        (WORLD.add(acp(), acp("e2", reported_at, status=status)), disagrees)
+        for reported_at, status, disagrees in (
+            ("2026-04-30T10:59:59.999999Z", "EXPIRED", True),
+            ("2026-04-30T11:00:00Z", "EXPIRED", False),  # an hour later it is
+            ("2026-04-30T12:59:59.999999Z", "OVERDUE", False),  # an hour before it was
+            ("2026-04-30T13:00:00Z", "OVERDUE", True),
+        )
+    ],
+)
+def test_a_report_may_be_an_hour_off_the_deadline(history, status_disagrees):
+    assert process(history, "2026-05-02T00:00:00")["status_disagrees"] is status_disagrees
+
+
 @WORLD.given(
     acp(deadline_at=None), acp("e2", "2026-03-02T12:00:00Z"), acp("e3", "2026-03-03T12:00:00Z")
 )
