@@ -55,9 +55,11 @@ def inbox(tmp_path: Path) -> Iterator[Inbox]:
 
 @pytest.fixture
 def clock(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The inbox's clock, by which processes leave signs for each other; tests move it."""
+    """The inbox's clock, by which it records and processes leave signs for each other; tests move
+    it."""
     instant = [NOW]
-    monkeypatch.setattr(inbox, "now", lambda: instant[0])
+    for name in ("now", "clock"):
+        monkeypatch.setattr(inbox, name, lambda: instant[0])
     return instant
 
 
