@@ -17,7 +17,7 @@ from tests.alert.test_decision import (
 AWAY = {"away": [{"first": "2026-03-01", "last": "2026-03-09"}]}
 
 
-def test_where_a_stand_in_does_not_see_to_it_the_next_are_told() -> None:
+def test_where_a_stand_in_does_not_see_to_it_the_next_hear_of_it() -> None:
     """Whoever is away was told nothing: their stand-in's message counts."""
     away = ANA | AWAY | {"stand_in": "eva"}
     by = rules(recipients={"ana": away, "bruno": BRUNO, "eva": EVA}, routes=[ESCALATING])
@@ -60,13 +60,13 @@ def test_the_word_role_stands_for_all_of_the_alerts_role() -> None:
     assert told(log, [admins], by, NIGHT) == [("eva", 0, 1)]
 
 
-def test_where_the_last_of_a_chain_of_stand_ins_is_away_too_the_first_is_told() -> None:
+def test_where_the_last_of_a_chain_of_stand_ins_is_away_too_the_first_hears() -> None:
     away = {"ana": ANA | AWAY | {"stand_in": "bruno"}, "bruno": BRUNO | AWAY}
     mine = due(assignee="ana")
     assert told(Log().raised(mine), [mine], rules(recipients=away), MONDAY) == [("ana", 0, 1)]
 
 
-def test_who_is_told_by_two_routes_is_told_as_by_the_earlier_step() -> None:
+def test_who_hears_by_two_routes_hears_as_by_the_earlier_step() -> None:
     escalating = {"to": ["ana"], "escalate": [{"after": "4h", "to": ["bruno"]}]}
     log = Log().raised(due()).sent(due(), "ana")
     for routes in ([escalating, {"to": ["bruno"]}], [{"to": ["bruno"]}, escalating]):

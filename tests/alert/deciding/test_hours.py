@@ -34,7 +34,7 @@ def test_who_does_not_know_of_a_deadline_hears_of_it_though_somebody_else_does()
     assert told(log, [now], rules(), SATURDAY) == [("ana", 0, 1)]
 
 
-def test_who_could_not_be_told_of_a_deadline_does_not_know_of_it() -> None:
+def test_who_could_not_be_reached_does_not_know_of_a_deadline() -> None:
     before, now = of_sunday()
     log = Log().raised(before).raised(now).tried(before, "ana", THURSDAY)
     log.answered(before, "ana", THURSDAY, fault="450 later")

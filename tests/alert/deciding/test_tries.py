@@ -89,7 +89,7 @@ def test_a_late_failure_of_an_earlier_try_says_nothing_of_the_one_under_way() ->
     assert told(log, [due()], ALONE, "2026-03-02T12:10:00Z") == [("ana", 0, 3)]
 
 
-def test_what_is_raised_once_more_was_told() -> None:
+def test_who_heard_of_it_hears_no_more_where_it_is_raised_once_more() -> None:
     """After an inbox was put back, an entry of both pasts may stand twice."""
     log = Log().raised(due()).sent(due(), "ana").raised(due(), TUESDAY)
     assert told(log, [due()], ALONE, TUESDAY) == []
