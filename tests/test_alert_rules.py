@@ -89,6 +89,7 @@ def test_every_fault_is_named_at_once(file: Path) -> None:
     ("content", "said"),
     [
         ("[ladder]\nbefore = ['3d', '72h']", "ladder.before: names one span twice"),
+        ("[hours]\nstart = '08:00'\nend = '08:00'", "hours: leaves no working time"),
         ("not toml", "it is not TOML"),
     ],
 )
@@ -131,6 +132,13 @@ def test_a_file_that_changes_is_in_force_and_one_with_a_fault_is_not(file: Path)
     assert rules.get().look_back_days == 33
     file.write_text("")
     assert (rules.get(), rules.fault()) == (AlertRules(), None)
+
+
+def test_who_tells_people_does_not_begin_by_a_file_with_a_fault(file: Path) -> None:
+    file.write_text("look_back_days = 0")
+    assert AlertsFile(file).get() == AlertRules()  # a slip in it takes no page away
+    with pytest.raises(SettingsError, match="greater than or equal to 1"):
+        AlertsFile(file, tells_people=True)
 
 
 @pytest.mark.usefixtures("_looked_at_each_time")
@@ -282,6 +290,33 @@ def test_what_would_lead_to_nobody_is_known_before_it_does() -> None:
     ]
     notices = untold(routes=[{"to": ["role"], "severities": ["notice", "breach"]}])
     assert notices[:3] == [f"{it} (risk, officer)" for it in ("opened", "overdue", "before_3d")]
+
+    by_two = [{"to": ["role"], "roles": ["officer"]}, {"to": ["role"], "roles": ["admin"]}]
+    assert untold(routes=by_two) == []
+
+
+def steps(*hours: int) -> dict[str, object]:
+    escalate = [{"after": f"{it}h", "to": ["role"]} for it in hours]
+    return {"to": ["role"], "escalate": escalate}
+
+
+@pytest.mark.parametrize(
+    ("said", "held", "remembered", "reach"),
+    [
+        ({}, 14, 74, 81),
+        ({"routes": [steps(24, 48), steps(36)]}, 17, 77, 84),
+        ({"look_back_days": 16}, 16, 76, 92),
+    ],
+)
+def test_for_how_many_days_an_alert_stays_due_and_is_looked_for(
+    said: dict[str, object], held: int, remembered: int, reach: int
+) -> None:
+    """By hand from docs/alerts.md#how-long-it-stays-due. Two weeks and the longest escalation, or
+    the look-back; the longest snooze before that; and as long before as an alert is raised."""
+    rules = AlertRules.model_validate({"recipients": {"a": {"apprise_file": "channels"}}} | said)
+    assert (rules.held_hours, rules.remembered_hours) == (held * 24, remembered * 24)
+    assert f'"held":{held * 24},' in rules.for_views()
+    assert f'"reach":{reach * 24},' in rules.for_views()
 
 
 def test_the_page_shows_the_defaults_and_each_condition() -> None:
