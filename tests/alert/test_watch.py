@@ -1,6 +1,7 @@
 """What is looked at beside the log: it is raised once it lasts, and cleared when it is over."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -136,7 +137,8 @@ def test_a_restart_is_not_news_and_what_is_over_is_cleared(
     due, alarms = raised(watching, seconds)
 
     again = begin()
-    assert [it.alert for it in look(again, None, alarms).dues] == [due.alert]
+    [as_before] = look(again, None, alarms, now=NOW + instants.HOUR).dues
+    assert (as_before.alert, as_before.since) == (due.alert, NOW - 120 * instants.SECOND)
     clock[0] += 121 * instants.SECOND
     assert look(again, WELL, alarms) == ([], [due.alert])
     alarms.take(entries.cleared(due.alert, NOW).body, NOW)
@@ -193,7 +195,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
 
 
 def test_two_processes_that_find_the_same_raise_one_alert(
-    watching: Watch, seconds: list[float], begin: Callable[[], Watch]
+    watching: Watch, seconds: list[float], begin: Callable[[], Watch], inbox: Inbox
 ) -> None:
     """Its name was made from the microsecond in which each of them saw it first."""
     other = begin()
@@ -201,6 +203,9 @@ def test_two_processes_that_find_the_same_raise_one_alert(
     look(other, None, now=NOW + 7)
     seconds[0] += 120
     [mine], [theirs] = (look(it, None, now=NOW + 9).dues for it in (watching, other))
+    assert mine.alert == theirs.alert
+    inbox.append([entries.raised(mine, Subject(), NOW)])  # which the other has not read yet
+    [theirs] = look(other, None, now=NOW + 9).dues
     assert mine.alert == theirs.alert
 
 
@@ -255,6 +260,8 @@ def test_the_last_of_a_kind_is_found_however_many_there_were(
             inbox.append([entries.cleared(name, NOW)])
     assert watching._last("ledger_down") == number
     assert watching.lasting() == ([] if number == 0 else [2 * number - 1])
+    inbox.append([entries.cleared(watch.name_of("ledger_down", str(number)), NOW)])
+    assert watching.lasting() == []
 
 
 def test_a_receiver_that_does_not_answer_is_alarming(watching: Watch, seconds: list[float]) -> None:
@@ -263,6 +270,19 @@ def test_a_receiver_that_does_not_answer_is_alarming(watching: Watch, seconds: l
     look(watching, WELL, {}, watched)
     seconds[0] += 120
     assert kinds(look(watching, WELL, {}, watched).dues) == [("receiver_down", "breach")]
+
+
+def test_a_receiver_that_keeps_silent_is_alarming(
+    watching: Watch, seconds: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(watch, "ASK_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "ask", lambda _: answers.wait(60))
+    watched = Watched(receivers=("http://127.0.0.1:9300",))
+    look(watching, WELL, {}, watched)
+    seconds[0] += 120
+    assert kinds(look(watching, WELL, {}, watched).dues) == [("receiver_down", "breach")]
+    answers.set()
 
 
 def certificate(
