@@ -58,6 +58,12 @@ def test_it_is_awaited_from_its_hour_to_the_end_of_a_working_day(
     assert list(digest.awaited(with_digest(), {}, at(now)).values()) == ["ana"] * is_awaited
 
 
+def test_none_is_awaited_by_whoever_is_away() -> None:
+    away = with_digest(away=[{"first": "2026-03-02", "last": "2026-03-02"}])
+    assert digest.awaited(away, {}, at(EIGHT)) == {}
+    assert len(digest.awaited(away, {}, at("2026-03-03T11:00:00Z"))) == 1
+
+
 def test_it_is_at_the_hour_of_the_recipients_own_clock() -> None:
     """In Lisbon eight in the morning comes three hours earlier in March."""
     by = with_digest(zone="Europe/Lisbon")
@@ -100,6 +106,8 @@ def test_where_nobody_is_an_officer_all_have_what_is_nobodys() -> None:
     alone = rules(recipients={"ana": ANA | {"role": "admin"}})
     nobodys = process("nobodys", "2026-03-05T00:00:00Z")
     assert parts(alone, nobodys) == {"this_week": ["nobodys"]}
+    beside = rules(recipients={"ana": ANA | {"role": "admin"}, "bruno": BRUNO})
+    assert parts(beside, nobodys) == {}  # it is Bruno's, who is an officer
 
 
 def test_yesterdays_alert_that_nobody_has_taken_is_in_it() -> None:
@@ -108,6 +116,9 @@ def test_yesterdays_alert_that_nobody_has_taken_is_in_it() -> None:
     alarms = Alarms()
     alarms.take(entries.raised(due(), Subject("p1"), at(yesterday)).body, at(yesterday))
     assert parts(with_digest(), p1, alarms=alarms) == {"untaken": ["p1"]}
+    young, day_ago = Alarms(), "2026-03-01T11:00:00Z"
+    young.take(entries.raised(due(), Subject("p1"), at(day_ago)).body, at(day_ago))
+    assert parts(with_digest(), p1, alarms=young) == {}
     taken = entries.acknowledged("a1", Subject("p1"), actor="Ana", recorded_by="user:ana")
     alarms.take(taken.body, at(SEVEN))
     assert parts(with_digest(), p1, alarms=alarms) == {}
