@@ -3,7 +3,7 @@ that looks like another one is that one."""
 
 import pytest
 
-from pipeline.clearance.acts import HIDDEN, folded, rows
+from pipeline.clearance.acts import HIDDEN, folded, override, rows
 from pipeline.ledger.views.catalogue import public
 
 
@@ -32,6 +32,20 @@ def test_no_name_of_a_request_tells_what_it_hides_to_whoever_tries_all() -> None
     assert name == asked.request_id("ANA", 1, b"of this log")
     assert name != asked.request_id("Ana", 1, b"of another log")
     assert len(name) == len("clr_") + 24
+
+
+def test_an_override_of_other_gates_or_another_payload_is_asked_for_again() -> None:
+    every = (
+        override(process, seller, payload, gates).request_id("Ana", 1, b"key")
+        for process, seller, payload, gates in (
+            ("p1", "s1", b"{}", ("evidence",)),
+            ("p1", "s1", b"{}", ("evidence", "type_mismatch")),
+            ("p1", "s1", b"{} ", ("evidence",)),
+            ("p2", "s1", b"{}", ("evidence",)),
+            ("p1", "s2", b"{}", ("evidence",)),
+        )
+    )
+    assert len({*every}) == 5
 
 
 # By hand, from how they look in print: each of the first looks like the second in some case.

@@ -71,7 +71,8 @@ def steps(inbox: Inbox) -> list[str]:
 
 
 def test_nothing_waits_unless_a_setting_asks_for_it(inbox: Inbox) -> None:
-    assert settle(inbox, terms=acts.NOBODY) is None
+    for terms in (acts.NOBODY, TERMS._replace(acts=frozenset({"export"}))):
+        assert settle(inbox, terms=terms) is None
     assert steps(inbox) == []
 
 
@@ -113,6 +114,7 @@ def test_nobody_approves_what_they_asked_for(inbox: Inbox, name: str) -> None:
     "name",
     [
         *("", "\u3164", "\u200b\ufe0f"),
+        "Ana \u042fna",  # one of its words cannot be read, and the other is who asked
         *("\u0391\u03bd\u03b1", "A\u03bda"),  # nu looks like v, and its capital like N
         *("\u0410na\u0436", "Ana\u0585", "\u042fna"),  # letters that no Latin one looks like
     ],
@@ -148,6 +150,15 @@ def test_once_approved_it_begins_once_and_whoever_wants_more_asks_again(inbox: I
     assert waits(inbox) != request
 
 
+def test_an_act_of_several_entries_uses_its_approval_once(inbox: Inbox) -> None:
+    """Such as an override whose first attempt was not answered: its retry is the same act."""
+    approve(inbox)
+    clearance = settle(inbox)
+    begin(inbox, clearance)
+    begin(inbox, clearance)
+    assert steps(inbox) == ["clearance", "clearance", "unmask", "unmask"]
+
+
 def test_an_approval_holds_for_no_other_act_and_for_nobody_else(inbox: Inbox) -> None:
     decide(inbox, waits(inbox))
     assert settle(inbox) is not None
@@ -167,11 +178,13 @@ def test_what_was_refused_does_not_begin_and_asking_again_is_another_request(inb
 def test_an_approval_ends_with_its_request(inbox: Inbox) -> None:
     request = waits(inbox)
     decide(inbox, request)
-    began = inbox.now()
-    inbox.clock = lambda: began + instants.HOUR
+    asked_at = inbox.read(0, 1)[0].occurred_at
+    inbox.clock = lambda: asked_at + instants.HOUR - 1
+    assert settle(inbox) is not None
+    inbox.clock = lambda: asked_at + instants.HOUR
     later = waits(inbox)
     assert later != request
-    inbox.clock = lambda: began + 2 * instants.HOUR + instants.MINUTE
+    inbox.clock = lambda: asked_at + 2 * instants.HOUR
     with pytest.raises(CallerError, match="the request ended at"):
         decide(inbox, later)
 
