@@ -107,6 +107,23 @@ def test_who_stands_in_for_somebody_gets_their_list_and_none_that_they_have_alre
     assert list(occasions) == [Occasion("late", "bruno", "bruno")]
 
 
+def test_of_each_state_the_nearest_deadlines_are_listed_and_a_week_ahead_is_due() -> None:
+    """A day ends before the first instant of the next one, by UTC as in the calendar."""
+    now = at("2026-03-02T11:00:00Z")
+
+    def listed(filters: str, *deadlines: str) -> list[str]:
+        processes = [digest.Process(it, "PENDING", None, at(it), None, None) for it in deadlines]
+        of, saved = by(saved="soon"), {"soon": filters}
+        parts = reports.said(Occasion("late", "ana", "ana"), of, processes, saved, now).parts
+        return [it.process_id for part in parts for it in part.listed]
+
+    passed, soon, week = "2026-03-02T10:59:59Z", "2026-03-02T11:00:00Z", "2026-03-09T10:59:59Z"
+    beyond = "2026-03-09T11:00:00Z"
+    assert listed("due=7", week, beyond, soon, passed) == [soon, week]
+    begins, ends, next_day = "2026-03-05T00:00:00Z", "2026-03-05T23:59:59Z", "2026-03-06T00:00:00Z"
+    assert listed("day=2026-03-05", next_day, ends, begins) == [begins, ends]
+
+
 @pytest.mark.parametrize(("had", "day"), [("ana", "2026-03-07"), ("bruno", "2026-03-06")])
 def test_an_absence_that_begins_or_ends_brings_no_second_one(had: str, day: str) -> None:
     """Friday's came again on Saturday at midnight: to the stand-in, or to whoever was back."""
