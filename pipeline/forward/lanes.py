@@ -52,6 +52,7 @@ class Lanes:
         self.failures = 0
         """Since the last success, of whatever message."""
         self._not_before = 0
+        self._asked_until = 0  # by a `Retry-After`; no success before then ends it
         self._leaves: dict[int, bytes | None] = {position: leaf}
         self._fresh: dict[str, deque[Entry]] = {}
         self._ready: deque[str] = deque()  # lanes of `_fresh` with nothing under way
@@ -134,7 +135,7 @@ class Lanes:
 
     def next(self, now: int, concurrency: int) -> Try | None:
         """The message to send now, if there is one; it is under way then."""
-        if not pacing.is_due(self._not_before, now):
+        if not all(pacing.is_due(it, now) for it in (self._not_before, self._asked_until)):
             return None
         if self.is_down:
             return None if self._busy else self._probe(now)
@@ -210,7 +211,7 @@ class Lanes:
             del self._open[entry.seq]
         self._stuck[tried.lane] = self.changed[tried.lane] = letter
         if asked is not None:
-            self._not_before = max(self._not_before, min(asked, now + pacing.LONGEST_PAUSE))
+            self._asked_until = max(self._asked_until, min(asked, now + pacing.LONGEST_PAUSE))
         if self.is_down:
             beyond = self.failures - pacing.DOWN_AFTER + 1
             pause = pacing.pause(beyond, pacing.LONGEST_PAUSE_OF_ENDPOINT, random)
