@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.alert import entries
 from pipeline.alert.decision import decide
 from pipeline.alert.entries import NOBODY
 from tests.alert.test_decision import (
@@ -93,6 +94,13 @@ def test_who_heard_of_it_hears_no_more_where_it_is_raised_once_more() -> None:
     """After an inbox was put back, an entry of both pasts may stand twice."""
     log = Log().raised(due()).sent(due(), "ana").raised(due(), TUESDAY)
     assert told(log, [due()], ALONE, TUESDAY) == []
+
+
+def test_what_is_over_alarms_nobody_even_where_it_seems_due() -> None:
+    """Such as what this process lets go of since it was raised long ago."""
+    log = Log().raised(due())
+    log.alarms.take(entries.cleared("a1", at(MONDAY)).body, at(MONDAY))
+    assert told(log, [due()], ALONE, MONDAY) == []
 
 
 def test_who_was_named_as_nobody_by_a_clock_that_was_ahead_is_not_named_again() -> None:
