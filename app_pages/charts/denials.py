@@ -22,12 +22,14 @@ from app_pages.language.i18n import _
 _PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
 _NAME_WIDTH: Final = 30  # characters a line
 _NAME_LINE, _NAME_ROOM, _LEAST_ROW = 16, 14, 46  # pixels
+_COUNT_CHARACTER: Final = 7  # pixels
 _WEEKS_NAMED: Final = 6
 
 
 def reason_bars(rows: Rows) -> Figure:
     """Reasons as bars, the most frequent on top, the vital few in red."""
     names = [sellers.reason(row) for row in rows]
+    counts = [f"{formats.number(row['denials'])} · {formats.share(row['share'])}" for row in rows]
     return {
         "data": [
             {
@@ -35,10 +37,7 @@ def reason_bars(rows: Rows) -> Figure:
                 "orientation": "h",
                 "x": [row["denials"] for row in rows],
                 "y": [_wrapped(name) for name in names],
-                "text": [
-                    f"{formats.number(row['denials'])} · {formats.share(row['share'])}"
-                    for row in rows
-                ],
+                "text": counts,
                 "textposition": "outside",  # inside of a short bar it is turned or shrunk
                 "cliponaxis": False,
                 "marker": {"color": [RED if row["is_vital"] else GREY for row in rows]},
@@ -49,10 +48,16 @@ def reason_bars(rows: Rows) -> Figure:
         "layout": {
             "height": max(220, _row_height(names) * len(rows)),
             "bargap": 0.25,
-            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            # Beside the longest bar its count takes as many pixels on a phone as on a wide screen.
+            "margin": {
+                "l": 8,
+                "r": _COUNT_CHARACTER * max(map(len, counts), default=0),
+                "t": 8,
+                "b": 8,
+            },
             "xaxis": {
                 "visible": False,
-                "range": [0, 1.45 * max((it["denials"] for it in rows), default=1)],
+                "range": [0, max((it["denials"] for it in rows), default=1)],
             },
             "yaxis": {"autorange": "reversed", "automargin": True},
         },
