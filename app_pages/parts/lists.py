@@ -34,6 +34,7 @@ SELLER = "seller_name"
 """The column with the masked name of a row's seller; where no name is known, with the id."""
 SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
+PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
 
 T = TypeVar("T")
@@ -414,13 +415,18 @@ def printed(rows: Sequence[dict[str, Any]], columns: Mapping[str, Any]) -> None:
     the part that is scrolled to."""
     head = "".join(f"<th>{escape(str(it['label']))}</th>" for it in columns.values())
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(_on_paper(row.get(name)))}</td>' for name in columns)}</tr>"
+        f"<tr>{''.join(_printed_cell(_on_paper(row.get(name))) for name in columns)}</tr>"
         for row in rows
     )
     st.html(
         f'<div class="prazo-printed"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _printed_cell(said: str) -> str:
+    is_long = any(len(word) > PRINTED_WORD for word in said.split())
+    return f"<td{' class=long' if is_long else ''}>{escape(said)}</td>"
 
 
 def _on_paper(value: Any) -> str:

@@ -91,6 +91,16 @@ CHART_NAMES = ", ".join(
     )
 )
 
+PAPER: ViewportSize = {"width": 1030, "height": 1000}
+"""The room between the margins of a landscape page."""
+GROUNDS = """() => [...document.querySelectorAll('[data-testid="stMain"] *')]
+    .filter(it => getComputedStyle(it).backgroundColor !== 'rgba(0, 0, 0, 0)')
+    .map(it => it.outerHTML.slice(0, 200))"""
+BROKEN_WORDS = """cells => cells.filter(it => {
+    const text = document.createRange()
+    text.selectNodeContents(it)
+    return /^\\w+$/.test(it.innerText.trim()) && text.getClientRects().length > 1
+}).map(it => it.innerText)"""
 WINDOW: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 TO_PRESS = (
@@ -299,3 +309,35 @@ def test_an_id_is_shown_whole(tab: Reader) -> None:
     """Lists cut one or two characters off, each at another place, and nothing said so."""
     grid = tab.go("/watchlist").page.locator('[data-testid="stDataFrame"] canvas').first
     assert grid.evaluate(WIDTH_OF_AN_ID) <= lists.SUBJECT_ID_WIDTH
+
+
+def test_paper_shows_what_stands_folded_in_a_trail_and_no_ground_of_the_dark_theme(
+    tab: Reader,
+) -> None:
+    """Of a trail and of the dictionary only headings were printed, ink was black on black where the
+    browser printed grounds, and columns were so narrow that "Artifacts" had three lines."""
+    page = tab.page
+    try:
+        tab.turn("dark")
+        tab.go("/process?process=prc_001")
+        folded = page.locator("summary")
+        folded.filter(has_text="Envio feito").wait_for()
+        page.emulate_media(media="print")
+        assert folded.filter(has_text="Envio feito").is_visible()
+        assert not folded.filter(has_text="Tabela e consulta").first.is_visible()
+        assert page.evaluate(GROUNDS) == []
+        page.emulate_media(media="screen")
+        tab.go("/dictionary")
+        page.emulate_media(media="print")
+        assert page.get_by_text("process_state", exact=True).first.is_visible()
+        page.emulate_media(media="screen")
+        tab.go("/evidence")
+        page.set_viewport_size(PAPER)
+        page.emulate_media(media="print")
+        cells = page.locator(".prazo-printed :is(th, td)")
+        assert cells.count() > 0
+        assert cells.evaluate_all(BROKEN_WORDS) == []
+    finally:
+        page.emulate_media(media="screen")
+        page.set_viewport_size(WINDOW)
+        tab.turn("light")
