@@ -43,6 +43,7 @@ HISTORY = [
     ),
     seller_event("sel_new", "created", before(days=3), taxpayer="52998224725"),
     collected("prc_001", "invited", before(days=39)),
+    collected("prc_001", "answered", before(days=39), fields={"owner.address.country_code": "BR"}),
     *attempt("prc_001", before(days=38), status=500),
 ]
 LISTS = (
@@ -303,6 +304,22 @@ def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
     finally:
         page.set_viewport_size(WINDOW)
         page.context.clear_cookies()
+
+
+def test_the_name_of_a_field_is_shown_whole_in_a_card(tab: Reader) -> None:
+    """The card of a collection cut "owner.address.country_code" beside a list, and nothing said so."""
+    page = tab.page
+    page.set_viewport_size(PAPER)
+    try:
+        tab.go("/evidence?step=answered")
+        code = page.locator(".st-key-card td code").filter(has_text="owner.address.country_code")
+        code.wait_for()
+        assert code.evaluate(
+            """it => it.getBoundingClientRect().right
+                <= it.closest('[data-testid="stTable"]').getBoundingClientRect().right"""
+        )
+    finally:
+        page.set_viewport_size(WINDOW)
 
 
 def test_an_id_is_shown_whole(tab: Reader) -> None:
