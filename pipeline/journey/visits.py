@@ -74,7 +74,13 @@ class Visits(Ground):
     def _by_link(self, visit: Visit, now: int) -> Journey | None:
         token = visit.parts.get("token", "")
         journey = links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
-        return journey if journey is not None and self._is_answerable(journey, now) else None
+        if journey is None:
+            return None
+        # Whoever confirmed here and presses the link once more is to see that all is done.
+        is_done_here = (
+            journey.confirmed_at is not None and self._session(visit, journey, now) is not None
+        )
+        return journey if is_done_here or self._is_answerable(journey, now) else None
 
     def _wrong_link(self, visit: Visit) -> Response:
         address = self._door.address(visit.peer, visit.headers)

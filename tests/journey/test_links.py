@@ -46,6 +46,17 @@ def test_looking_at_a_link_changes_nothing(page: Page) -> None:
     assert page.seller().open(minted.url).slug == "revenue"
 
 
+def test_who_has_confirmed_and_presses_the_link_again_sees_that_all_is_done(page: Page) -> None:
+    """It did not work, the page said, and "if you have confirmed": they had, a minute before."""
+    minted = page.mint(page.review())
+    seller = page.seller()
+    receipt = seller.finish(minted.url)
+    assert seller.get(minted.url).path == receipt.path
+    assert seller.post(minted.url, do="start").path == receipt.path
+    page.inbox.execute("update journey_sessions set seen_at = seen_at - $1", instants.DAY)
+    assert seller.get(minted.url).heading == INVALID  # whoever has this device on another day
+
+
 @pytest.mark.parametrize("end", ["expired", "revoked", "confirmed", "finished"])
 def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str) -> None:
     process = page.review()
