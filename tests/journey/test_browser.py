@@ -255,6 +255,22 @@ def test_a_fault_goes_as_soon_as_it_is_corrected(page: Page, tab: Tab) -> None:
     assert tab.locator(".fault").inner_text() == ""
 
 
+def test_what_is_pasted_with_blanks_around_it_is_not_cut(page: Page, tab: Tab) -> None:
+    """The last digits went, and the page said that there are too few."""
+    process = page.review(["address.postal_code"])
+    tab.goto(page.mint(process).url)
+    tab.get_by_role("button", name="Começar").click()
+    field = tab.get_by_role("textbox", name="CEP")
+    field.fill("CEP: 01.310-100")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.get_by_role("alert").wait_for()
+    assert field.input_value() == "CEP: 01.310-100"  # so that they see what is too much
+    field.fill("     01.310-100     ")
+    tab.get_by_role("button", name="Continuar").click()
+    tab.wait_for_url("**/review")
+    assert "01310-100" in tab.locator("dl").inner_text()
+
+
 def test_what_was_typed_survives_a_lost_line(page: Page, tab: Tab) -> None:
     process = page.review(["address.line1"])
     tab.goto(page.mint(process).url)
