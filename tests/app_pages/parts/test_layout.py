@@ -307,7 +307,7 @@ def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
 
 
 def test_the_name_of_a_field_is_shown_whole_in_a_card(tab: Reader) -> None:
-    """The card of a collection cut "owner.address.country_code" beside a list, and nothing said so."""
+    """Beside a list the card of a collection cut "owner.address.country_code" without a sign."""
     page = tab.page
     page.set_viewport_size(PAPER)
     try:
