@@ -22,7 +22,7 @@ from app_pages.language.i18n import _
 _PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
 _NAME_WIDTH: Final = 30  # characters a line
 _NAME_LINE, _NAME_ROOM, _LEAST_ROW = 16, 14, 46  # pixels
-_COUNT_CHARACTER: Final = 7  # pixels
+_COUNT_CHARACTER, _LEAST_PLOT = 6, 24  # pixels
 _WEEKS_NAMED: Final = 6
 
 
@@ -48,7 +48,9 @@ def reason_bars(rows: Rows) -> Figure:
         "layout": {
             "height": max(220, _row_height(names) * len(rows)),
             "bargap": 0.25,
-            # Beside the longest bar its count takes as many pixels on a phone as on a wide screen.
+            # Beside the longest bar its count takes as many pixels on a phone as on a wide screen;
+            # there bars give way to their names and counts.
+            "minreducedwidth": _LEAST_PLOT,
             "margin": {
                 "l": 8,
                 "r": _COUNT_CHARACTER * max(map(len, counts), default=0),

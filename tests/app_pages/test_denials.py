@@ -69,8 +69,6 @@ def test_the_vital_few_are_red_and_the_weeks_are_counted(drawn: Visit) -> None:
     app = drawn("denials")
     bars = chart(app)["data"][0]
     assert bars["x"] == [8, 1, 1]
-    assert bars["text"][0] == "8 · 80.0 %"
-    assert chart(app)["layout"]["margin"]["r"] >= 60  # on a phone the bar's count was cut
     assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
     weeks = chart(app, 1)["data"][0]
     assert [sum(cell or 0 for cell in week) for week in zip(*weeks["z"], strict=True)] == [

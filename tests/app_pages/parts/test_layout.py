@@ -92,6 +92,12 @@ CHART_NAMES = ", ".join(
     )
 )
 
+NARROWEST: ViewportSize = {"width": 320, "height": 1000}
+IS_INSIDE = """it => {
+    const own = it.getBoundingClientRect()
+    const plot = it.closest('.js-plotly-plot').getBoundingClientRect()
+    return own.left >= plot.left && own.right <= plot.right
+}"""
 PAPER: ViewportSize = {"width": 1030, "height": 1000}
 """The room between the margins of a landscape page."""
 GROUNDS = """() => [...document.querySelectorAll('[data-testid="stMain"] *')]
@@ -318,6 +324,20 @@ def test_the_name_of_a_field_is_shown_whole_in_a_card(tab: Reader) -> None:
             """it => it.getBoundingClientRect().right
                 <= it.closest('[data-testid="stTable"]').getBoundingClientRect().right"""
         )
+    finally:
+        page.set_viewport_size(WINDOW)
+
+
+def test_reasons_and_their_counts_are_shown_whole_where_there_is_little_room(tab: Reader) -> None:
+    """The count of the most frequent one was cut, at the end of its bar."""
+    page = tab.page
+    page.set_viewport_size(NARROWEST)
+    try:
+        tab.go(f"/denials?as_of={AS_OF}")
+        bars = page.locator(".js-plotly-plot").first
+        bars.locator(".bartext-outside").first.wait_for()
+        for said in bars.locator(":is(.ytick text, .bartext-outside)").all():
+            assert said.evaluate(IS_INSIDE), said.text_content()
     finally:
         page.set_viewport_size(WINDOW)
 
