@@ -10,7 +10,6 @@ from functools import partial
 from html import escape
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import pyarrow as pa
 import streamlit as st
 
 from app_pages.door import access
@@ -270,8 +269,7 @@ class _Grid:
         if self._listed.act is not None:
             modes.append("multi-row")
         sellers = seller_names(rows) if SELLER in self._listed.columns else {}
-        columns = [MARK, *self._listed.columns]
-        whole = (
+        shown = still(
             {
                 MARK: "▸" if name == asked else "",
                 SELLER: sellers.get(row.get("seller_id"))
@@ -281,13 +279,9 @@ class _Grid:
             }
             for name, row in zip(names, rows, strict=True)
         )
-        shown = still({column: it[column] for column in columns} for it in whole)
-        cells = _cells(shown, columns)
-        if SELLER in cells:
-            named = set(sellers.values())
-            cells[SELLER] = [it if it in named else cut(it) for it in cells[SELLER]]
+        named = set(sellers.values())
         event = st.dataframe(
-            pa.table(cells),
+            [it if it[SELLER] in named else it | {SELLER: cut(it[SELLER])} for it in shown],
             key=key,
             hide_index=True,
             placeholder="",
@@ -297,7 +291,7 @@ class _Grid:
             selection_mode=modes,
             selection_default={"selection": {"rows": kept}} if kept else None,
             column_config={MARK: text("▸", 20), **self._columns()},
-            column_order=columns,
+            column_order=[MARK, *self._listed.columns],
             alt=self._listed.alt,
         )
         printed(shown, self._listed.columns)
@@ -395,9 +389,9 @@ def grid(
     rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str | None = None
 ) -> None:
     """A grid to read, with nothing to choose in it."""
-    rows = still({column: it[column] for column in columns} for it in rows)
+    rows = still(rows)
     st.dataframe(
-        pa.table(_cells(rows, columns)),
+        rows,
         key=key,
         hide_index=True,
         placeholder="",
@@ -456,12 +450,6 @@ def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         return printable(views.shown(column, value)) if isinstance(value, str) else value
 
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]
-
-
-def _cells(rows: Sequence[dict[str, Any]], columns: Iterable[str]) -> dict[str, list[Any]]:
-    """Column -> its values, one for each row. Of these Arrow makes a table at once; of rows
-    Streamlit makes one by way of pandas."""
-    return {column: [row[column] for row in rows] for column in columns}
 
 
 def cut(seller_id: str) -> str:
