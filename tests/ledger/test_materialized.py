@@ -385,12 +385,11 @@ def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps):
     """A replacement, a reminder, a ticket, and what says which seller a process is of."""
     with ledger_of([*ONE_BY_ONE, *LATECOMERS], steps) as reader:
         exhausted = [
-            it for it in rows(reader, "findings", END) if it["rule"] == "retries_exhausted"
+            row for row in rows(reader, "findings", END) if row["rule"] == "retries_exhausted"
         ]
         assert [it["process_id"] for it in exhausted] == ["p3"]
-        soon = {
-            it["process_id"]: it for it in rows(reader, "next_actions", at("2026-03-09T00:00:00"))
-        }
+        acting = rows(reader, "next_actions", at("2026-03-09T00:00:00"))
+        soon = {it["process_id"]: it for it in acting}
         assert (soon["p2"]["next_action"], soon["p3"]["next_action"]) == (
             "await_seller",
             "await_platform",
