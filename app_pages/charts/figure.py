@@ -1,9 +1,8 @@
 """What every chart shares: colours, marks, ticks, and how a figure comes onto the page.
 
 Figures are plain dicts, a third of the cost of `plotly.graph_objects`, and are sent as they are.
-The colours have a contrast
-of 3:1 or more on both the light and the dark background, because a figure does not hear of a
-change of theme before the next run.
+The colours have a contrast of 3:1 or more on both the light and the dark background, because a
+figure does not hear of a change of theme before the next run.
 """
 
 from collections.abc import Callable, Mapping, Sequence

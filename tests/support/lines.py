@@ -7,6 +7,8 @@ The process `p1` of seller `s1` is an ACP opened on 1 March 2026 at noon: OVERDU
 from datetime import datetime
 from typing import Any
 
+from tests.support.oracle.reading import json_bytes, sha256
+
 OPENED = "2026-03-01T12:00:00Z"
 ACP_DEADLINE = "2026-04-30T12:00:00Z"
 ACI_DEADLINE = "2026-03-31T12:00:00Z"
@@ -23,6 +25,11 @@ ADDRESS = {
 def at(text: str) -> datetime:
     """A naive UTC datetime."""
     return datetime.fromisoformat(f"{text}+00:00").replace(tzinfo=None)
+
+
+def digest(line: dict[str, Any]) -> str:
+    """By which versions of one instant and receipt are ordered: that of the body's one spelling."""
+    return sha256(json_bytes(line["body"]))
 
 
 def webhook(body: object, occurred_at: str = OPENED, **more: Any) -> dict[str, Any]:

@@ -1,10 +1,7 @@
 """What events say of a seller's state, and of their processes (docs/rules.md#seller-state)."""
 
-import hashlib
-import json
-
 from tests.support.ledgers import World, asked
-from tests.support.lines import acp, at, seller
+from tests.support.lines import acp, at, digest, seller
 
 WORLD = World()
 
@@ -168,10 +165,6 @@ def test_a_whole_number_names_a_seller_by_its_digits():
 
 
 def test_of_versions_of_one_instant_and_receipt_the_greater_digest_is_the_latest():
-    def digest(line):
-        spelled = json.dumps(line["body"], ensure_ascii=False, sort_keys=True, separators=",:")
-        return hashlib.sha256(spelled.encode()).digest()
-
     versions_of = {
         f"s{n}": [seller(what, f"v{n}", seller_id=f"s{n}") for what in ("enabled", "denied")]
         for n in range(1, 9)

@@ -1,8 +1,5 @@
 """The clocks of review processes, to the microsecond (docs/rules.md#review-processes)."""
 
-import hashlib
-import json
-
 import pytest
 
 from tests.support.ledgers import World, asked
@@ -13,6 +10,7 @@ from tests.support.lines import (
     action,
     answered,
     at,
+    digest,
     finished,
     refusal,
     started,
@@ -484,10 +482,6 @@ def test_of_versions_of_one_instant_the_greater_digest_of_canonical_json_is_the_
         ]
         for n, score in enumerate([n * 1e-6 for n in range(1, 9)])
     }
-
-    def digest(line):
-        spelled = json.dumps(line["body"], ensure_ascii=False, sort_keys=True, separators=",:")
-        return hashlib.sha256(spelled.encode()).digest()
 
     latest = {
         process_id: max(versions, key=digest)["body"]["payload"]["object"]["deadline_at"]

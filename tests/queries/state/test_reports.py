@@ -1,13 +1,10 @@
 """What several reports of one process say together (docs/rules.md#review-processes)."""
 
-import hashlib
-import json
-
 import pytest
 
 from tests.queries.findings.builders import breach, found, risk
 from tests.support.ledgers import World, asked
-from tests.support.lines import acp, answered, at, finished, started
+from tests.support.lines import acp, answered, at, digest, finished, started
 
 WORLD = World()
 
@@ -218,10 +215,6 @@ def test_a_report_without_a_deadline_counts_for_the_version_that_its_digest_puts
         ]
         for n in range(1, 9)
     }
-
-    def digest(line):
-        spelled = json.dumps(line["body"], ensure_ascii=False, sort_keys=True, separators=",:")
-        return hashlib.sha256(spelled.encode()).digest()
 
     expected = {
         process_id: "EXPIRED" if digest(undated) > digest(dated) else "PENDING"
