@@ -178,8 +178,8 @@ class Answering:
 
     # --- screens ---
 
-    def landing(self, journey: Journey, language: Language) -> Drawn:
-        """The first screen of a link."""
+    def landing(self, journey: Journey, language: Language, until: str) -> Drawn:
+        """The first screen of a link. `until`: when the link ends, in words."""
         asked = self.form(journey)
         return self.screens.draw(
             LANDING,
@@ -188,6 +188,7 @@ class Answering:
             total=len(asked.questions),
             most=len(self._questions(journey, asked.review, "business")),
             is_correction=journey.only_paths is not None,
+            until=until,
         )
 
     def question(

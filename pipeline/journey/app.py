@@ -94,6 +94,7 @@ class JourneyPage:
                 route("/r/{ref}/review", get=visits.review, post=visits.confirm),
                 route("/r/{ref}/receipt", get=visits.receipt, post=visits.correct),
                 route("/r/{ref}/receipt.txt", get=visits.receipt_file),
+                route("/r/{ref}/leave", post=visits.leave),
                 route("/r/{ref}/{slug}/check", post=visits.check),
                 route("/r/{ref}/{slug}", get=visits.question, post=visits.answer),
                 route("/{path:path}", get=visits.nothing, post=visits.nothing),

@@ -211,6 +211,11 @@ class Ground:
             self._cookie(ref), secret, httponly=True, secure=self._is_secure, samesite="lax"
         )
 
+    def _forget_cookie(self, response: Response, ref: str) -> None:
+        response.delete_cookie(
+            self._cookie(ref), httponly=True, secure=self._is_secure, samesite="lax"
+        )
+
     def chosen_language(self, visit: Visit) -> Response | None:
         """Remembers a language that was asked for, and leads back to the same page. Every screen
         has the link that asks for it, one that says what does not work, too."""

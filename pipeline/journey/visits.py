@@ -52,8 +52,8 @@ class Visits(Ground):
             return see(f"/r/{journey.ref}/")
         what = visit.form.get("do")
         if what == "start" and journey.opened_at is None:
-            drawn = self._answering.landing(journey, visit.language)
-            return self._opened(visit, journey, LANDING, drawn.signed(""), now)
+            html = self._landing(visit, journey).signed("")
+            return self._opened(visit, journey, LANDING, html, now)
         if journey.opened_at is None or not self._codes.has_way(journey):
             return self._first_screen(visit, journey, now)
         if what == "send":
@@ -98,7 +98,7 @@ class Visits(Ground):
         to its button is lost on the way, it has opened the link all the same.
         """
         if journey.opened_at is None:
-            response = page_of(self._answering.landing(journey, visit.language).signed(""))
+            response = page_of(self._landing(visit, journey).signed(""))
             if not is_secret(self._secret(visit, journey)):
                 self._set_cookie(response, journey.ref, new_secret())
             return response
@@ -107,6 +107,10 @@ class Visits(Ground):
             return self._message(visit, "invalid", 404)
         status = 200 if fault is None else 422
         return page_of(self._code_screen(visit, journey, now, fault).signed(""), status)
+
+    def _landing(self, visit: Visit, journey: Journey) -> Drawn:
+        until = self._local(journey.expires_at, visit.language)
+        return self._answering.landing(journey, visit.language, until)
 
     def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
         is_sent = self._codes.is_awaited(journey, now)
@@ -329,6 +333,7 @@ class Visits(Ground):
             action=f"/r/{journey.ref}/receipt",
             confirmed_at=self._local(journey.confirmed_at or now, visit.language),
             download=f"/r/{journey.ref}/receipt.txt",
+            leave=f"/r/{journey.ref}/leave",
             return_url=journey.return_url,
         )
         return drawn, to_correct
@@ -395,6 +400,20 @@ class Visits(Ground):
             if is_same and self._session(visit, made, now) is not None:
                 return made
         return None
+
+    def leave(self, visit: Visit) -> Response:
+        """Ends what is confirmed in this browser: whoever uses it next sees no answers. A receipt
+        that was corrected is open in a journey of its own, which ends as well."""
+        found = self._confirmed(visit)
+        if isinstance(found, Response):
+            return found
+        response = self._message(visit, "left", 200)
+        for made in links.of_process(self._inbox, found.journey.process_id):
+            session = self._session(visit, made, found.now)
+            if session is not None and made.confirmed_at is not None:
+                self._sessions.end(session)
+                self._forget_cookie(response, made.ref)
+        return response
 
     def nothing(self, visit: Visit) -> Response:
         """Every other address."""

@@ -45,6 +45,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
         " agora.",
         "The fields are always empty: the rules require that you give the data yourself, now.",
     ),
+    "landing_until": (
+        "Este link funciona até {until}.",
+        "This link works until {until}.",
+    ),
     "landing_kept": (
         "Guardamos as telas, as respostas e os horários como prova.",
         "We keep the screens, the answers and the times as proof.",
@@ -110,6 +114,11 @@ TEXTS: Final[Mapping[str, _Both]] = {
         "The payment platform refused: {fields}. Correct it now to complete the review.",
     ),
     "correct": ("Corrigir agora", "Correct it now"),
+    "leave": ("Sair", "Sign out"),
+    "leave_why": (
+        "Se outras pessoas usam este aparelho, saia para que não vejam as suas respostas.",
+        "If other people use this device, sign out so that they do not see your answers.",
+    ),
     "return": ("Voltar para {name}", "Back to {name}"),
     "invalid_title": ("Este link não funciona", "This link does not work"),
     "invalid": (
@@ -125,6 +134,11 @@ TEXTS: Final[Mapping[str, _Both]] = {
         " novo.",
         "For your safety it ends after some time. What you answered is saved. If you have not yet"
         " confirmed, open the link from {name} again; if it does not open, ask for a new one.",
+    ),
+    "left_title": ("Você saiu", "You have signed out"),
+    "left": (
+        "Recebemos as suas respostas. Neste aparelho, ninguém mais as vê por esta página.",
+        "We have received your answers. On this device, nobody sees them on this page any more.",
     ),
     "limited_title": ("Muitas tentativas", "Too many attempts"),
     "limited": ("Espere alguns minutos e tente de novo.", "Wait a few minutes and try again."),
@@ -150,6 +164,10 @@ TEXTS: Final[Mapping[str, _Both]] = {
     ),
     "code_send": ("Enviar o código", "Send the code"),
     "code_send_again": ("Enviar outro código", "Send another code"),
+    "code_sent": (
+        "Enviamos um código. Ele vale por 10 minutos.",
+        "We have sent a code. It works for 10 minutes.",
+    ),
     "code_label": ("Código de 6 dígitos", "6-digit code"),
     "code_wrong": (
         "O código não confere ou já venceu. Confira ou peça outro.",

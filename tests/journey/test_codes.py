@@ -43,7 +43,10 @@ def page(tmp_path_factory: pytest.TempPathFactory, endpoint: WebhookServer) -> I
 def asked_for(other: Seller, url: str, endpoint: WebhookServer) -> str:
     """The code that the marketplace was given to send."""
     assert other.get(url).heading == "Confirme que é você"
-    assert 'name="code"' in other.post(url, do="send").html
+    assert "Enviamos um código" not in other.get(url).html
+    sent = other.post(url, do="send").html
+    assert 'name="code"' in sent
+    assert "Enviamos um código. Ele vale por 10 minutos." in sent
     code: str = json.loads(endpoint.taken[-1].body)["data"]["code"]
     return code
 

@@ -57,6 +57,61 @@ def test_who_has_confirmed_and_presses_the_link_again_sees_that_all_is_done(page
     assert seller.get(minted.url).heading == INVALID  # whoever has this device on another day
 
 
+def test_who_signs_out_leaves_no_answers_to_the_next_who_sits_there(page: Page) -> None:
+    """For half an hour the receipt, with a file of all answers, stayed open on a shared device."""
+    process = page.review(["revenue", "address.city"])
+    minted = page.mint(process)
+    seller = page.seller()
+    receipt = seller.finish(minted.url)
+    page.refuse(process, "address.city")
+    corrected = seller.confirm(seller.answer_all(seller.answer(seller.get(receipt.path))))
+    assert corrected.path != receipt.path
+    elsewhere = page.seller()
+    other = elsewhere.finish(page.mint(page.review()).url)
+    elsewhere.cookies |= seller.cookies  # a browser that is in the journey of another process, too
+    kept = dict(elsewhere.cookies)
+    before = page.steps(process)
+
+    left = elsewhere.post(corrected.path.replace("receipt", "leave"))
+    assert (left.status, left.heading) == (200, "Você saiu")
+    assert "ninguém mais as vê" in left.html
+    gone = {name for name, it in elsewhere.cookies.items() if it != kept[name]}
+    assert gone == {f"j_{screen.path.split('/')[2]}" for screen in (receipt, corrected)}
+    elsewhere.cookies = kept  # whoever copied them has nothing of it
+    for screen in (receipt, corrected):
+        for path in (screen.path, f"{screen.path}.txt"):
+            assert elsewhere.get(path).heading == "A sessão terminou"
+    assert elsewhere.get(minted.url).heading == INVALID
+    assert elsewhere.get(other.path).heading == "Recebemos as suas respostas"
+    assert page.steps(process) == before
+
+
+def test_nobody_is_signed_out_before_they_have_confirmed_nor_by_a_page_of_others(
+    page: Page,
+) -> None:
+    """Where no code can be sent, they could not go on."""
+    minted = page.mint(page.review())
+    seller = page.seller()
+    screen = seller.open(minted.url)
+    leave = f"/r/{minted.journey.ref}/leave"
+    assert seller.post(leave).path == screen.path
+    receipt = seller.confirm(seller.answer_all(screen))
+    assert f'action="{leave}"' in receipt.html
+    assert seller.ask("POST", leave, {}, Origin="https://other.example").status == 403
+    assert seller.get(leave).path == receipt.path  # by itself, an address ends nothing
+    assert page.seller().post(leave).heading == "A sessão terminou"
+    assert seller.get(receipt.path).status == 200
+
+
+def test_the_first_screen_says_until_when_the_link_works(page: Page) -> None:
+    minted = page.mint(page.review())
+    at = 3_823_599_900_000_000  # 2091-03-01, 15:05 UTC
+    page.inbox.execute("update journeys set expires_at = $1 where ref = $2", at, minted.journey.ref)
+    assert "Este link funciona até 01/03/2091 12:05 (-03)." in page.seller().get(minted.url).html
+    in_english = page.seller(language="en").get(minted.url).html
+    assert "This link works until 1 Mar 2091, 12:05 (-03)." in in_english
+
+
 @pytest.mark.parametrize("end", ["expired", "revoked", "confirmed", "finished"])
 def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str) -> None:
     process = page.review()

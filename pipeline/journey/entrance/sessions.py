@@ -32,6 +32,7 @@ _FLOW: Final = """
 _FLOW_OF: Final = """
     select at, event, screen, detail from journey_flow where ref = $1 order by at"""
 _FLOW_LINES: Final = "select count(*) from journey_flow where ref = $1"
+_END: Final = "delete from journey_sessions where session_sha256 = $1"
 _FORGET: Final = "delete from journey_sessions where seen_at < $1"
 
 
@@ -106,6 +107,10 @@ class Sessions:
     def seen(self, session: Session, now: int) -> Statement:
         """The same, in the commit of an answer."""
         return Statement(_SEEN, (now, session.sha256))
+
+    def end(self, session: Session) -> None:
+        """Removes a session, which no cookie opens any more."""
+        self._inbox.execute(_END, session.sha256)
 
     def forget(self, now: int) -> None:
         """Removes what no cookie can open any more."""
