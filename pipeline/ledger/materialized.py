@@ -274,6 +274,13 @@ def of_processes(sql: str, asked: str) -> str:
     return narrowed(sql, {"asked": asked, **rows_of("by_process")})
 
 
+def of_many_processes(sql: str, asked: str) -> str:
+    """As `of_processes`, for all that a batch has touched, where these are many and its table
+    `former` has those that had a row before."""
+    rows = {**rows_of("by_process"), **rows_of("by_touched_process")}
+    return narrowed(sql, {"asked": asked, **rows})
+
+
 def of_sellers(sql: str, asked: str) -> str:
     """As `of_processes`, for sellers: `asked` gives their ids, as `seller_id`."""
     of_sellers, of_processes = rows_of("by_seller"), rows_of("by_process")

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, Self
 import duckdb
 
 from pipeline.ledger import facts, materialized
+from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
@@ -20,9 +21,16 @@ from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
 
+Lead = Callable[[str, str], str]
+"""Leads the SQL of a view to what the processes of a query can depend on."""
+
 _NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _NEW: Final = "seq > getvariable('after')"
+
+MANY: Final = FOUND_BY_INDEX
+"""From more rows on DuckDB would look through whole tables for earlier rows of the same processes:
+those that had none are told from the others first."""
 
 ANY_TABLE: Final = frozenset({"log", *facts.TABLES.values()})
 """For `new` of `refresh`, where it is not known which tables have new rows."""
@@ -105,20 +113,25 @@ def _read_by(name: str) -> frozenset[str]:
 
 def _refresh_processes(run: Run) -> None:
     """Each step reads what the one before has written."""
-    if not _made(run, "touched", script("refresh/touched_processes")):
+    touched = _made(run, "touched", script("refresh/touched_processes"))
+    if not touched:
         return
+    lead = materialized.of_processes
+    if touched > MANY:
+        lead = materialized.of_many_processes
+        _made(run, "former", script("refresh/former_processes"))
     [(has_attempts,)] = run(script("refresh/has_attempts")).fetchall()
-    _write(run, "process_facts", _of_processes("process_facts", has_attempts=has_attempts))
+    _write(run, "process_facts", _of_touched("process_facts", lead, has_attempts=has_attempts))
     if has_attempts:
-        _write(run, "attempt_facts", _of_processes("attempt_facts"))
+        _write(run, "attempt_facts", _of_touched("attempt_facts", lead))
     run(_cleared("rule <> 'values_reused'", "touched"))
-    if has_attempts or run(_suspects()).fetchall() != [(0,)]:
-        run(_findings("process_findings", "touched", "touched", has_attempts=has_attempts))
+    if has_attempts or run(_suspects(lead)).fetchall() != [(0,)]:
+        run(_findings("process_findings", "touched", "touched", lead, has_attempts=has_attempts))
     if has_attempts and _made(run, "related", _related_to("touched")):
         run(_cleared("rule = 'values_reused'", "related"))
         if _made(run, "deciding", _related_to("related")) > 1:
             run(_findings("reused_value_findings", "deciding", "related"))
-    for table in ("touched", "related", "deciding"):
+    for table in ("touched", "former", "related", "deciding"):
         run(f"drop table if exists {table}")
 
 
@@ -159,10 +172,10 @@ def _rows(view_name: str, narrowed_by: str, *, of: str = "true") -> str:
 
 
 @cache
-def _of_processes(view_name: str, *, has_attempts: bool = True) -> str:
+def _of_touched(view_name: str, lead: Lead, *, has_attempts: bool = True) -> str:
     """A view's rows of the processes that were touched, as they are stored."""
     view = catalogue()[view_name]
-    rows = materialized.of_processes(
+    rows = lead(
         whole_sql(materialized.written_by(view), _stand_ins(view_name, has_attempts=has_attempts)),
         "from touched",
     )
@@ -170,21 +183,28 @@ def _of_processes(view_name: str, *, has_attempts: bool = True) -> str:
 
 
 @cache
-def _findings(view_name: str, asked: str, of: str, *, has_attempts: bool = True) -> str:
+def _findings(
+    view_name: str,
+    asked: str,
+    of: str,
+    lead: Lead = materialized.of_processes,
+    *,
+    has_attempts: bool = True,
+) -> str:
     """Adds the findings of a view on the processes of the table `of`; those of `asked` decide."""
     view = catalogue()["settled_findings"]
     stand_ins = _stand_ins(view.name, has_attempts=has_attempts)
-    rows = materialized.of_processes(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
+    rows = lead(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
     rows = _stored(view, rows, of=f"process_id in (from {of})")
     return f"insert into {materialized.table_of(view)} by name {rows}"
 
 
 @cache
-def _suspects() -> str:
+def _suspects(lead: Lead) -> str:
     """How many of the processes that were touched, and have no attempts, may have a finding."""
     view = catalogue()["suspected_processes"]
     sql = whole_sql(view, _stand_ins("settled_findings", has_attempts=False))
-    return f"select count(*) from ({materialized.of_processes(sql, 'from touched')})"
+    return f"select count(*) from ({lead(sql, 'from touched')})"
 
 
 def _stand_ins(view_name: str, *, has_attempts: bool) -> Mapping[str, str]:
@@ -199,18 +219,33 @@ def _stored(view: View, rows: str, *, of: str = "true") -> str:
 def _write(run: Run, view_name: str, rows: str) -> None:
     """Writes rows into a view's table, over those of the same key. They are a table of their own
     first: of these DuckDB knows how few they are, and finds the former ones by index; else it
-    reads all that there are."""
-    if _made(run, "renewed", rows):
-        run(_replacement(view_name))
+    reads all that there are. To look for a row that may be replaced costs as much as to write it:
+    of many rows those that have no former one are written by themselves."""
+    view = catalogue()[view_name]
+    table, key = materialized.table_of(view), materialized.storage_of(view).key
+    renewed = _made(run, "renewed", rows)
+    if renewed and not key:
+        run(_insertion(table))
+    elif renewed > MANY:
+        keys = f"select {key} from {table} where {key} in (select {key} from renewed)"
+        replaced = _made(run, "replaced", keys)
+        run(f"{_insertion(table)} anti join replaced using ({key})")
+        if replaced:
+            run(_replacement(view, f"semi join replaced using ({key})"))
+        run("drop table replaced")
+    elif renewed:
+        run(_replacement(view))
     run("drop table renewed")
 
 
-@cache
-def _replacement(view_name: str) -> str:
-    view = catalogue()[view_name]
+def _insertion(table: str) -> str:
+    return f"insert into {table} by name from renewed"
+
+
+def _replacement(view: View, only: str = "") -> str:
     table, key = materialized.table_of(view), materialized.storage_of(view).key
-    sql = f"insert into {table} by name from renewed"
-    return f"{sql} on conflict ({key}) do update set {_updates(view)}" if key else sql
+    updated = _updates(view)
+    return f"{_insertion(table)} {only} on conflict ({key}) do update set {updated}"
 
 
 def _updates(view: View) -> str:

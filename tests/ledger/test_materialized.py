@@ -6,13 +6,14 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
-from pipeline.ledger import arrow, checks, materialized
+from pipeline.ledger import arrow, checks, materialized, refresh
 from pipeline.ledger.file import made_by
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
@@ -43,6 +44,12 @@ SHORTCUTS = (
 END = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 STEPS = st.lists(st.builds(Step, st.integers(1, 6), *[st.booleans()] * 4), max_size=12)
 LATER = Step(1, more_follow=True)
+MANY = (0, refresh.MANY)
+"""From how many rows on they are renewed as in a large batch."""
+
+
+def renewed_in_large_batches(many: int) -> Any:
+    return mock.patch.object(refresh, "MANY", many)
 
 
 def test_tables_follow_from_their_rules_and_from_no_comment_or_other_view(
@@ -118,12 +125,12 @@ def assert_rows_say_what_the_log_says(reader: Reader, as_of: datetime) -> None:
 
 
 @few
-@given(histories_and_as_of(), STEPS)
+@given(histories_and_as_of(), STEPS, st.sampled_from(MANY))
 def test_materialized_rows_say_what_the_log_says_at_every_instant_and_after_any_batches(
-    case, steps
+    case, steps, many
 ):
     history, as_of = case
-    with ledger_of(history, steps) as reader:
+    with renewed_in_large_batches(many), ledger_of(history, steps) as reader:
         assert_rows_say_what_the_log_says(reader, as_of)
         assert_rows_say_what_the_log_says(reader, END)
         for check in checks.names():
@@ -160,12 +167,12 @@ def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @few
-@given(histories_and_as_of(), STEPS)
-def test_materialized_rows_do_not_depend_on_the_batches(case, steps):
+@given(histories_and_as_of(), STEPS, st.sampled_from(MANY))
+def test_materialized_rows_do_not_depend_on_the_batches(case, steps, many):
     history, _ = case
     with ledger_of(history) as reader:
         expected = materialized_rows(reader._ledger)
-    with ledger_of(history, steps) as reader:
+    with renewed_in_large_batches(many), ledger_of(history, steps) as reader:
         found = materialized_rows(reader._ledger)
     del (
         found["materialized.timeline"],
@@ -380,10 +387,19 @@ LATECOMERS = [
 ]
 
 
-@pytest.mark.parametrize("steps", [[Step(len(ONE_BY_ONE)), *[Step(1)] * len(LATECOMERS)], []])
-def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps):
+@pytest.mark.parametrize(
+    ("steps", "many"),
+    [
+        *((([Step(len(ONE_BY_ONE)), *[Step(1)] * len(LATECOMERS)]), it) for it in MANY),
+        ([], refresh.MANY),
+    ],
+)
+def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps, many):
     """A replacement, a reminder, a ticket, and what says which seller a process is of."""
-    with ledger_of([*ONE_BY_ONE, *LATECOMERS], steps) as reader:
+    with (
+        renewed_in_large_batches(many),
+        ledger_of([*ONE_BY_ONE, *LATECOMERS], steps) as reader,
+    ):
         exhausted = [
             row for row in rows(reader, "findings", END) if row["rule"] == "retries_exhausted"
         ]
@@ -401,3 +417,41 @@ def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps):
             ("p9", "a9"),
         ]
         assert_rows_say_what_the_log_says(reader, END)
+
+
+EACH_AFTER_ITS_OWN = [
+    *[answered(), acp()],
+    *[started("a2", process_id="p2"), acp("e2", process_id="p2")],
+    *[finished("a3", 500, process_id="p3"), acp("e3", process_id="p3")],
+    *[acp("e4", process_id="p4"), started("a4", process_id="p4")],
+    *[acp("e5", process_id="p5"), finished("a5", 500, process_id="p5")],
+    *[acp("e6", process_id="p6", status="OVERDUE"), answered(process_id="p6")],
+]
+
+
+def test_an_entry_of_a_large_batch_finds_what_the_batch_before_has_of_its_process():
+    """Of the processes that a large batch touches, only those that had a row are looked for among
+    earlier entries: up to the last one, and none of them twice."""
+    with ledger_of(EACH_AFTER_ITS_OWN) as reader:
+        expected = materialized_rows(reader._ledger)
+    steps = [Step(1)] * len(EACH_AFTER_ITS_OWN)
+    with renewed_in_large_batches(0), ledger_of(EACH_AFTER_ITS_OWN, steps) as reader:
+        found = materialized_rows(reader._ledger)
+        said = reader._ledger.cursor().execute("""
+            select process_id, settled_at, answered_at, attempts, last_outcome, overdue_since
+            from materialized.processes
+            where is_known
+            order by process_id""")
+        overdue, always = at("2026-03-31T12:00:00"), at("0001-01-01T00:00:00")
+        answered_at, sent = at("2026-03-01T18:00:00"), at("2026-03-02T00:00:00")
+        assert said.fetchall() == [
+            ("p1", answered_at, answered_at, 0, None, overdue),
+            ("p2", sent, None, 1, "unknown", overdue),
+            ("p3", at("2026-03-02T00:00:01"), None, 1, "platform_error", overdue),
+            ("p4", sent, None, 1, "unknown", overdue),
+            ("p5", at("2026-03-02T00:00:01"), None, 1, "platform_error", overdue),
+            ("p6", answered_at, answered_at, 0, None, always),
+        ]
+    for said_of in (expected, found):
+        del said_of["materialized.timeline"]  # its leaves are salted
+    assert found == expected

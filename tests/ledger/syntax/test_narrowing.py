@@ -105,7 +105,9 @@ def test_sql_led_to_all_rows_of_its_tables_says_the_same_and_reads_no_table_itse
 NAMES_OF_NO_TABLE = ("asked", "asked_entries", "asked_attempt_ids", "sellers_of_asked")
 
 
-@pytest.mark.parametrize("name", ["by_process", "by_seller", "by_touched_seller"])
+@pytest.mark.parametrize(
+    "name", ["by_process", "by_touched_process", "by_seller", "by_touched_seller"]
+)
 def test_each_query_reads_its_own_table(name):
     for query, sql in rows_of(name).items():
         read = {stand_in(table) for table in tables(sql)}
