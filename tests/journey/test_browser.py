@@ -142,6 +142,8 @@ def test_every_screen_keeps_to_wcag_and_to_its_own_host_and_fits_the_phone(
         screens += 1
         tab.get_by_role("button", name="Continuar").click()
     look()
+    column = "[...new Set([...document.querySelectorAll('dt + dd')].map((it) => it.offsetLeft))]"
+    assert len(tab.evaluate(column)) == 1  # "Complemento" stood out of its column
     tab.get_by_role("checkbox").check()
     tab.get_by_role("button", name="Confirmar").click()
     look()
