@@ -294,7 +294,7 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
     say(
         calendars.address(settings, rules, secret.token),
         f"{secret.feed_id}: whoever has this address reads the calendar."
-        f" `prazo calendar revoke {secret.feed_id}` ends it.",
+        f" `prazo calendar revoke {secret.feed_id} --actor NAME` ends it.",
     )
     if rules.dashboard_url is None:
         say(

@@ -30,7 +30,10 @@ def test_a_feed_is_made_listed_and_revoked(prazo, environment) -> None:
     assert shown is not None
     [entry] = entries(environment)
     feed = entry["feed"]
-    assert note.startswith(f"{feed}: whoever has this address reads the calendar.")
+    assert note == (
+        f"{feed}: whoever has this address reads the calendar."
+        f" `prazo calendar revoke {feed} --actor NAME` ends it."
+    )
     assert "`dashboard_url`" in hint
     assert entry == {
         "actor": "ana",
