@@ -411,9 +411,14 @@ def _not_continued(given: Head, size: int) -> NotRestored:
     """Why what is to be put back, of so many entries, does not continue the checkpoint given."""
     if given.size > size:
         why = f"of {given.size} entries, and here are {size}: others are missing"
+        remedy = (
+            f"{_ANOTHER}; where they are lost for good, restore this one against a checkpoint of"
+            f" {size} entries or fewer"
+        )
     else:
         why = f"over other entries than the first {given.size} of what was to be put back"
-    return NotRestored("Nothing was restored", f"the checkpoint given is {why}", _ANOTHER)
+        remedy = _ANOTHER
+    return NotRestored("Nothing was restored", f"the checkpoint given is {why}", remedy)
 
 
 def _require_signatures(signed: int, size: int, insisted: By | None) -> None:

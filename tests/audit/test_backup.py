@@ -312,8 +312,12 @@ def test_a_backup_older_than_the_checkpoint_kept_elsewhere_is_refused(
         story.deliver(service.inbox, "since the backup")
         service.catch_up()
         kept = service.signed_checkpoint().note
-    with pytest.raises(OperatorError, match="is of 17 entries, and here are 16"):
+    with pytest.raises(OperatorError, match="is of 17 entries, and here are 16") as refused:
         restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved", against=kept)
+    assert refused.value.remedy == (
+        "try another backup; where they are lost for good, restore this one against a checkpoint of"
+        " 16 entries or fewer"
+    )
 
 
 @entries_alone
