@@ -79,7 +79,7 @@ def audit(
     """
     verdict = Verdict()
     if service.fork is not None:
-        verdict.fault(str(service.fork))
+        verdict.fault(service.fork.in_one_line)
         return verdict
     # Read before the last entry is looked up, so that they cover only entries up to that one.
     head, signed = service.inbox.head(), service.inbox.checkpoints()
@@ -93,7 +93,7 @@ def audit(
     try:
         service.check_continuity()  # what a shorter inbox still has is the same in both
     except InboxForked as fork:
-        verdict.fault(str(fork))
+        verdict.fault(fork.in_one_line)
         return verdict
     if recovered := service.status().recovered:
         verdict.notes.append(recovered)

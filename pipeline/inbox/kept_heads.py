@@ -113,9 +113,11 @@ def prove(inbox: Inbox, head: KeptHead, keys: LogKeys | None) -> None:
         ) from None
     leaf = inbox.leaf(head.size)
     if leaf is None:
+        last = inbox.last()[0]
+        held = f"holds only {last}" if last < head.size else f"lacks number {head.size}"
         raise _forked(
-            f"{head.size} entries were signed, and the inbox holds only {inbox.last()[0]}: entries"
-            " that were acknowledged are missing from it"
+            f"{head.size} entries were signed, and the inbox {held}: entries that were acknowledged"
+            " are missing from it"
         )
     if not head.has_newest(leaf):
         raise _forked(

@@ -138,7 +138,7 @@ def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgre
         from pipeline.audit.verify import Verdict
 
         verdict = Verdict()
-        verdict.fault(str(error))
+        verdict.fault(error.in_one_line)
         return verdict
 
 
