@@ -72,10 +72,17 @@ def packages(settings: Settings) -> Iterator[Diagnosis]:
 
 def disk(settings: Settings) -> Iterator[Diagnosis]:
     """Whether there is room for what comes in."""
-    places = [settings.ledger.parent, settings.artifacts]
+    places = [
+        (
+            settings.ledger.parent,
+            "the ledger cannot be written, pages, alerts and packages stand still",
+        ),
+        (settings.artifacts, "artifacts cannot be kept, collections with files are answered 503"),
+    ]
     if settings.has_inbox_file:
-        places.append(Path(settings.inbox).parent)
-    for link in dict.fromkeys(it for place in places for it in (place, *place.parents)):
+        folder = Path(settings.inbox).parent
+        places.append((folder, "the inbox cannot be written, deliveries are answered 503"))
+    for link in dict.fromkeys(it for place, _ in places for it in (place, *place.parents)):
         if link.is_symlink() and not link.exists():
             yield Diagnosis(
                 "disk",
@@ -84,8 +91,9 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
                 "mount that disk, or make that folder: nothing can be recorded there",
             )
     if not settings.has_inbox_file and settings.artifacts_in != "folder":
-        places.remove(settings.artifacts)  # nothing is written there: it may be read, as before
-    for place in dict.fromkeys(_existing(it) for it in places):
+        del places[1]  # nothing is written there: it may be read, as before
+    # Where several lie in one folder, the last counts, which is the gravest.
+    for place, held_up in {_existing(it): held_up for it, held_up in places}.items():
         free = shutil.disk_usage(place).free
         if not os.access(place, os.W_OK | os.X_OK):
             is_mounted_so = os.statvfs(place).f_flag & os.ST_RDONLY
@@ -103,7 +111,7 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
                 "disk",
                 "fault",
                 f"{free / 2**20:,.0f} MiB free at {place}",
-                "make room: when the inbox cannot be written, deliveries are answered 503",
+                f"make room: when {held_up}",
             )
         else:
             yield Diagnosis("disk", "ok", f"{free / 2**30:,.1f} GiB free at {place}")

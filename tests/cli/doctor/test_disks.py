@@ -1,9 +1,10 @@
-"""`prazo doctor` on a disk that the system has mounted read-only, as it does after an error."""
+"""`prazo doctor` on disks that have little room, or that the system has mounted read-only."""
 
 import subprocess
 from pathlib import Path
 
 from pipeline.cli.doctor import examine
+from pipeline.cli.doctor.stores import disk
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.support.stores import settings_in
@@ -28,3 +29,25 @@ def test_a_ledger_on_a_disk_that_is_mounted_read_only_is_a_fault(
     away = "postgresql://prazo@127.0.0.1:9/inbox"
     unused = {"inbox": away, "artifacts": small_disk / "artifacts"}
     assert read_only(own.model_copy(update=unused)) == []
+
+
+def test_what_a_full_disk_holds_up_is_said_of_each(small_disk: Path, tmp_path: Path) -> None:
+    """Of each disk it said that deliveries are answered 503, though the inbox was on another."""
+    own = settings_in(tmp_path)
+    held_up = {
+        "ledger": "make room: when the ledger cannot be written, pages, alerts and packages stand"
+        " still",
+        "artifacts": "make room: when artifacts cannot be kept, collections with files are answered"
+        " 503",
+        "inbox": "make room: when the inbox cannot be written, deliveries are answered 503",
+    }
+    paths = {
+        "ledger": small_disk / "ledger.duckdb",
+        "artifacts": small_disk,
+        "inbox": str(small_disk / "inbox.db"),
+    }
+    for name, remedy in held_up.items():
+        settings = own.model_copy(update={name: paths[name]})
+        assert [it.remedy for it in disk(settings) if str(small_disk) in it.found] == [remedy]
+    together = own.model_copy(update=paths)
+    assert [it.remedy for it in disk(together)] == [held_up["inbox"]]
