@@ -10,6 +10,7 @@ import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from typing import Any
 
 from sandbox.clock import DAY, SECOND, Clock
@@ -166,6 +167,9 @@ class Service:
         return [seller_view(seller) for seller in self.platform.sellers.values()]
 
     def add_fault(self, **terms: Any) -> Fault:
+        known = [it.name for it in fields(Fault)]
+        if "kind" not in terms or not terms.keys() <= set(known):
+            raise ValueError(f"a fault has a kind, and nothing but {', '.join(known)}")
         fault = Fault(**terms)
         self.faults.add(fault)
         return fault

@@ -343,6 +343,8 @@ def test_an_oversized_answer_is_as_large_as_ordered(platform: Handle, client: ht
 def test_an_unknown_fault_is_named_with_those_there_are(platform: Handle) -> None:
     with pytest.raises(ValueError, match="no such fault: 'earthquake'; there are status, slow"):
         platform.add_fault(kind="earthquake")
+    with pytest.raises(ValueError, match="nothing but kind, times, process_id, processes, status"):
+        platform.add_fault(kind="slow", minutes=3)
 
 
 def test_it_stops_at_once_although_an_answer_is_still_owed() -> None:
