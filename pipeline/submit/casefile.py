@@ -9,7 +9,7 @@ them is ahead of it: an entry that was read is never invisible (docs/decisions/r
 """
 
 import queue
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +25,7 @@ from pipeline.inbox.leases import Spent
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.scratch import Excerpt
 from pipeline.ledger.views.catalogue import catalogue
+from pipeline.log.commitments import uncommitted
 from pipeline.log.entries import (
     COLLECTION,
     LIVE,
@@ -97,7 +98,7 @@ class CaseFile:
     overridden: frozenset[str]
     """Attempts for which a person overrode a gate."""
     payloads: Mapping[int, bytes]
-    """seq of an attempt's start -> its payload, unless that was erased."""
+    """seq of an attempt's start -> its payload, unless that was erased or changed."""
     spent: Spent
     """What the starts of attempts say of the process's leases."""
 
@@ -140,23 +141,30 @@ class CaseFiles:
             actions = _rows(connection, "overrides_now", process_id) if has - _NO_ACTIONS else []
             types = dict(_asked(connection, "types_now")) if records else {}
         by_seq = {entry.seq: entry for entry in own}
-        erased = {it.seq for it in own if it.is_erased}
-        made = tuple(_as_it_may_go_on(Attempt._make(it[1:]), erased) for it in attempts)
-        starts = {it.start_seq for it in made if it.start_seq is not None} - erased
+        all_made = [Attempt._make(it[1:]) for it in attempts]
+        starts = {it.start_seq for it in all_made if it.start_seq in by_seq}
+        gone = self._gone(by_seq[seq] for seq in starts | {it[2] for it in answers})
+        made = tuple(_as_it_may_go_on(it, gone) for it in all_made)
         process = _process(rows[0]) if rows else None
         return CaseFile(
             now=now,
             as_of=as_of,
             process_n=max((it.process_n or 0 for it in own), default=0),
             process=process,
-            answers=_answers(answers, by_seq),
+            answers=_answers([it for it in answers if it[2] not in gone], by_seq),
             attempts=made,
             overridden=frozenset(it for _, it in actions),
-            payloads={seq: by_seq[seq].body or b"" for seq in starts if seq in by_seq},
+            payloads={seq: by_seq[seq].body or b"" for seq in starts - gone},
             required_fields=required_fields(),
             spent=_spent(own),
             seller_type=types.get(process.seller_id) if process is not None else None,
         )
+
+    def _gone(self, entries: Iterable[Entry]) -> set[int]:
+        """The entries of which the bytes are not those that were recorded: they were erased, or
+        somebody who can write to the inbox changed them. Nothing is sent by what these say."""
+        identity = self._inbox.identity
+        return {it.seq for it in entries if it.is_erased or uncommitted(it, identity)}
 
     def _clock(self, own: Sequence[Entry], instant: int | None) -> tuple[int, int]:
         """(now, as_of). The clock is read after the entries, so that none of them is later."""
@@ -322,14 +330,13 @@ def _answers(rows: Sequence[Sequence[Any]], by_seq: Mapping[int, Entry]) -> dict
             content = parse_json(by_seq[seq].received or b"{}")
             fields[seq] = dict(flatten(content.get("fields") or {}))
             final[seq] = content.get("producer") != OWN_JOURNEY or content.get("is_whole") is True
-        if path in fields[seq]:  # else it was erased
-            answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
+        answers[path] = Answer(fields[seq][path], source, answered_at, seq, final[seq])
     return answers
 
 
-def _as_it_may_go_on(attempt: Attempt, erased: Collection[int]) -> Attempt:
-    """The attempt; not due for a retry where its payload was erased."""
-    return attempt._replace(retry_due_at=None) if attempt.start_seq in erased else attempt
+def _as_it_may_go_on(attempt: Attempt, gone: Collection[int]) -> Attempt:
+    """The attempt; not due for a retry where its payload is gone."""
+    return attempt._replace(retry_due_at=None) if attempt.start_seq in gone else attempt
 
 
 @cache

@@ -1,6 +1,8 @@
 """A case file says of its process what the ledger says: the same SQL over fewer entries."""
 
+import sqlite3
 import tempfile
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,41 @@ def test_a_retry_that_our_rules_refuse_by_now_is_a_persons_and_no_longer_pending
     assert (row["is_held"], row["is_retry_pending"]) == (is_held, not is_held)
     assert (row["retry_due_at"] and row["retry_due_at"].isoformat()) == due_at
     assert action["next_action"] == ("correct_refusal" if is_held else "send_again")
+
+
+ANSWERED = {
+    "kind": "collection",
+    "occurred_at": "2026-03-01T11:00:00Z",
+    "process_id": "p1",
+    "seller_id": "s1",
+    "journey_id": "j1",
+    "step": "answered",
+    "channel": "web_form",
+    "source": "seller",
+    "fields": {"revenue": "1_to_2"},
+}
+
+
+@pytest.mark.parametrize("changed", [1, 2])
+def test_nothing_is_sent_by_what_was_changed_in_the_inbox(changed: int, tmp_path: Path) -> None:
+    """Who could write to the inbox put another value into an answer, and `prazo submit --ready`
+    sent that one; or into a payload that waited for its retry."""
+    at = instants.from_datetime(datetime(2026, 3, 1, 14, tzinfo=UTC))
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        inbox.append([it for it in map(draft, [ANSWERED, *WAITING]) if it is not None])
+        case = CaseFiles(inbox).open("p1", at)
+        assert case.answers["revenue"].value == "1_to_2"
+        assert case.payloads == {2: BYTES.encode()}
+        assert [it for it, _ in due_times({"p1": case})] == ["p1"]
+        with closing(sqlite3.connect(tmp_path / "inbox.db")) as insider, insider:
+            insider.execute("drop trigger entries_no_update")
+            another = "replace(cast(body as text), '1_to_2', '7_to_9')"
+            where = f"where seq = {changed}"
+            insider.execute(f"update entries set body = cast({another} as blob) {where}")
+        case = CaseFiles(inbox).open("p1", at)
+    assert set(case.answers) == ({"revenue"} if changed == 2 else set())
+    assert case.payloads == ({} if changed == 2 else {2: BYTES.encode()})
+    assert [it for it, _ in due_times({"p1": case})] == ([] if changed == 2 else ["p1"])
 
 
 def process_states(cases: dict[str, CaseFile]) -> list[tuple[Any, ...]]:
