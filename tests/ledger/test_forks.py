@@ -85,7 +85,7 @@ def test_a_running_follower_stops_and_signs_nothing(
         assert signed.size == SHARED
         with pytest.raises(InboxForked):
             service.inbox.append([])
-        assert audit(service).faults == [str(service.fork)]
+        assert audit(service).faults == [service.fork.in_one_line]
     with closing(open_inbox(settings.inbox)) as inbox:
         head = inbox.head()
         assert head is not None
