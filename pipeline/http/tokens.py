@@ -60,6 +60,11 @@ class Tokens:
         return self._file is not None
 
     @property
+    def are_none(self) -> bool:
+        """Whether no file gives any token, or an empty one does."""
+        return self._file is None or not self._file.get()
+
+    @property
     def has_local(self) -> bool:
         """Whether commands on this machine have a token of their own."""
         return self._local is not None

@@ -161,6 +161,9 @@ def test_what_is_open_to_whom_is_said(tmp_path: Path) -> None:
     assert "to whoever reaches the ports" in of("open", behind).found
     assert "/webhooks" not in of("open", behind).found
     assert "tokens are required and there are none" in of("API", behind).found
+    (tmp_path / "tokens").write_text("# none yet\n")
+    empty = settings_in(tmp_path, api_tokens_file=tmp_path / "tokens")
+    assert "tokens are required and there are none" in of("API", empty).found
 
 
 def test_files_that_a_start_or_a_package_needs_are_looked_at(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_commands_make_list_and_end_links(market: tuple[Marketplace, Client]) ->
     assert f"none that is not ended yet has the number {number}\n  To fix it: `prazo" in again.err
     unheard_of = run(marketplace, "journey", "list", "prc_unheard_of")
     assert (unheard_of.code, unheard_of.out) == (1, ""), "it was 0, as if all were well"
-    assert "none was made for a process prc_unheard_of\n  To fix it: look" in unheard_of.err
+    assert "none is known of a process prc_unheard_of\n  To fix it: look" in unheard_of.err
     assert f"{number}  revoked " in run(marketplace, "journey", "list", process).out
     assert run(marketplace, "journey", "refusals").out == "Nothing was turned away.\n"
     assert run(marketplace, "journey", "mint", "prc_unheard_of").code == 1

@@ -60,16 +60,17 @@ def authenticity(settings: Settings) -> Iterator[Diagnosis]:
 
 def tokens(settings: Settings) -> Iterator[Diagnosis]:
     """Who may call collections, the gateway and the API."""
-    Tokens.of(settings)
-    if settings.api_tokens_file is not None:
+    known = Tokens.of(settings)
+    if not known.are_none:
         yield Diagnosis("API", "ok", f"tokens of {settings.api_tokens_file}")
-    elif settings.expects_strangers:
+    elif known.are_required:
         yield Diagnosis(
             "API",
             "warning",
             "tokens are required and there are none: collections and the gateway answer 401,"
             " and of the API only this machine's commands get more",
-            "set PRAZO_API_TOKENS_FILE where anybody is to collect, submit or read",
+            "put tokens into the file of PRAZO_API_TOKENS_FILE where anybody is to collect, submit"
+            " or read (docs/developers.md)",
         )
     else:
         yield Diagnosis(

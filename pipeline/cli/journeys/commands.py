@@ -91,8 +91,9 @@ def list_(process: str) -> None:
     if not made:
         raise CallerError(
             "No link was listed",
-            f"none was made for a process {process}",
-            "look whether its id is right; `prazo journey mint PROCESS` makes one",
+            f"none is known of a process {process}",
+            "look whether its id is right, or the links are gone: no backup brings them back;"
+            " `prazo journey mint PROCESS` makes one",
         )
 
 
