@@ -1,6 +1,6 @@
 -- What processes can depend on, given their ids as `asked`: of each table, the rows that a view's rows
 -- of these processes can follow from. A view that is narrowed reads `asked_reviews` in place of
--- `facts.reviews`, and so on.
+-- `facts.reviews`, and so on. Which delivery of an event counts is in a table that never waits.
 with asked_reviews as (
     from facts.reviews where process_id in (from asked)
 ),
@@ -46,17 +46,6 @@ asked_seller_events as (
 -- Only the type is asked of a seller's record: other reviews of the seller are left out.
 asked_bank_account_events as (
     from facts.bank_account_events where seller_id in (from sellers_of_asked)
-),
-
--- Which delivery of an event counts is decided among all that carry its id.
-asked_webhooks as (
-    from facts.webhooks where event_id in (
-        select event_id from asked_reviews
-        union
-        select event_id from asked_seller_events
-        union
-        select event_id from asked_bank_account_events
-    )
 ),
 
 asked_answered_fields as (

@@ -23,16 +23,6 @@ asked_seller_events as (
 
 asked_bank_account_events as (
     from facts.bank_account_events where seq in (select seq from asked_entries)
-),
-
-asked_webhooks as (
-    from facts.webhooks where event_id in (
-        select event_id from asked_reviews
-        union
-        select event_id from asked_seller_events
-        union
-        select event_id from asked_bank_account_events
-    )
 )
 
 from asked_seller_ids

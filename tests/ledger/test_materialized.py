@@ -336,7 +336,8 @@ def test_an_early_read_reads_no_instant_twice():
 
 def test_what_is_narrowed_names_no_table_that_is_not():
     sql = materialized.of_processes(
-        whole_sql(catalogue()["process_facts"]), "select 'p1' as process_id"
+        whole_sql(catalogue()["process_facts"], materialized.while_behind()),
+        "select 'p1' as process_id",
     )
     narrowed = sql.partition("select * from (")[2]
     assert "facts." not in narrowed
