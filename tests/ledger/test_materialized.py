@@ -24,7 +24,16 @@ from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import KEYS, Step, asked, ledger_of, rows
-from tests.support.lines import acp, action, answered, at, finished, invited, seller, started
+from tests.support.lines import (
+    acp,
+    action,
+    answered,
+    at,
+    finished,
+    invited,
+    seller,
+    started,
+)
 from tests.support.rich import MOVED
 
 few = settings(max_examples=settings.default.max_examples // 33)
@@ -216,7 +225,7 @@ def test_values_reused_are_found_whichever_entry_names_the_seller(history, proce
         assert checks.run("materialized_findings_disagree", reader._ledger) is None
 
 
-@pytest.mark.parametrize("steps", depth.few([[LATER] * 2, [Step(1)] * 3, []], 3))
+@pytest.mark.parametrize("steps", depth.few([[Step(1)] * 3, [LATER] * 2, []], 3))
 @pytest.mark.parametrize(
     ("history", "created_at"),
     [
@@ -224,6 +233,13 @@ def test_values_reused_are_found_whichever_entry_names_the_seller(history, proce
             [
                 seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
                 seller("denied", "v1", "2026-03-01T00:00:00Z", "s2"),
+            ],
+            {"s1": at("2026-03-02T00:00:00")},
+        ),
+        (
+            [
+                seller("denied", "v1", "2026-03-01T00:00:00Z", "s2"),
+                seller("denied", "v1", "2026-03-02T00:00:00Z", "s1"),
             ],
             {"s1": at("2026-03-02T00:00:00")},
         ),
@@ -380,6 +396,7 @@ ONE_BY_ONE = [
 ]
 LATECOMERS = [
     action("replacement", "2026-03-02T12:00:00Z"),
+    action("override", "2026-03-02T12:00:00Z", process_id="p8"),
     action("reminded", "2026-03-09T00:00:00Z", process_id="p2", channel="phone"),
     action("ticket", "2026-03-09T00:00:00Z", process_id="p3", step="opened", number="T-1"),
     acp("e5", process_id="p5", customer_id="s6"),
@@ -411,7 +428,9 @@ def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps, ma
             "await_seller",
             "await_platform",
         )
-        reused = [it for it in rows(reader, "findings", END) if it["rule"] == "values_reused"]
+        found = rows(reader, "findings", END)
+        assert [it["process_id"] for it in found if it["rule"] == "override"] == ["p8"]
+        reused = [it for it in found if it["rule"] == "values_reused"]
         assert sorted((it["process_id"], it["detail"]) for it in reused) == [
             ("p5", "a5"),
             ("p7", "a7"),

@@ -23,8 +23,12 @@ END = at("2200-01-01T00:00:00")
 OF_NOBODY = [
     webhook({"id": "b9", "type": "bank_account.deleted", "payload": {}}, "2026-03-01T12:00:00Z"),
     aci("e13", process_id="p11", customer_id=None),
+    started("d3", "2026-03-10T00:00:00Z", process_id="p24", seller_id=None),
+    finished("d3", 500, "2026-03-10T00:00:01Z", process_id="p25", seller_id="s7"),
+    started("d4", "2026-03-10T00:00:00Z", process_id="p26", seller_id="s8"),
+    finished("d4", 500, "2026-03-10T00:00:01Z", process_id="p27"),
 ]
-"""Entries that name no seller."""
+"""Entries that name no seller, and attempts of which one end alone does, of another process."""
 
 OF_DELETED = {
     "p21": started("d1", "2026-03-10T00:00:00Z", process_id="p21", seller_id="s5"),
