@@ -182,7 +182,7 @@ def without_attempts() -> StandIns:
     planning their SQL would take the most time."""
     attempts = catalogue()["attempt_facts"]
     all_rows = {
-        "attempts": _stand_ins(attempts)["attempts"],
+        **_stand_ins(attempts),
         "attempt_occurrences": f"""
             select process_id, start_seq as seq, ordered_at as occurred_at
             from {table_of(attempts)}""",

@@ -121,9 +121,9 @@ def _refresh_processes(run: Run) -> None:
         lead = materialized.of_many_processes
         _made(run, "former", script("refresh/former_processes"))
     [(has_attempts,)] = run(script("refresh/has_attempts")).fetchall()
-    _write(run, "process_facts", _of_touched("process_facts", lead, has_attempts=has_attempts))
     if has_attempts:
         _write(run, "attempt_facts", _of_touched("attempt_facts", lead))
+    _write(run, "process_facts", _of_touched("process_facts", lead, has_attempts=has_attempts))
     run(_cleared("rule <> 'values_reused'", "touched"))
     if has_attempts or run(_suspects(lead)).fetchall() != [(0,)]:
         run(_findings("process_findings", "touched", "touched", lead, has_attempts=has_attempts))

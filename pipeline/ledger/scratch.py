@@ -6,7 +6,7 @@ import contextlib
 import threading
 import weakref
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import duckdb
@@ -140,11 +140,12 @@ class Excerpt:
         views: Iterable[tuple[str, str]],
         tables: Iterable[str],
         questions: Mapping[str, str],
-        shared: Collection[str] = (),
+        shared: Mapping[str, Set[str]],
     ) -> None:
         """`views`: name and SQL, each after those it reads; `tables`: the facts that they read;
         `questions`: what will be asked of them, by name; `shared`: the views that several questions
-        read, whose rows are worked out once for all of them."""
+        read, whose rows are worked out once for all of them. Each is given the tables of which at
+        least one must have a row where the view has any: else nothing is worked out."""
         self._tables = frozenset(tables)
         self._connection = duckdb.connect(":memory:", config={"threads": "1"})
         self._connection.execute("set global TimeZone = 'UTC'")
@@ -154,18 +155,18 @@ class Excerpt:
         # again for every question, and binding takes longer than answering.
         self._connection.execute("create table clock (as_of timestamp not null)")
         self._connection.execute("create or replace macro as_of() as (select as_of from clock)")
-        fillings = []
+        fillings = {}
         for name, sql in views:
             if name in shared:
                 self._connection.execute(f"create table {name} as from ({sql}) limit 0")
-                fillings.append((name, sql))
+                fillings[name] = sql
             else:
                 self._connection.execute(f"create view {name} as {sql}")
         self._columns = arrow.schemas(self._connection, self._tables)
         # For a handful of rows, looking for a better plan takes longer than a worse one.
         self._connection.execute("pragma disable_optimizer")
-        self._fillings = [f"fill_{name}" for name, _ in fillings]
-        for name, sql in fillings:
+        self._fillings = {f"fill_{name}": shared[name] for name in fillings}
+        for name, sql in fillings.items():
             self._connection.execute(f"prepare fill_{name} as insert into {name} {sql}")
         for name, sql in questions.items():
             self._connection.execute(f"prepare {name} as {sql}")
@@ -180,10 +181,11 @@ class Excerpt:
         try:
             connection.execute("insert into clock values (make_timestamp(?::bigint))", (as_of,))
             found = facts.extract(entries, keys)
-            rows = {facts.TABLES[kind]: of_kind for kind, of_kind in found.items()}
+            rows = {facts.TABLES[kind]: of_kind for kind, of_kind in found.items() if of_kind}
             arrow.insert(connection, self._columns, {it: rows.get(it, ()) for it in self._tables})
-            for filling in self._fillings:
-                connection.execute(f"execute {filling}")
+            for filling, needed in self._fillings.items():
+                if not needed.isdisjoint(rows):
+                    connection.execute(f"execute {filling}")
             yield connection
         finally:
             connection.execute("rollback")  # and it is empty again

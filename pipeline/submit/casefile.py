@@ -53,8 +53,13 @@ _ASKED: Final = (
     "seller_records",
 )
 
-_SHARED: Final = ("attempts", "process_facts")
-"""Views that more than one of these reads."""
+_ATTEMPTED: Final = frozenset({"facts.attempt_starts", "facts.attempt_finishes"})
+_SHARED: Final = {
+    "attempts": _ATTEMPTED,
+    "attempt_facts": _ATTEMPTED,
+    "process_facts": _ATTEMPTED | {"facts.reviews", "facts.collections"},
+}
+"""Views that more than one of these reads, and the tables of which one has rows where they do."""
 
 _SUBMITTED: Final = frozenset({SUBMISSION_STARTED, SUBMISSION_FINISHED})
 _NO_ACTIONS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}

@@ -96,7 +96,7 @@ def test_a_copy_that_is_given_back_twice_is_not_given_to_two() -> None:
 
 def test_what_several_tables_follow_from_is_worked_out_once() -> None:
     script = tables.queries()
-    for view in ("process_facts", "attempts", "review_events"):
+    for view in ("process_facts", "attempt_facts", "attempts", "review_events"):
         made = f"create or replace temporary table {view} as"
         assert script.count(made) == 1
-        assert f"{view} as (" not in script
+        assert f"\n{view} as (" not in script

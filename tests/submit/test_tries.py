@@ -77,7 +77,7 @@ def database(*, is_even: bool) -> duckdb.DuckDBPyConnection:
         connection.execute("create or replace macro retry_spread(attempt_id) as 0::bigint")
     connection.execute("""
         create table interventions (process_id varchar, kind varchar, occurred_at timestamp);
-        create table process_facts (process_id varchar, finished_at timestamp);
+        create table finished_processes (process_id varchar, finished_at timestamp);
         create table attempts (
             attempt_id varchar, process_id varchar, seller_id varchar, via varchar,
             started_at timestamp, finished_at timestamp, ordered_at timestamp,

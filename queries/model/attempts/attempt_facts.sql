@@ -4,11 +4,11 @@
 -- it.
 --
 -- Materialized in `materialized.attempts`, as they are at the end of time.
--- reads: attempts, process_facts, interventions
+-- reads: attempts, finished_processes, interventions
 -- materialized: attempts by attempt_id
 -- stored: outcome | outcome | case when finish_seq is null and as_of() < timeout_at then 'in_flight' else outcome end
 -- derived: is_retryable | is_retryable(outcome)
--- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of() union select process_id from facts.actions where occurred_at > as_of() and process_id is not null)
+-- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
 -- scanned: of all attempts, most views need the last few
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
@@ -145,7 +145,7 @@ ended as (
         case when is_sent then attempt_of_try end as attempt_of_try,
         case when is_sent then previous_attempt_id end as previous_attempt_id,
         case when is_sent then next_at is null end as is_last,
-        case when is_sent then least(next_at, replaced_at, process_facts.finished_at) end
+        case when is_sent then least(next_at, replaced_at, finished.finished_at) end
             as retry_ended_at,
         case
             when is_sent then greatest(over_at, least(
@@ -157,7 +157,7 @@ ended as (
         case when is_sent then coalesce(failures, 0) end as failures,
         failing_since
     from tried
-    left join process_facts on process_facts.process_id = tried.process_id
+    left join finished_processes as finished on finished.process_id = tried.process_id
     left join replaced on replaced.attempt_id = tried.attempt_id
     left join refused on refused.attempt_id = tried.attempt_id
     left join run on run.attempt_id = tried.attempt_id

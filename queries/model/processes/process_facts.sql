@@ -8,7 +8,7 @@
 --
 -- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
 -- process on, only the clock changes what `process_state` says of it.
--- reads: review_events, attempts, facts.collections, facts.actions
+-- reads: review_events, finished_processes, attempt_facts, facts.collections, facts.actions
 -- materialized: processes by process_id
 -- written: processes.sql
 -- stored: requested_fields | cast(to_json(requested_fields) as varchar) | from_json(requested_fields, '["VARCHAR"]')
@@ -52,6 +52,7 @@
 -- column: open_after_finish | an event created after finished_at reports an open status
 -- column: identity_changed | events of the process disagree on type or seller
 -- column: is_ticket_open | a support ticket was opened, and not closed since
+-- column: ticket_due_from | from when a person has to open one; null while it is not known, once one is open and once finished
 -- column: contacted_at | when the seller was last invited, or reminded by a person
 
 with undated as (
@@ -89,8 +90,6 @@ reviews as (
         arg_max(deadline_at, place) as deadline_at,
         coalesce(arg_max(requested_fields, place), []) as requested_fields,
         nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
-        min(created_at) filter (where status = 'FINISHED') as platform_finished_at,
-        min(occurred_at) filter (where status = 'FINISHED') as finish_received_at,
         max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
         min(occurred_at) as first_received_at,
         min(occurred_at) filter (where status = 'OVERDUE') as overdue_received_at,
@@ -166,10 +165,26 @@ submissions as (
                 timeout_at := case when finished_at is null then timeout_at end
             )) filter (where outcome <> 'refused'),
             'timeout_at'
-        ) as in_flight_until,
-        min(finished_at) filter (where outcome = 'accepted') as accepted_at
-    from attempts
+        ) as in_flight_until
+    from attempt_facts
     group by process_id
+),
+
+-- What its last attempt says of a ticket (docs/rules.md#tickets).
+last_tries as (
+    select
+        process_id,
+        case
+            when was_given_up then timestamp '-infinity'
+            -- One that waits for its answer will be `unknown` by then.
+            when (is_retryable or outcome = 'in_flight')
+                and coalesce(gives_up_at < retry_ended_at, true)
+                then gives_up_at
+        end as given_up_from,
+        failures >= 3 as is_failing,
+        failures >= 5 and outcome_at >= failing_since + interval 1 hour as has_failed_long
+    from attempt_facts
+    where is_last
 ),
 
 collected as (
@@ -244,13 +259,6 @@ known as (
             )
         ) as is_steady,
         reviewed.events,
-        least(submissions.accepted_at, reviewed.platform_finished_at) as finished_at,
-        case
-            when submissions.accepted_at <= reviewed.platform_finished_at then 'submission'
-            when reviewed.platform_finished_at is not null then 'platform'
-            when submissions.accepted_at is not null then 'submission'
-        end as finished_by,
-        least(submissions.accepted_at, reviewed.finish_received_at) as finished_known_at,
         coalesce(submissions.attempts, 0) as attempts,
         submissions.last_outcome,
         submissions.last_attempt_at,
@@ -342,6 +350,16 @@ select
         as open_after_finish,
     identity_changed,
     coalesce(is_ticket_open, false) as is_ticket_open,
+    case
+        when finished_at is null and not coalesce(is_ticket_open, false) then least(
+            given_up_from,
+            case when has_failed_long then timestamp '-infinity' end,
+            -- Less than 72 hours are left.
+            case when is_failing then deadline_at - interval 72 hour + interval 1 microsecond end
+        )
+    end as ticket_due_from,
     greatest(invited_at, reminded_at) as contacted_at
 from clocked
 left join acted using (process_id)
+left join finished_processes using (process_id)
+left join last_tries using (process_id)

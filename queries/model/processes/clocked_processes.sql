@@ -20,6 +20,7 @@
 -- column: attempts | submission attempts that were sent
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
+-- column: ticket_due | a person has to open a support ticket
 -- column: is_ticket_open | a support ticket was opened, and not closed since
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it
@@ -63,6 +64,7 @@ select
     attempts,
     case when in_flight_until > as_of then 'in_flight' else last_outcome end as last_outcome,
     last_attempt_at,
+    coalesce(ticket_due_from <= as_of, false) as ticket_due,
     is_ticket_open,
     overdue_found_at,
     overdue_found_seq,

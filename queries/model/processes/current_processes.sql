@@ -1,6 +1,6 @@
 -- One row per review process as it stands at as_of: what `process_state` says, and what of its collection
 -- decides on what to do next.
--- reads: clocked_processes, failing_tries, deleted_sellers
+-- reads: clocked_processes, deleted_sellers
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
@@ -54,13 +54,7 @@ select
     attempts,
     last_outcome,
     last_attempt_at,
-    -- docs/rules.md#tickets
-    finished_at is null and not is_ticket_open and coalesce(
-        is_given_up
-        or (platform_errors >= 5 and ended_at >= began_at + interval 1 hour)
-        or (platform_errors >= 3 and seconds_to_deadline < 72 * 3600),
-        false
-    ) as ticket_due,
+    ticket_due,
     deadline_mismatch,
     deadline_changed,
     status_disagrees,
@@ -71,5 +65,4 @@ select
     contacted_at,
     is_ticket_open
 from clocked_processes as processes
-left join failing_tries on failing_tries.process_id = processes.process_id
 left join deleted_sellers on deleted_sellers.seller_id = processes.seller_id
