@@ -1,7 +1,7 @@
 -- One row per process and field path, over the paths requested, answered and sent
 -- (docs/rules.md#collection-evidence). A requested object stands for the fields of it that the contract
 -- requires.
--- reads: process_state, latest_answers, sent_fields, required_fields
+-- reads: process_facts, latest_answers, sent_fields, required_fields
 -- key: process_id, path
 -- order: process_place
 -- order: path_place
@@ -39,23 +39,20 @@ seen_of as (
 ),
 
 subjects as (
-    select
-        process_state.process_id,
-        list_distinct(requested_fields) as requested_paths,
-        seen_paths
-    from process_state
-    left join seen_of on seen_of.process_id = process_state.process_id
+    select process_facts.process_id, requested_fields, seen_paths
+    from process_facts
+    left join seen_of on seen_of.process_id = process_facts.process_id
 ),
 
 -- Of a million processes a few hundred differ in what was asked for, answered and sent: the rules are
 -- worked out once for each of these outlines.
 outlines as (
     select *, row_number() over () as outline
-    from (select distinct requested_paths, seen_paths from subjects)
+    from (select distinct requested_fields, seen_paths from subjects)
 ),
 
 outline_requests as (
-    select outline, unnest(requested_paths) as path from outlines
+    select outline, unnest(list_distinct(requested_fields)) as path from outlines
 ),
 
 outline_seen as (
@@ -110,7 +107,7 @@ outlined as (
         row_number() over (order by subjects.process_id) as process_place
     from subjects
     join outlines
-        on subjects.requested_paths is not distinct from outlines.requested_paths
+        on subjects.requested_fields is not distinct from outlines.requested_fields
         and subjects.seen_paths is not distinct from outlines.seen_paths
 ),
 

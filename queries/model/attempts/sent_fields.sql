@@ -36,16 +36,17 @@ judged as (
 )
 
 select
-    attempt_id,
+    any_value(attempt_id) as attempt_id,
     any_value(process_id) as process_id,
     any_value(seller_id) as seller_id,
     path,
     any_value(value_key) as value_key,
     any_value(started_at) as started_at,
-    any_value(start_seq) as start_seq,
+    start_seq,
     coalesce(arg_max(is_same, recency), false) as is_same,
     coalesce(arg_max(is_seller, recency), false) as is_seller,
     coalesce(arg_max(is_same and is_seller and is_timely, recency), false) as is_covered,
     case when arg_max(is_same, recency) then arg_max(seq, recency) end as evidence_seq
 from judged
-group by attempt_id, path
+-- An attempt has one start, and its number takes less to compare.
+group by start_seq, path
