@@ -38,3 +38,5 @@ select
     ticket_due
 from process_state
 where state = 'EXPIRED'
+    -- None of these is finished; so those that are need not be read to work out their states.
+    and finished_at is null

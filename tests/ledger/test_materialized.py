@@ -475,3 +475,13 @@ def test_an_entry_of_a_large_batch_finds_what_the_batch_before_has_of_its_proces
     for said_of in (expected, found):
         del said_of["materialized.timeline"]  # its leaves are salted
     assert found == expected
+
+
+def test_many_rows_that_are_written_together_lie_in_the_order_of_time():
+    days = [5, 9, 2, 7, 3, 8, 4, 6]
+    history = [started(f"a{it}", f"2026-03-0{it}T00:00:00Z", process_id=f"p{it}") for it in days]
+    with renewed_in_large_batches(0), ledger_of(history) as reader:
+        for table in ("processes", "attempts"):
+            sql = f"select process_id from materialized.{table} order by rowid"
+            lying = [it for (it,) in reader._ledger.cursor().execute(sql).fetchall()]
+            assert lying == [f"p{it}" for it in range(2, 10)], table

@@ -26,7 +26,7 @@ _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh
 _LABELS: Final = frozenset(
     {
         *("reads", "key", "order", "by", "found by", "leading", "column"),
-        *("materialized", "among", "written", "stored", "derived", "rows", "settled"),
+        *("materialized", "among", "written", "clustered", "stored", "derived", "rows", "settled"),
         *("within", "sets", "scanned"),
     }
 )
@@ -48,6 +48,7 @@ class Storage:
     table: str
     key: str  # its primary key; "" for a table without one
     written: str  # the file in `queries/refresh/` that its rows are written by; "": the view itself
+    clustered: str  # by which column many rows that are written together lie in order; "" for none
     stored: Mapping[str, tuple[str, str]]  # column -> as it is written, as it is read
     derived: Mapping[str, str]  # columns that are not stored -> how they follow from the others
     rows: str  # which rows of the table are the view's; "" for all
@@ -218,6 +219,7 @@ def _storage(said: Mapping[str, list[str]]) -> Storage | None:
         table=table,
         key=key,
         written=_first(said["written"]),
+        clustered=_first(said["clustered"]),
         stored={
             name: (written, as_read) for name, (written, as_read) in _described(said, "stored", 2)
         },

@@ -6,6 +6,7 @@
 -- Materialized in `materialized.attempts`, as they are at the end of time.
 -- reads: attempts, finished_processes, interventions
 -- materialized: attempts by attempt_id
+-- clustered: ordered_at
 -- stored: outcome | outcome | case when finish_seq is null and as_of() < timeout_at then 'in_flight' else outcome end
 -- derived: is_retryable | is_retryable(outcome)
 -- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())

@@ -11,6 +11,7 @@
 -- reads: review_events, finished_processes, attempt_facts, facts.collections, facts.actions
 -- materialized: processes by process_id
 -- written: processes.sql
+-- clustered: settled_at
 -- stored: requested_fields | cast(to_json(requested_fields) as varchar) | from_json(requested_fields, '["VARCHAR"]')
 -- rows: is_known
 -- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
@@ -165,27 +166,24 @@ submissions as (
                 timeout_at := case when finished_at is null then timeout_at end
             )) filter (where outcome <> 'refused'),
             'timeout_at'
-        ) as in_flight_until
+        ) as in_flight_until,
+        -- What the last of them says of a ticket (docs/rules.md#tickets).
+        max(
+            case
+                when was_given_up then timestamp '-infinity'
+                -- One that waits for its answer will be `unknown` by then.
+                when (is_retryable or outcome = 'in_flight')
+                    and coalesce(gives_up_at < retry_ended_at, true)
+                    then gives_up_at
+            end
+        ) filter (where is_last) as given_up_from,
+        bool_or(failures >= 3) filter (where is_last) as is_failing,
+        bool_or(failures >= 5 and outcome_at >= failing_since + interval 1 hour)
+            filter (where is_last) as has_failed_long
     from attempt_facts
     group by process_id
 ),
 
--- What its last attempt says of a ticket (docs/rules.md#tickets).
-last_tries as (
-    select
-        process_id,
-        case
-            when was_given_up then timestamp '-infinity'
-            -- One that waits for its answer will be `unknown` by then.
-            when (is_retryable or outcome = 'in_flight')
-                and coalesce(gives_up_at < retry_ended_at, true)
-                then gives_up_at
-        end as given_up_from,
-        failures >= 3 as is_failing,
-        failures >= 5 and outcome_at >= failing_since + interval 1 hour as has_failed_long
-    from attempt_facts
-    where is_last
-),
 
 collected as (
     select
@@ -263,6 +261,9 @@ known as (
         submissions.last_outcome,
         submissions.last_attempt_at,
         submissions.in_flight_until,
+        submissions.given_up_from,
+        submissions.is_failing,
+        submissions.has_failed_long,
         collected.collected_at,
         collected.journey_opened_at,
         collected.answered_at,
@@ -362,4 +363,3 @@ select
 from clocked
 left join acted using (process_id)
 left join finished_processes using (process_id)
-left join last_tries using (process_id)
