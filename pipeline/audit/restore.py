@@ -133,9 +133,10 @@ def restore(
                 inbox.copy(newer.entries)
             erase_again(inbox, newer.erased)
             _record(inbox, signed, insisted, notes)
-            # A new inbox file takes its place after this: its entries name what is there.
+            # A new inbox file takes its place after this: its entries name what is there. Those of
+            # the backup may be of somebody who was forgotten since.
             artifacts, lacking = copy_artifacts(
-                source,
+                inbox,
                 FolderArtifacts(folder / ARTIFACTS),
                 artifact_store(settings, inbox),
                 on_progress,
@@ -143,7 +144,8 @@ def restore(
         if newer.is_other and (aside := databases.set_aside(settings.ledger)) is not None:
             notes.append(f"the former {settings.ledger.name} was kept as {aside.name}")
         if lacking:
-            notes.append(f"the backup was not whole: it lacks {counted(len(lacking), 'artifact')}")
+            are = counted(len(lacking), "artifact is", "artifacts are")
+            notes.append(f"{are} neither in the backup nor here")
         return _verified(settings, proof, against, artifacts, keys, notes, on_progress)
 
 

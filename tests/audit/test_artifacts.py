@@ -313,7 +313,7 @@ def test_a_backup_that_is_not_whole_is_put_back_and_says_so(
     elsewhere = settings_in(tmp_path / "elsewhere")
     done = restores.restore(elsewhere, tmp_path / "saved")
     assert (done.entries, done.artifacts) == (16, 1)
-    assert "the backup was not whole: it lacks 1 artifact" in done.notes
+    assert "1 artifact is neither in the backup nor here" in done.notes
     [fault] = done.verdict.faults
     assert fault.startswith(f"entry 5: The artifact {SCREEN} is missing")
 

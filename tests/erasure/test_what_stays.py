@@ -278,12 +278,16 @@ def test_a_backup_during_which_somebody_is_forgotten_can_be_restored(
 def test_an_older_backup_brings_nothing_back_where_the_ledger_knows_better(
     settings: Settings, tmp_path: Path
 ) -> None:
+    """Before: artifacts that its entries had named lay in the store again, and nobody was told."""
     backup(settings, tmp_path / "saved")
     done(settings)
     with closing(verified(settings)) as service:
         service.sign()
-    assert restore.restore(settings, tmp_path / "saved").verdict.faults == []
-    assert words_of(settings) == []
+    shutil.rmtree(settings.artifacts)
+    restored = restore.restore(settings, tmp_path / "saved")
+    assert (restored.verdict.faults, restored.artifacts, words_of(settings)) == ([], 1, [])
+    digest = hashlib.sha256(person.SHARED).hexdigest()
+    assert [it.name for it in settings.artifacts.rglob("*") if it.is_file()] == [digest]
 
 
 @ON_SQLITE
