@@ -95,7 +95,7 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     return Found(
         seller_id,
         entries,
-        frozenset(_artifacts(of_seller, keys)),
+        frozenset(artifacts_of(of_seller, keys)),
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
 
@@ -188,8 +188,9 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else str(other)
 
 
-def _artifacts(of_seller: Sequence[Entry], keys: Keys) -> Iterator[str]:
-    for entry in of_seller:
+def artifacts_of(entries: Iterable[Entry], keys: Keys) -> Iterator[str]:
+    """Digests of all artifacts that collections among these name, erased or not."""
+    for entry in entries:
         if entry.kind == COLLECTION:
             for fact in facts_of(entry, keys):
                 if isinstance(fact, Artifact) and fact.sha256 is not None:

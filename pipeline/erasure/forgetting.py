@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.clearance import acts, clearances
-from pipeline.erasure.finding import Found, find
+from pipeline.erasure.finding import Found, artifacts_of, find
 from pipeline.errors import CallerError, NoRoom, OperatorError
 from pipeline.files.disk import make_folder
 from pipeline.files.locks import locked
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store, digests_named
-from pipeline.inbox.erased import cut, erasing
+from pipeline.inbox.erased import cut, erased_entries, erasing
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, is_digest
-from pipeline.log.entries import Draft, Entry
+from pipeline.log.entries import COLLECTION, ERASURE, Draft, Entry
 from pipeline.settings import Settings
 
 _REVOKE_LINKS: Final = """
@@ -43,6 +43,11 @@ _THEIRS: Final = "where ref in (select ref from journeys where seller_id = $1)"
 _FORGET_SESSIONS: Final = f"delete from journey_sessions {_THEIRS}"
 _SCREENS: Final = f"select detail from journey_flow {_THEIRS} and detail is not null"
 _FORGET_VISITS: Final = f"delete from journey_flow {_THEIRS}"
+_OPEN_AGAIN: Final = f"""
+    select distinct seller_id from journeys
+    where (revoked_at is null or email is not null) and exists (
+        select 1 from entries
+        where kind = '{ERASURE}' and seller_id = journeys.seller_id and occurred_at > minted_at)"""
 
 SETTLE_SECONDS: Final = 20.0
 """How long to wait after artifacts were removed. A request for another seller may have found the
@@ -303,6 +308,18 @@ def _require_one_key(settings: Settings, inbox: Inbox, keys: Keys) -> None:
             "bring that file from where `prazo forget` ran before, or from the `keys` of a backup;"
             " if it is lost for good, say --key-lost",
         )
+
+
+def back_beside_the_log(settings: Settings, inbox: Inbox) -> set[str]:
+    """Forgotten sellers of whom artifacts, or links from before, are there all the same. They came
+    with an older copy: no ledger knows of them."""
+    erased = [it for it in erased_entries(inbox) if it.kind == COLLECTION]
+    keys = Keys(values=inbox.log_key, taxpayer=b"")
+    named_by = {digest: it.seller_id or "" for it in erased for digest in artifacts_of([it], keys)}
+    others = digests_named(inbox) if named_by else set()
+    theirs = [it for it in named_by if bytes.fromhex(it) not in others]
+    there = artifact_store(settings, inbox).sizes(theirs)
+    return {named_by[it] for it in there} | {it for (it,) in inbox.query(_OPEN_AGAIN)}
 
 
 def former_files(settings: Settings) -> list[Path]:

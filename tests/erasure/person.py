@@ -19,7 +19,7 @@ OTHER: Final = "sel_10"
 
 WORDS: Final = (
     *("Mariana", "Quintela", "52998224725", "11987654321", "1990-01-02", "Flores", "zezinha"),
-    *("Olinda", "1234.5", "6789.25"),
+    *("Olinda", "1234.5", "6789.25", "55501.75", "of-zezinha"),
 )
 """All that the history says of the person, one word of each value."""
 
@@ -49,6 +49,8 @@ _RECORD: Final = {
     "metadata": {"nick": "zezinha"},
     "account_balance": 1234.5,
     "current_balance": 6789.25,
+    "revenue": 55501.75,
+    "uri": "/v1/sellers/of-zezinha",
     "document_number": {"of": "Mariana"},
 }
 _REVIEW: Final = {
@@ -165,6 +167,15 @@ def named_by_other(digest: str) -> Draft:
         "artifacts": [{"name": "a.png", "media_type": "image/png", "sha256": digest}],
     }
     return read_line(json.dumps(said).encode(), recorded_by="token")
+
+
+def link(inbox: Inbox, ref: str, *, seller_id: str = SELLER, **more: Any) -> None:
+    """A link to the seller's page, with these columns."""
+    of_link = {"ref": ref, "token_sha256": ref, "process_id": PROCESS, "seller_id": seller_id}
+    of_link |= {"channel": "email", "review": "{}", "minted_at": 1, "expires_at": 2} | more
+    places = ", ".join(f"${number}" for number in range(1, len(of_link) + 1))
+    sql = f"insert into journeys ({', '.join(of_link)}) values ({places})"
+    inbox.execute(sql, *of_link.values())
 
 
 def record(settings: Settings, inbox: Inbox, folder: Path, *, is_finished: bool = True) -> None:

@@ -19,7 +19,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
-from pipeline.ledger.facts.rows import UnreadablePart
+from pipeline.ledger.facts.rows import UnreadablePart, Webhook
 from pipeline.log.deliveries import replay, supply
 from pipeline.log.entries import (
     QUARANTINE,
@@ -161,8 +161,9 @@ def test_its_artifacts_are_named_by_nobody_and_none_is_missed(erased: Settings) 
 def test_the_command_says_what_it_did_and_where_more_may_be(
     settings: Settings, tmp_path: Path
 ) -> None:
-    aside = settings.ledger.with_name("ledger.duckdb.set-aside-1")
-    aside.write_bytes(b"")
+    asides = [Path(f"{it}.set-aside-1") for it in (settings.inbox, settings.ledger)]
+    for aside in asides:
+        aside.write_bytes(b"")
     environment = environment_in(settings.ledger.parent)
     ask = ("forget", person.SELLER, "--reason", "she asked", "--actor", "ana")
     dry = here(*ask, "--dry-run", environment=environment, folder=tmp_path)
@@ -171,7 +172,8 @@ def test_the_command_says_what_it_did_and_where_more_may_be(
     ran = here(*ask, environment=environment, folder=tmp_path)
     assert ran.returncode == 0
     assert ran.stdout.startswith("sel_1: 12 entries erased (1 collection, 1 note, 2 quarantine, ")
-    assert f"  {aside}: a former file" in ran.stdout
+    for aside in asides:
+        assert f"  {aside}: a former file" in ran.stdout
     again = here(*ask, environment=environment, folder=tmp_path)
     assert again.stdout.startswith("sel_1: nothing was left to erase; 0 artifacts removed\n")
 
@@ -188,6 +190,28 @@ def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> Non
     assert (back.verdict, back.found[:18]) == ("fault", "1 entry was erased")
     assert back.remedy.endswith("`prazo forget` erases it again; it is of sel_1")
     assert (former.verdict, str(aside) in former.found) == ("warning", True)
+
+
+@ON_SQLITE
+def test_the_doctor_says_what_came_back_beside_the_log(erased: Settings) -> None:
+    """Whole copies of a machine bring artifacts and links back, and no ledger knows of these."""
+    with closing(open_inbox(erased.inbox)) as inbox:
+        store, now = artifact_store(erased, inbox), inbox.now()
+        person.link(inbox, "r1", minted_at=now)  # made since: she came back
+        person.link(inbox, "r2", revoked_at=2)
+        person.link(inbox, "r3", seller_id=person.OTHER, email="joana@example.com")
+        assert [it.verdict for it in found_by_doctor(erased)] == ["ok"]
+        for back in (
+            lambda: store.keep(person.SCREEN),
+            lambda: person.link(inbox, "r4"),
+            lambda: person.link(inbox, "r5", revoked_at=2, email="mariana@example.com"),
+        ):
+            back()
+            [_, beside] = found_by_doctor(erased)
+            assert (beside.verdict, "1 seller who came back" in beside.found) == ("fault", True)
+            assert beside.remedy == "`prazo forget` erases them again, of sel_1"
+            done(erased)
+            assert [it.verdict for it in found_by_doctor(erased)] == ["ok"]
 
 
 @ON_SQLITE
@@ -251,6 +275,8 @@ def test_what_stays_of_an_unreadable_part_is_the_same_or_left_out_as_before() ->
     assert len(of_before) < len(stays)
     assert remains.agree(stays, stays)
     assert remains.agree(of_before, stays)
+    for said in (b"x", b"[]", b"{}", b'{"facts":1}', b'{"facts":[1]}', b'{"facts":[["t",1]]}'):
+        assert not remains.agree(said, stays)
     assert not remains.agree(stays.replace(b"[]", b"of Olinda"), stays)
 
 
@@ -271,9 +297,14 @@ def test_what_stays_of_a_review_as_it_is_written() -> None:
         },
     }
     draft = Draft(WEBHOOK, 0, "webhook", json.dumps(body).encode(), event_id="e4", process_id="p")
+    draft = draft._replace(particulars={"replay_of": 7})
     place = Place(1, 0, 1, None, None, None, False)
     entry = record_entry(draft, place, log="prazo/test", log_key=b"k" * 32, random=bytes)
-    [webhook, review] = json.loads(remains.of(facts_of(entry, KEYS)))["facts"]
+    stays = remains.of(facts_of(entry, KEYS))
+    [webhook, review] = json.loads(stays)["facts"]
+    [said, _] = facts_of(entry._replace(body=stays, salt=None), KEYS)
+    assert isinstance(said, Webhook)
+    assert said.replay_of == 7  # by the entry: recorded again, it may name another
     content = webhook[1]["content_sha256"]
     assert webhook == [
         "facts.webhooks",

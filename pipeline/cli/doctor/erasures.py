@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.erasure.forgetting import former_files, put_aside
+from pipeline.erasure.forgetting import back_beside_the_log, former_files, put_aside
 from pipeline.inbox.erased import unerased
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
@@ -31,6 +31,14 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
+    if beside := back_beside_the_log(settings, inbox):
+        yield Diagnosis(
+            "erasures",
+            "fault",
+            f"artifacts or links of {counted(len(beside), 'seller')} who came back with an older"
+            " copy were erased before",
+            f"`prazo forget` erases them again, of {some_of(sorted(beside))}",
+        )
     if (folder := put_aside(settings)).exists():
         yield Diagnosis(
             "erasures",
