@@ -236,7 +236,13 @@ def test_pages_say_what_was_erased_and_show_the_rest(
     ]
     with open_log(history) as service:
         said = {"reason": "she asked", "actor": "bia", "recorded_by": "user:bia"}
+        app = visit("seller", seller_id="sel_ana")
+        app.text_input(key="unmask_seller_state_reason").set_value("she asked")
+        app.text_input(key="unmask_seller_state_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        assert "ana@example.com" in page_text(app)
         erased = forget(service.settings, service.inbox, "sel_ana", **said)
+        until_made_again = page_text(app.run())
         service.rebuild()
         service.catch_up()
         seller = page_text(visit("seller", seller_id="sel_ana", as_of=None))
@@ -250,6 +256,8 @@ def test_pages_say_what_was_erased_and_show_the_rest(
         busy = page_text(visit("seller", seller_id="sel_ana", as_of=None))
         process = page_text(visit("process", process="prc_old", as_of=None))
     assert erased.entries == 4  # the answer has no body
+    assert "ana@example.com" not in until_made_again
+    assert "somebody was forgotten" in until_made_again
     for page in (seller, earlier, busy):  # as of an earlier day, and where much came since
         assert "Personal data was erased, as the audit trail says." in page
     assert "Erasure" not in busy

@@ -13,6 +13,8 @@ from pipeline.erasure.forgetting import forget
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
+from pipeline.log.artifacts import FolderArtifacts
+from pipeline.log.ndjson import read_line
 from pipeline.receive.collections import collect_file
 from pipeline.receive.ingest import ingest
 from pipeline.settings import Settings
@@ -88,10 +90,11 @@ def test_bytes_that_a_repeat_under_way_brings_back_go_again(
     assert SCREEN not in set(store.names())
 
 
+@pytest.mark.parametrize("look", [1, 2])
 def test_bytes_of_another_seller_that_came_beside_such_a_repeat_are_put_back(
-    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+    look: int, settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look for entries that name them and the second removal, one was recorded."""
+    """Between a look for entries that name them and their removal, one was recorded."""
     store, named = artifact_store(settings, inbox), forgetting.digests_named
     waits = iter([lambda: store.keep(person.SCREEN)])
     monkeypatch.setattr(forgetting.time, "sleep", lambda _: next(waits, lambda: None)())
@@ -100,10 +103,61 @@ def test_bytes_of_another_seller_that_came_beside_such_a_repeat_are_put_back(
     def then_recorded(*given: Any, **more: Any) -> set[bytes]:
         found = named(*given, **more)
         looks.append(found)
-        if len(looks) == 2:
+        if len(looks) == look:
             inbox.append([person.named_by_other(SCREEN)])
         return found
 
     monkeypatch.setattr(forgetting, "digests_named", then_recorded)
     forget(settings, inbox, person.SELLER, **SAID)
     assert store.read(SCREEN) == person.SCREEN
+
+
+def test_who_has_stored_removed_bytes_again_has_time_to_name_them(
+    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = artifact_store(settings, inbox)
+    waits = iter(
+        [
+            lambda: store.keep(person.SCREEN),
+            lambda: inbox.append([person.named_by_other(SCREEN)]),
+        ]
+    )
+    monkeypatch.setattr(forgetting.time, "sleep", lambda _: next(waits)())
+    forget(settings, inbox, person.SELLER, **SAID)
+    assert store.read(SCREEN) == person.SCREEN
+
+
+def test_what_a_run_that_was_cut_off_put_aside_is_waited_for_as_well(
+    settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been cut off a moment ago, and a request under way name these bytes."""
+    store = artifact_store(settings, inbox)
+    FolderArtifacts(forgetting.put_aside(settings)).keep(person.SCREEN)
+    store.remove(SCREEN)
+    monkeypatch.setattr(
+        forgetting.time, "sleep", lambda _: inbox.append([person.named_by_other(SCREEN)])
+    )
+    forget(settings, inbox, person.SELLER, **SAID)
+    assert store.read(SCREEN) == person.SCREEN
+
+
+def test_a_run_for_somebody_without_artifacts_clears_up_what_another_put_aside(
+    settings: Settings, inbox: Inbox
+) -> None:
+    aside = forgetting.put_aside(settings)
+    FolderArtifacts(aside).keep(b"of somebody else")
+    line = person.event("2026-03-10T09:00:00Z", "n1", "seller.created", {"id": "sel_7"})
+    inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+    assert forget(settings, inbox, "sel_7", **SAID).artifacts == 1
+    assert not aside.exists()
+
+
+def test_a_damaged_artifact_goes_as_well(settings: Settings, inbox: Inbox) -> None:
+    store = artifact_store(settings, inbox)
+    if isinstance(store, FolderArtifacts):
+        store.path(SCREEN).write_bytes(b"Mariana, damaged")
+    else:
+        sql = "update artifact_chunks set bytes = $1 where sha256 = $2"
+        inbox.execute(sql, b"Mariana, damaged", SCREEN)
+    assert forget(settings, inbox, person.SELLER, **SAID).artifacts == 1
+    assert SCREEN not in set(store.names())

@@ -322,6 +322,8 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
         assert forget(of_two, inbox, person.SELLER, **reworded).kinds == person.ERASED
         said_why = [json.loads(it.body or b"")["reason"] for it in inbox.find(kind=ERASURE)]
         assert said_why == ["she asked"] * len(said_why)  # as the second person read it
+        again = forget(of_two, inbox, person.SELLER, **reworded)  # needs none: nothing is left
+        assert (again.kinds, again.seqs) == ({}, ())
         person_again = person.event("2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1"})
         inbox.append([read_line(json.dumps(person_again).encode(), recorded_by="file")])
         with pytest.raises(Awaited):  # what came since waits for a word of its own

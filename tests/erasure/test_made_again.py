@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipeline.audit import restore
@@ -20,7 +21,7 @@ from pipeline.errors import LedgerBehind, LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import erasing
 from pipeline.ledger.facts import Keys, facts_of, remains
-from pipeline.ledger.following import recovery
+from pipeline.ledger.following import former, recovery
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.formats import Asked
@@ -80,6 +81,8 @@ def test_an_erasure_while_the_ledger_is_made_again_at_a_start(
     put = at_the_first_swap(monkeypatch, lambda: forgotten_once_more(settings))
     with closing(LedgerService(settings)) as service:
         service.catch_up()
+        assert service.ledger.damage == "it holds what entry 20 erased"
+        service.ledger.reopen()
         assert service.ledger.damage == "it holds what entry 20 erased"
     verified(settings).close()
     assert len(put) == 2
@@ -153,9 +156,12 @@ def test_killed_once_the_new_ledger_is_there_nothing_is_left_of_the_former_one(
     verified(settings).close()
 
 
-def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(settings: Settings) -> None:
+def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Somebody changed what another seller answered. Before: the ledger was made of that, and the
     only file that had the truth deleted, whoever was forgotten."""
+    monkeypatch.setattr(former, "ENTRIES_PER_READ", 3)
     with closing(open_inbox(settings.inbox)) as inbox:
         [answered] = inbox.find(seller_id=person.OTHER, kind="collection")
     as_owner(settings, (answered.body or b"").replace(b"up_to_1000", b"up_to_9999"), answered.seq)
@@ -210,6 +216,20 @@ def test_an_erasure_that_keeps_something_else_than_the_bytes_said_is_not_followe
     with pytest.raises(LedgerRefused, match=rf"the erased entries {entry.seq} is not what their"):
         LedgerService(settings)
     assert settings.ledger.read_bytes() == before
+
+
+def test_a_ledger_in_which_erased_bytes_were_changed_speaks_against_no_erasure(
+    settings: Settings,
+) -> None:
+    """What stays does not follow from bytes that somebody wrote into the ledger's file alone."""
+    done(settings)
+    with closing(duckdb.connect(str(settings.ledger))) as ledger:
+        ledger.execute("drop trigger log_no_update on log")
+        changed = "update log set body = encode(replace(decode(body), 'PENDING', 'EXPIRED'))"
+        ledger.execute(f"{changed} where kind = 'webhook' and contains(decode(body), 'PENDING')")
+        assert ledger.fetchall() == [(2,)]
+    verified(settings).close()
+    assert files_of(settings) == ["ledger.duckdb"]
 
 
 def test_what_follows_goes_on_showing_a_ledger_that_alone_has_an_entry(settings: Settings) -> None:
