@@ -69,7 +69,7 @@ def test_what_is_new_is_taken_after_somebody_was_forgotten(
                 **{"channel": "web_form", "source": "seller"},
                 "artifacts": [
                     {"name": "a.png", "media_type": "image/png", "path": "new.png"},
-                    {"name": "b.png", "media_type": "image/png", "sha256": digest},
+                    {"name": "b.png", "sha256": digest, "size_bytes": 13},
                 ],
             }
         )
@@ -150,6 +150,16 @@ def test_a_run_for_somebody_without_artifacts_clears_up_what_another_put_aside(
     inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
     assert forget(settings, inbox, "sel_7", **SAID).artifacts == 1
     assert not aside.exists()
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_an_artifact_goes_from_the_folder_that_was_before_the_database_as_well(
+    settings: Settings, inbox: Inbox
+) -> None:
+    older = FolderArtifacts(settings.artifacts)
+    older.keep(person.SCREEN)
+    assert forget(settings, inbox, person.SELLER, **SAID).artifacts == 1
+    assert [*older.names()] == []
 
 
 def test_a_damaged_artifact_goes_as_well(settings: Settings, inbox: Inbox) -> None:

@@ -37,9 +37,10 @@ def put_back(settings: Settings, entries: Iterable[Entry]) -> None:
         name = "entries_no_update"
         [(sql,)] = connection.execute("select sql from sqlite_master where name = ?", (name,))
         connection.execute(f"drop trigger {name}")
-        for it in entries:
+        for entry in entries:
             change = "update entries set body = ?, salt = ?, is_compressed = 0, leaf = ?"
-            connection.execute(f"{change} where seq = ?", (it.body, it.salt, it.leaf, it.seq))
+            came = (entry.body, entry.salt, entry.leaf, entry.seq)
+            connection.execute(f"{change} where seq = ?", came)
         connection.execute(sql)
 
 

@@ -151,6 +151,8 @@ def test_the_log_verifies_and_a_rebuilt_ledger_is_the_same(settings: Settings) -
     with closing(LedgerService(settings)) as service:
         verdict = audit(service)
         assert verdict.faults == []
+        whose_word = [it for it in verdict.notes if "the word of whoever erased them" in it]
+        assert [it.partition(":")[0] for it in whose_word] == ["what stays of 12 erased entries"]
         root, facts = service.ledger.frontier.root(), _facts(service)
         service.rebuild()
         assert (service.ledger.frontier.root(), _facts(service)) == (root, facts)
@@ -225,6 +227,7 @@ def test_postgres_may_overwrite_what_every_table_let_go_of(settings: Settings) -
         ('s"2', r'{"x":{"id":"s\"2","n":"Mariana"', True),
         ("77", '{"x":{"id": 77,"n":"Mariana"', True),
         ("77", '{"x":{"id":770,"n":"Mariana"', False),
+        ("77", '{"x":{"id":77.5,"n":"Mariana"', False),
         ("77", '{"x":{"id":"s","retries":77,"n":"Mariana"', False),
         ("sel_2", '{"x":{"id":"sel_20","n":"Mariana"', False),
         ("sel_2", '{"x":{"id":"a sel_2","n":"Mariana"', False),
@@ -318,6 +321,8 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
         with pytest.raises(CallerError, match="ana asked for it"):
             decide(*asked, "approved", ana, is_proved=False)
         decide(*asked, "approved", bia, is_proved=False)
+        with pytest.raises(Awaited):  # it is a word about that seller
+            forget(of_two, inbox, person.OTHER, **SAID)
         reworded = SAID | {"reason": "nobody said so"}
         assert forget(of_two, inbox, person.SELLER, **reworded).kinds == person.ERASED
         said_why = [json.loads(it.body or b"")["reason"] for it in inbox.find(kind=ERASURE)]

@@ -27,7 +27,6 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import (
     CallerError,
     InboxChanged,
-    InboxUnavailable,
     LedgerBehind,
     NotRestored,
 )
@@ -66,34 +65,6 @@ def verified(settings: Settings) -> LedgerService:
     service.catch_up()
     assert audit(service).faults == []
     return service
-
-
-# --- the one change that the tables take ---------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "update entries set body = 'x' where seq = 1",
-        "update entries set salt = null, body = null where seq = 1",
-        "update entries set salt = null, body = 'x', leaf = 'x' where seq = 1",
-        "update entries set salt = null, body = 'x', occurred_at = 1 where seq = 1",
-        "delete from entries where seq = 1",
-    ],
-)
-def test_the_tables_take_no_other_change(change: str, settings: Settings, inbox: Inbox) -> None:
-    before = inbox.read(0, 100)
-    with pytest.raises((InboxUnavailable, sqlite3.IntegrityError), match="append-only"):
-        inbox.execute(change.replace("'x'", "'\\x78'" if "postgres" in settings.inbox else "x'78'"))
-    assert inbox.read(0, 100) == before
-
-
-def test_what_stays_cannot_be_erased_once_more(settings: Settings, inbox: Inbox) -> None:
-    done(settings)
-    before = inbox.read(0, 100)
-    with pytest.raises(InboxUnavailable, match="append-only"):
-        inbox.execute("update entries set body = $1 where seq = 1", b"something else")
-    assert inbox.read(0, 100) == before
 
 
 # --- an insider ----------------------------------------------------------------------------------
