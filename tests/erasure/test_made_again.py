@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import time
@@ -81,8 +82,6 @@ def test_an_erasure_while_the_ledger_is_made_again_at_a_start(
     put = at_the_first_swap(monkeypatch, lambda: forgotten_once_more(settings))
     with closing(LedgerService(settings)) as service:
         service.catch_up()
-        assert service.ledger.damage == "it holds what entry 20 erased"
-        service.ledger.reopen()
         assert service.ledger.damage == "it holds what entry 20 erased"
     verified(settings).close()
     assert len(put) == 2
@@ -265,6 +264,24 @@ def test_a_ledger_that_is_made_of_its_own_entries_forgets_as_well(settings: Sett
     with closing(LedgerService(settings, serves_a_fork=True)) as service:
         held = b"\n".join(it.body or b"" for it in service.ledger.select("true", []))
     assert [word for word in person.WORDS if word.encode() in held] == []
+
+
+def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """At its start the inbox knew of none, an older copy, and so nothing spoke against the file."""
+    older = tmp_path / "older.db"
+    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
+        ours.backup(copy)
+    done(settings)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(recovery, "newest_erasure", lambda _: 0)
+        with closing(LedgerService(settings)) as service:
+            service.catch_up()
+    shutil.copy(older, settings.inbox)
+    with closing(LedgerService(settings)) as service:
+        assert "gave them back" in (service.status().recovered or "")
+        assert service.ledger.damage == "it holds what entry 18 erased"
 
 
 def test_until_the_ledger_is_made_again_nobody_is_shown_or_given_the_person(
