@@ -178,3 +178,22 @@ def test_attempts_are_numbered_in_their_process_and_in_their_try():
         ("a4", 3, 2, 1, False),
     ]
     assert numbers("2026-03-03T03:00:00")[3] == ("a4", 3, 2, 1, True)
+
+
+def test_an_attempt_after_the_try_was_given_up_may_be_given_up_as_well():
+    history = [
+        started("a1", "2026-03-02T00:00:00Z"),
+        finished("a1", 500, "2026-03-02T00:00:01Z"),
+        started("a2", "2026-03-04T00:00:00Z"),
+        finished("a2", 500, "2026-03-04T00:00:01Z"),
+    ]
+
+    def given_up(as_of: str) -> list[bool]:
+        rows = oracle.rows("submission_attempts", history, at(as_of))
+        return [row["is_given_up"] for row in rows]
+
+    assert given_up("2026-03-04T00:00:00.999999") == [True, False]
+    assert given_up("2026-03-04T00:00:01") == [True, True]
+    assert found(history, "2026-03-05T00:00:00", "retries_exhausted") == [
+        ("retries_exhausted", "risk", 2, at("2026-03-03T00:00:00"))
+    ]

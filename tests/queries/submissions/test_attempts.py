@@ -286,6 +286,17 @@ def test_an_answer_is_lost_from_the_finish_on_whatever_was_sent_after_it(history
     assert found("answer_lost", history, "2026-03-07T00:00:00") == [risk(4, "2026-03-05T00:00:00")]
 
 
+@WORLD.given(*failed("a1", "2026-03-02T00:00:00Z"), *failed("a2", "2026-03-04T00:00:00Z"))
+def test_one_that_was_sent_all_the_same_after_its_try_was_given_up_may_be_given_up_as_well(history):
+    def given_up(as_of):
+        return {name: row["is_given_up"] for name, row in attempts(history, as_of).items()}
+
+    assert given_up("2026-03-04T00:00:00.999999") == {"a1": True, "a2": False}
+    assert given_up("2026-03-04T00:00:01") == {"a1": True, "a2": True}
+    exhausted = found("retries_exhausted", history, "2026-03-05T00:00:00")
+    assert exhausted == [risk(2, "2026-03-03T00:00:00", "a1")]
+
+
 # --- what occurs at the very instant, though more of the process follows ---
 
 

@@ -220,8 +220,8 @@ class Process:
         )
 
     @property
-    def given_up(self) -> list[GivenUp]:
-        """The tries that were given up, in order."""
+    def given_up(self) -> list[list[GivenUp]]:
+        """The tries that were given up, in order, each with its attempts whose retry was."""
         found = [
             given_up(tried, self.attempts, self.replaced_at, self.finished_at, self.as_of)
             for tried in tries(self.attempts)
@@ -235,7 +235,7 @@ class Process:
         if self.finish or has_ticket or not self.attempts:
             return False
         last = tries(self.attempts)[-1]
-        if any(each.attempt in last for each in self.given_up):
+        if any(each[0].attempt in last for each in self.given_up):
             return True
         return keeps_failing(trailing_run(last, self.as_of), self.deadline_at, self.as_of)
 

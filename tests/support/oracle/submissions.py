@@ -39,7 +39,7 @@ NOWHERE = {
 
 def places_of(process: Process) -> dict[str, dict]:
     """Where each attempt stands among those of the process and of its try, from 1."""
-    given_up = [each.attempt.attempt_id for each in process.given_up]
+    given_up = [each.attempt.attempt_id for tried in process.given_up for each in tried]
     places: dict[str, dict] = {}
     for try_number, tried in enumerate(tries(process.attempts), start=1):
         for attempt_of_try, attempt in enumerate(tried, start=1):

@@ -38,14 +38,16 @@ def given_up(
     replaced_at: list[datetime],
     finished_at: datetime | None,
     as_of: datetime,
-) -> GivenUp | None:
-    """The first instant at which a pending retry was 24 h or 30 ends after the try's beginning.
+) -> list[GivenUp]:
+    """Of each attempt whose retry was given up, the instant: while it was pending, 24 h or 30 ends
+    after the try's beginning. With the first the try was; one sent all the same may follow it.
 
     A retry is pending from the end of an attempt that would be sent again, or from its timeout, if
     that came first, until the next of `attempts` (the process's) starts, the payload is replaced,
     or the process is finished. What comes later does not undo it.
     """
     ends = sorted(over_at(attempt) for attempt in tried)
+    found = []
     limits = [tried[0].attempted_at + TRY_LASTS, *ends[TRY_ENDS - 1 : TRY_ENDS]]
     for attempt in tried:
         if outcome(attempt, as_of) not in RETRYABLE:
@@ -55,8 +57,8 @@ def given_up(
         cuts += [finished_at] if finished_at is not None else []
         cuts += [later.attempted_at for later in attempts if later.order > attempt.order]
         if at <= as_of and all(at < cut for cut in cuts):
-            return GivenUp(at, attempt)
-    return None
+            found.append(GivenUp(at, attempt))
+    return found
 
 
 def over_at(attempt: Attempt) -> datetime:

@@ -86,7 +86,7 @@ def payload_changed_on_retry(process: Process) -> Iterator[dict]:
 
 
 def retries_exhausted(process: Process) -> Iterator[dict]:
-    for each in process.given_up:
+    for each, *_ in process.given_up:
         yield finding(
             "retries_exhausted",
             RISK,
