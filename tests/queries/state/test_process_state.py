@@ -4,10 +4,8 @@ import pytest
 
 from tests.support.ledgers import World, asked
 from tests.support.lines import (
-    ACP_DEADLINE,
     aci,
     acp,
-    action,
     answered,
     at,
     digest,
@@ -354,112 +352,6 @@ def test_seconds_to_the_deadline_are_rounded_down(as_of, seconds):
 @WORLD.given(acp(status="FINISHED"))
 def test_a_finished_process_has_no_seconds_left(history):
     assert process(history, "2026-03-02T00:00:00")["seconds_to_deadline"] is None
-
-
-# --- tickets ---
-
-
-def failures(hours, deadline_at=ACP_DEADLINE):
-    """A review whose one try the platform could not process, at each of these hours of 2 March."""
-    lines = [acp(deadline_at=deadline_at)]
-    for number, hour in enumerate(hours):
-        instant = f"2026-03-02T{hour:05.2f}:00Z".replace(".", ":")
-        lines += [started(f"a{number}", instant), finished(f"a{number}", 500, instant)]
-    return lines
-
-
-@pytest.mark.parametrize(
-    ("history", "ticket_due"),
-    [
-        (WORLD.add(*failures([0.00, 0.10, 0.20, 0.40, 1.00])), True),
-        (WORLD.add(*failures([0.00, 0.10, 0.20, 0.40, 0.59])), False),  # an hour is not over
-        (WORLD.add(*failures([0.00, 0.10, 0.20, 1.00])), False),  # four
-    ],
-)
-def test_a_ticket_is_due_after_five_failures_over_an_hour(history, ticket_due):
-    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is ticket_due
-
-
-@pytest.mark.parametrize(
-    ("history", "ticket_due"),
-    [
-        (WORLD.add(*failures([0.00, 0.01, 0.02], "2026-03-05T01:59:59.999999Z")), True),
-        (WORLD.add(*failures([0.00, 0.01, 0.02], "2026-03-05T02:00:00Z")), False),
-        (WORLD.add(*failures([0.00, 0.01], "2026-03-05T00:00:00Z")), False),
-        (WORLD.add(*failures([0.00, 0.01, 0.02], "2026-03-01T13:00:00Z")), True),  # late already
-    ],
-)
-def test_a_ticket_is_due_after_three_failures_within_72_hours_of_the_deadline(history, ticket_due):
-    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is ticket_due
-
-
-FIVE = failures([0.00, 0.10, 0.20, 0.40, 1.00])
-OTHER_ANSWER = [started("b", "2026-03-02T00:15:00Z"), finished("b", 429, "2026-03-02T00:15:00Z")]
-
-
-@WORLD.given(*FIVE[:5], *OTHER_ANSWER, *FIVE[5:])
-def test_another_answer_than_a_failure_begins_the_run_again(history):
-    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is False
-
-
-given_up = WORLD.add(acp(), started(), finished("a1", None, error="timeout"))
-
-
-def test_a_ticket_is_due_once_the_last_try_was_given_up():
-    assert process(given_up, "2026-03-02T23:59:59.999999")["ticket_due"] is False
-    assert process(given_up, "2026-03-03T00:00:00")["ticket_due"] is True
-
-
-OTHER = {**started()["body"], "revenue": "5000_to_9000"}
-
-
-def sent_once_more(status, **more):
-    return WORLD.add(
-        *given_up,
-        started("a2", "2026-03-04T00:00:00Z", **more),
-        finished("a2", status, "2026-03-04T00:00:01Z"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("again", "corrected"),
-    [(sent_once_more(it), sent_once_more(it, body=OTHER)) for it in (400, 404, 409, 429)],
-)
-def test_a_try_that_was_given_up_stays_so_when_its_bytes_are_sent_once_more(again, corrected):
-    assert process(again, "2026-03-05T00:00:00")["ticket_due"] is True
-    assert process(corrected, "2026-03-04T12:00:00")["ticket_due"] is False
-
-
-SHORT = failures([0.00, 0.10, 0.20, 0.40, 0.50])
-FOURTH_END = {**SHORT[8], "occurred_at": "2026-03-02T01:30:00Z"}
-FIFTH_END = {**SHORT[10], "occurred_at": "2026-03-02T01:00:00Z"}
-
-
-@WORLD.given(*SHORT[:8], FOURTH_END, *SHORT[9:], over=[*SHORT[:8], FOURTH_END, SHORT[9], FIFTH_END])
-def test_a_run_of_failures_ends_with_the_one_that_started_last(history, over):
-    """Several machines of another system may have several under way."""
-    assert process(history, "2026-03-02T02:00:00")["ticket_due"] is False
-    assert process(over, "2026-03-02T02:00:00")["ticket_due"] is True
-
-
-FAILED = [acp(), started(), finished("a1", 500)]
-OPENED = action("ticket", "2026-03-04T00:00:00Z", step="opened", number="T-1")
-CLOSED = action("ticket", "2026-03-05T00:00:00Z", step="closed")
-
-
-@WORLD.given(
-    *FAILED,
-    opened=[*FAILED, OPENED],
-    closed=[*FAILED, OPENED, CLOSED],
-    reported=[*FAILED, acp("e2", "2026-03-05T00:00:00Z", status="FINISHED")],
-)
-def test_no_ticket_is_due_while_one_is_open_nor_once_finished(history, opened, closed, reported):
-    due_at = "2026-03-06T00:00:00"
-    assert process(history, due_at)["ticket_due"] is True
-    assert process(opened, due_at)["ticket_due"] is False
-    assert process(opened, "2026-03-03T12:00:00")["ticket_due"] is True
-    assert process(closed, due_at)["ticket_due"] is True
-    assert process(reported, due_at)["ticket_due"] is False
 
 
 # --- what digests decide: in ledgers of their own, since ids are part of what is digested ---
