@@ -344,6 +344,22 @@ def test_one_entry_dated_ahead_leaves_the_others_to_materialized_rows():
         assert row["seller_id"] == "written"
 
 
+def test_rows_hold_while_an_answer_is_awaited_and_before_a_replacement_that_is_dated_ahead():
+    """Rows are made as of the end of time; a check compares them with what the log says now."""
+    awaited = started("a1", instants.canonical(instants.now()), timeout_seconds=86400)
+    of_p2 = {"process_id": "p2"}
+    history = [
+        *(acp(), awaited),
+        *(started("a2", "2026-03-02T00:00:00Z", **of_p2), finished("a2", 500, **of_p2)),
+        action("replacement", "2090-01-01T00:00:00Z", **of_p2),
+        action("replacement", "2026-03-03T00:00:00Z", process_id="p3"),
+    ]
+    with ledger_of(history, [Step(1)] * 6) as reader:
+        assert [it["process_id"] for it in rows(reader, "process_state")] == ["p1", "p2"]
+        broken = [it for it in checks.names() if checks.run(it, reader._ledger)]
+        assert broken == []
+
+
 def test_an_early_read_reads_no_instant_twice():
     """`now` is asked for once: a row kept for later must not slip in between two clocks."""
     with ledger_of([acp(occurred_at=instants.canonical(instants.now()))]) as reader:

@@ -49,6 +49,10 @@ HISTORY = [
     process("unreadable", None),
     process("only_answered", []),
     answer("only_answered", revenue="1_to_2"),
+    answer("no_event", revenue="1_to_2"),
+    *sent("no_event", revenue="1_to_2", mcc="5411"),
+    process("other_order", ["revenue", "mcc"]),
+    process("in_order", ["mcc", "revenue", "mcc"]),
 ]
 
 
@@ -74,6 +78,12 @@ HISTORY = [
         ("nothing", []),
         ("unreadable", []),
         ("only_answered", [("revenue", False, True, False, None)]),
+        # No event asks for anything, and without an `opened_at` no answer is too old.
+        ("no_event", [("mcc", False, False, True, False), ("revenue", False, True, True, True)]),
+        *(
+            (name, [("mcc", True, False, False, None), ("revenue", True, False, False, None)])
+            for name in ("other_order", "in_order")
+        ),
     ],
 )
 def test_each_field_asked_for_answered_or_sent_is_one_row(
@@ -96,7 +106,7 @@ def test_each_field_asked_for_answered_or_sent_is_one_row(
 def test_rows_are_in_the_order_of_processes_and_paths() -> None:
     rows = [(row["process_id"], row["path"]) for row in asked(HISTORY, "evidence_coverage", AS_OF)]
     assert rows == sorted(rows)
-    assert len(rows) == len(set(rows)) == 21
+    assert len(rows) == len(set(rows)) == 27
 
 
 def test_a_field_was_sent_when_it_was_sent_last_and_is_covered_where_each_sending_was() -> None:
