@@ -63,7 +63,11 @@ def test_a_case_file_is_the_ledgers_view_of_its_process(
             )
             assert standings(cases) == rows(
                 "select process_id, is_given_up, is_held from clocked_attempts"
-                " where retry_ended_at is null and (is_retry_pending or is_held or is_given_up)"
+                " where is_last and (is_retry_pending or is_held or is_given_up)"
+                " and process_id not in"
+                " (select process_id from process_state where state = 'FINISHED')"
+                " and process_id not in"
+                " (select process_id from clocked_attempts where outcome = 'in_flight')"
                 " order by all"
             )
             assert due_times(cases) == rows(
