@@ -20,6 +20,7 @@ from pipeline.submit.retries import GivenUp, Waiting
 from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import KEYS, draft, ledger_of
 from tests.support.ledgers import rows as rows_of
+from tests.support.lines import acp, action, finished, invited, started
 
 
 @settings(max_examples=settings.default.max_examples // 20)
@@ -159,6 +160,34 @@ ANSWERED = {
     "source": "seller",
     "fields": {"revenue": "1_to_2"},
 }
+
+
+def test_a_process_is_known_by_any_one_entry_that_says_something_of_it(tmp_path: Path) -> None:
+    """Views that no entry of a process can fill are left empty, each time anew."""
+    at = instants.from_datetime(datetime(2026, 3, 1, 14, tzinfo=UTC))
+    lines = [
+        acp(process_id="asked", customer_id="s1"),
+        invited(process_id="invited", seller_id="s2"),
+        started("a1", "2026-03-01T13:59:30Z", process_id="sent", seller_id="s3"),
+        finished("a2", 200, "2026-03-01T13:00:00Z", process_id="accepted"),
+        action("replacement", "2026-03-01T13:00:00Z", process_id="replaced"),
+    ]
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        inbox.append([it for it in map(draft, lines) if it is not None])
+        named = ("asked", "invited", "sent", "accepted", "replaced", "unnamed")
+        cases = {it: CaseFiles(inbox).open(it, at) for it in named}
+    opened_at = at - 2 * 3_600_000_000
+    assert process_states(cases) == [
+        ("accepted", None, None, "FINISHED", None, []),
+        ("asked", "s1", "ACP", "PENDING", opened_at, ["revenue"]),
+        ("invited", "s2", None, "UNKNOWN", None, []),
+        ("sent", "s3", None, "UNKNOWN", None, []),
+    ]
+    outcomes = {name: [it.outcome for it in case.attempts] for name, case in cases.items()}
+    assert {name: it for name, it in outcomes.items() if it} == {
+        "sent": ["in_flight"],
+        "accepted": ["accepted"],
+    }
 
 
 @pytest.mark.parametrize("changed", [1, 2])
