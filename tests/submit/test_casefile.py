@@ -163,7 +163,7 @@ ANSWERED = {
 
 
 def test_a_process_is_known_by_any_one_entry_that_says_something_of_it(tmp_path: Path) -> None:
-    """Views that no entry of a process can fill are left empty, each time anew."""
+    """Views that no entry of a process can fill are left empty, also after another process."""
     at = instants.from_datetime(datetime(2026, 3, 1, 14, tzinfo=UTC))
     lines = [
         acp(process_id="asked", customer_id="s1"),
