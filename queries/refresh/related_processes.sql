@@ -1,10 +1,9 @@
 -- Processes with attempts for the sellers that attempts for the processes of `asked` name: what was sent
--- for one of them may be sent again for another. An attempt's start and finish may each name another
--- process, or only one of them the seller; where neither does, it is its process's.
+-- for one of them may be sent again for another. What was sent is known of starts alone, and is of the
+-- process that the start names. Only one of start and finish may name the seller; where neither does, it
+-- is its process's.
 with own as (
     select attempt_id from facts.attempt_starts where process_id in (from asked)
-    union
-    select attempt_id from facts.attempt_finishes where process_id in (from asked)
 ),
 
 sellers as (
@@ -26,8 +25,6 @@ theirs as (
 )
 
 select process_id from facts.attempt_starts where attempt_id in (from theirs)
-union
-select process_id from facts.attempt_finishes where attempt_id in (from theirs)
 union
 select process_id
 from facts.attempt_starts

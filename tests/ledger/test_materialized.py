@@ -6,7 +6,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +22,15 @@ from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.ledger.conftest import deliver
 from tests.support.histories import histories_and_as_of
-from tests.support.ledgers import KEYS, Step, asked, ledger_of, rows
+from tests.support.ledgers import (
+    KEYS,
+    Step,
+    asked,
+    ledger_of,
+    materialized_rows,
+    renewed_in_large_batches,
+    rows,
+)
 from tests.support.lines import (
     acp,
     action,
@@ -55,10 +62,6 @@ STEPS = st.lists(st.builds(Step, st.integers(1, 6), *[st.booleans()] * 4), max_s
 LATER = Step(1, more_follow=True)
 MANY = (0, refresh.MANY)
 """From how many rows on they are renewed as in a large batch."""
-
-
-def renewed_in_large_batches(many: int) -> Any:
-    return mock.patch.object(refresh, "MANY", many)
 
 
 def test_tables_follow_from_their_rules_and_from_no_comment_or_other_view(
@@ -165,14 +168,6 @@ def test_views_are_right_while_rows_wait_for_later_batches_and_cannot_be_made_be
         reader._ledger._mark()
         reader._ledger._cannot_settle_until = math.inf
         assert_rows_say_what_the_log_says(reader, as_of)
-
-
-def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
-    ledger.settle()
-    return {
-        table: ledger.cursor().execute(f"from {table} order by all").fetchall()
-        for table in materialized.tables()
-    }
 
 
 @few
@@ -409,6 +404,9 @@ ONE_BY_ONE = [
     *[sent_since("a7", "p7"), finished("a7", 200, "2026-03-04T00:00:01Z", process_id="p7")],
     *sent_before("b0", "q0", "s9"),
     sent_since("a9", "p9"),
+    # For this one what was sent first is told last, and no more than that.
+    started("b1", "2026-03-05T00:00:00Z", process_id="q1", seller_id="s11", body=SAME),
+    finished("b1", 200, "2026-03-05T00:00:01Z", process_id="q1"),
 ]
 LATECOMERS = [
     action("replacement", "2026-03-02T12:00:00Z"),
@@ -418,6 +416,7 @@ LATECOMERS = [
     acp("e5", process_id="p5", customer_id="s6"),
     answered(process_id="p7", seller_id="s7", journey_id="j7"),
     finished("a9", 200, "2026-03-04T00:00:01Z", process_id="p9", seller_id="s9"),
+    started("b2", process_id="q2", seller_id="s11", body=SAME),
 ]
 
 
@@ -437,7 +436,7 @@ def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps, ma
         exhausted = [
             row for row in rows(reader, "findings", END) if row["rule"] == "retries_exhausted"
         ]
-        assert [it["process_id"] for it in exhausted] == ["p3"]
+        assert sorted(it["process_id"] for it in exhausted) == ["p3", "q2"]
         acting = rows(reader, "next_actions", at("2026-03-09T00:00:00"))
         soon = {it["process_id"]: it for it in acting}
         assert (soon["p2"]["next_action"], soon["p3"]["next_action"]) == (
@@ -451,53 +450,6 @@ def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps, ma
             ("p5", "a5"),
             ("p7", "a7"),
             ("p9", "a9"),
+            ("q1", "b1"),
         ]
         assert_rows_say_what_the_log_says(reader, END)
-
-
-EACH_AFTER_ITS_OWN = [
-    *[answered(), acp()],
-    *[started("a2", process_id="p2"), acp("e2", process_id="p2")],
-    *[finished("a3", 500, process_id="p3"), acp("e3", process_id="p3")],
-    *[acp("e4", process_id="p4"), started("a4", process_id="p4")],
-    *[acp("e5", process_id="p5"), finished("a5", 500, process_id="p5")],
-    *[acp("e6", process_id="p6", status="OVERDUE"), answered(process_id="p6")],
-]
-
-
-def test_an_entry_of_a_large_batch_finds_what_the_batch_before_has_of_its_process():
-    """Of the processes that a large batch touches, only those that had a row are looked for among
-    earlier entries: up to the last one, and none of them twice."""
-    with ledger_of(EACH_AFTER_ITS_OWN) as reader:
-        expected = materialized_rows(reader._ledger)
-    steps = [Step(1)] * len(EACH_AFTER_ITS_OWN)
-    with renewed_in_large_batches(0), ledger_of(EACH_AFTER_ITS_OWN, steps) as reader:
-        found = materialized_rows(reader._ledger)
-        said = reader._ledger.cursor().execute("""
-            select process_id, settled_at, answered_at, attempts, last_outcome, overdue_since
-            from materialized.processes
-            where is_known
-            order by process_id""")
-        overdue, always = at("2026-03-31T12:00:00"), at("0001-01-01T00:00:00")
-        answered_at, sent = at("2026-03-01T18:00:00"), at("2026-03-02T00:00:00")
-        assert said.fetchall() == [
-            ("p1", answered_at, answered_at, 0, None, overdue),
-            ("p2", sent, None, 1, "unknown", overdue),
-            ("p3", at("2026-03-02T00:00:01"), None, 1, "platform_error", overdue),
-            ("p4", sent, None, 1, "unknown", overdue),
-            ("p5", at("2026-03-02T00:00:01"), None, 1, "platform_error", overdue),
-            ("p6", answered_at, answered_at, 0, None, always),
-        ]
-    for said_of in (expected, found):
-        del said_of["materialized.timeline"]  # its leaves are salted
-    assert found == expected
-
-
-def test_many_rows_that_are_written_together_lie_in_the_order_of_time():
-    days = [5, 9, 2, 7, 3, 8, 4, 6]
-    history = [started(f"a{it}", f"2026-03-0{it}T00:00:00Z", process_id=f"p{it}") for it in days]
-    with renewed_in_large_batches(0), ledger_of(history) as reader:
-        for table in ("processes", "attempts"):
-            sql = f"select process_id from materialized.{table} order by rowid"
-            lying = [it for (it,) in reader._ledger.cursor().execute(sql).fetchall()]
-            assert lying == [f"p{it}" for it in range(2, 10)], table

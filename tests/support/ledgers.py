@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 
@@ -20,7 +21,7 @@ from pipeline.clearance.clearances import CLEARANCE
 from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
-from pipeline.ledger import facts, materialized
+from pipeline.ledger import facts, materialized, refresh
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import script
 from pipeline.ledger.views.reader import Reader
@@ -297,3 +298,17 @@ def rows(reader: Reader, view: str, as_of: datetime | None = None) -> list[dict[
     """The rows of a view as plain Python, at a naive UTC instant."""
     instant = None if as_of is None else instants.from_datetime(as_of.replace(tzinfo=UTC))
     return reader.read(view, as_of=instant).to_pylist()
+
+
+def materialized_rows(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of each table, once none waits."""
+    ledger.settle()
+    return {
+        table: ledger.cursor().execute(f"from {table} order by all").fetchall()
+        for table in materialized.tables()
+    }
+
+
+def renewed_in_large_batches(many: int = 0) -> contextlib.AbstractContextManager[object]:
+    """For the block, more rows than so many are renewed as in a large batch."""
+    return mock.patch.object(refresh, "MANY", many)
