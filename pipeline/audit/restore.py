@@ -45,11 +45,12 @@ from pipeline.files import databases, disk
 from pipeline.files.locks import locked
 from pipeline.inbox import Head, Inbox, kept_heads, migrations, schema
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.inbox.erased import erase_again, erased_entries, erased_in
+from pipeline.inbox.erased import erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
+from pipeline.ledger.following.erased_again import erase_what_came_back, keys_here
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.actions import By, action
@@ -131,7 +132,7 @@ def restore(
             copy_entries(source, inbox, on_progress)
             if newer.entries:
                 inbox.copy(newer.entries)
-            erase_again(inbox, newer.erased)
+            erase_what_came_back(inbox, newer.erased, keys_here(settings, inbox))
             _record(inbox, signed, insisted, notes)
             # A new inbox file takes its place after this: its entries name what is there. Those of
             # the backup may be of somebody who was forgotten since.
@@ -179,7 +180,8 @@ def restore_from_ledger(
                 inbox.copy(ledger.recorded(first, first + ENTRIES_PER_BATCH - 1))
             for entries in batches(damaged, ledger.size, damaged.last()[0]):
                 inbox.copy(entries)
-            erase_again(inbox, erased_entries(damaged))  # the ledger may not know of it yet
+            # The ledger may not know of it yet, or not have been made again since.
+            erase_what_came_back(inbox, erased_entries(damaged), keys_here(settings, inbox))
             Vouchers.of(damaged).put(inbox)
             known = _keys(inbox, settings, None)
             kept = _kept_head(settings, inbox, known)

@@ -60,7 +60,8 @@ class Ledger(Contents):
         newest erasure of the inbox. Raises as `file.connected` does."""
         self.path = path
         self.log = log
-        self._keys = keys
+        self.keys = keys
+        """Under which values are compared."""
         self._identity = file.Identity(log, without_bodies, keys.taxpayer_mark, erased_to)
         self._memory, self._threads = memory, threads
         self.watermark: Watermark | None
@@ -150,7 +151,7 @@ class Ledger(Contents):
     def batch(self, entries: Sequence[Entry]) -> Batch:
         """Entries, one at least, as `append` takes them; safe to make on any thread, while it
         writes others."""
-        return Batch.of(entries, self._keys, self._columns)
+        return Batch.of(entries, self.keys, self._columns)
 
     def append(
         self,

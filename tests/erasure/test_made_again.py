@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 from pipeline.audit import restore
+from pipeline.audit.backup import backup
 from pipeline.audit.export import export
 from pipeline.audit.request import Scope
 from pipeline.audit.stores import audit
@@ -266,22 +267,47 @@ def test_a_ledger_that_is_made_of_its_own_entries_forgets_as_well(settings: Sett
     assert [word for word in person.WORDS if word.encode() in held] == []
 
 
-def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
-    settings: Settings, tmp_path: Path
-) -> None:
-    """At its start the inbox knew of none, an older copy, and so nothing spoke against the file."""
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+def followed_alone(settings: Settings) -> None:
+    """The ledger has the erasure, and was not made again yet."""
     done(settings)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(recovery, "newest_erasure", lambda _: 0)
         with closing(LedgerService(settings)) as service:
             service.catch_up()
+            service.sign()
+
+
+def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """At its start the inbox knew of none, an older copy, and so nothing spoke against the file.
+    Before: the person was in the inbox again."""
+    older = tmp_path / "older.db"
+    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
+        ours.backup(copy)
+    followed_alone(settings)
     shutil.copy(older, settings.inbox)
     with closing(LedgerService(settings)) as service:
         assert "gave them back" in (service.status().recovered or "")
         assert service.ledger.damage == "it holds what entry 18 erased"
+    assert words_of(settings) == []
+
+
+@pytest.mark.parametrize("source", ["backup", "ledger"])
+def test_a_restore_erases_what_a_ledger_that_was_not_made_again_still_has(
+    source: str, settings: Settings, tmp_path: Path
+) -> None:
+    """Before: the person was in the restored inbox."""
+    backup(settings, tmp_path / "saved")
+    followed_alone(settings)
+    if source == "backup":
+        restored = restore.restore(settings, tmp_path / "saved")
+    else:
+        with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+            connection.execute("drop trigger entries_no_delete")
+            connection.execute("delete from entries where salt is null")  # and what stays of them
+        restored = restore.restore_from_ledger(settings)
+    assert (restored.verdict.faults, words_of(settings)) == ([], [])
 
 
 def test_until_the_ledger_is_made_again_nobody_is_shown_or_given_the_person(

@@ -19,11 +19,11 @@ from pipeline.errors import (
     OperatorError,
 )
 from pipeline.inbox import Head, Inbox, Outcome
-from pipeline.inbox.erased import erase_again
 from pipeline.inbox.kept_heads import OTHER_LOG, KeptHead, kept, place, prove
 from pipeline.ledger.arrow import IS_ERASED
 from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.following.drafts import require_room
+from pipeline.ledger.following.erased_again import erase_what_came_back
 from pipeline.ledger.service import LedgerService
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
@@ -144,7 +144,8 @@ def reconcile(
             service.sign()
             return Reconciled(fork, None, seq)
         _record_again(service, fork, recorded_by, on_progress)
-        erase_again(service.inbox, service.ledger.select(IS_ERASED, []))
+        erased = service.ledger.select(IS_ERASED, [])
+        erase_what_came_back(service.inbox, erased, service.keys)
         service.signing.take_up()  # the key in force may have come into force in what was lost
         on_progress("building the ledger", 0, 1)
         _build_again(service, fork, seq)

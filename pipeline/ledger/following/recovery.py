@@ -25,7 +25,7 @@ import duckdb
 from pipeline.errors import InboxForked, LedgerDamaged, LedgerOutdated, LedgerRefused
 from pipeline.files import databases
 from pipeline.inbox import Head, Inbox, SignedHead
-from pipeline.inbox.erased import erase_again, erased_entries, newest_erasure
+from pipeline.inbox.erased import erased_entries, newest_erasure
 from pipeline.inbox.kept_heads import kept, prove
 from pipeline.inbox.signing_keys import open_own
 from pipeline.ledger import file
@@ -40,6 +40,7 @@ from pipeline.ledger.following.continuity import (
     recorded_after,
 )
 from pipeline.ledger.following.drafts import draft_of, making, require_room, swapped_in
+from pipeline.ledger.following.erased_again import erase_what_came_back
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.store import Ledger
 from pipeline.log import erasures, tree
@@ -453,7 +454,7 @@ def give_back(ledger: Ledger, inbox: Inbox, vouchers: list[Head]) -> int:
         raise _refusal(ledger, last, "and the ledger's entries lead to another root than was kept")
     for first in batches:
         inbox.copy(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1))
-    erase_again(inbox, ledger.select(IS_ERASED, []))
+    erase_what_came_back(inbox, ledger.select(IS_ERASED, []), ledger.keys)
     return ledger.size - last
 
 
