@@ -247,18 +247,16 @@ def _addresses(
             yield Address(due.assignee, via, 0), False
         return
     addresses: dict[tuple[str, Via], tuple[int, bool]] = {}
-    is_routed = False
     for route in rules.routes:
         if not route.takes(due.kind, due.severity, due.role, due.review_type):
             continue
         can_wait = due.severity not in route.at_any_hour
         for level, names in _levels(route, due, alarm, rules, now):
-            is_routed = is_routed or bool(names)
             for name in names:
                 for via in rules.recipients[name].channels:
                     lower, waits = addresses.get((name, via), (level, can_wait))
                     addresses[name, via] = min(lower, level), waits and can_wait
-    if not is_routed:
+    if not addresses:
         yield NOBODY, False
     for (name, via), (level, waits) in addresses.items():
         yield Address(name, via, level), waits
