@@ -184,7 +184,6 @@ submissions as (
     group by process_id
 ),
 
-
 collected as (
     select
         process_id,
