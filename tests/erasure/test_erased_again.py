@@ -26,7 +26,7 @@ from pipeline.settings import Settings
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done
-from tests.erasure.test_what_stays import verified, words_of
+from tests.erasure.test_what_stays import copied, verified, words_of
 
 pytestmark = ON_SQLITE
 
@@ -107,9 +107,7 @@ def test_an_inbox_that_was_put_back_and_is_given_its_end_back_forgets_again(
     settings: Settings, tmp_path: Path
 ) -> None:
     """Nothing was recorded in it since, so a start is enough, and nobody is asked."""
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+    older = copied(settings, tmp_path)
     done(settings)
     with closing(verified(settings)) as service:
         service.sign()

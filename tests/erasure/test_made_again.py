@@ -38,7 +38,7 @@ from tests.audit.conftest import request
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done
-from tests.erasure.test_what_stays import as_owner, verified, words_of
+from tests.erasure.test_what_stays import as_owner, copied, verified, words_of
 from tests.support.machine import killed, wait_until
 
 pytestmark = ON_SQLITE
@@ -282,9 +282,7 @@ def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
 ) -> None:
     """At its start the inbox knew of none, an older copy, and so nothing spoke against the file.
     Before: the person was in the inbox again."""
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+    older = copied(settings, tmp_path)
     followed_alone(settings)
     shutil.copy(older, settings.inbox)
     with closing(LedgerService(settings)) as service:

@@ -59,6 +59,14 @@ def words_of(settings: Settings) -> list[str]:
         return words_in(inbox)
 
 
+def copied(settings: Settings, folder: Path) -> Path:
+    """A copy of the inbox as it is now, to be put back later."""
+    older = folder / "older.db"
+    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
+        ours.backup(copy)
+    return older
+
+
 def verified(settings: Settings) -> LedgerService:
     """The stores, which must have no fault; to be closed."""
     service = LedgerService(settings)
@@ -299,9 +307,7 @@ def test_an_inbox_that_was_put_back_and_went_on_forgets_again(
     settings: Settings, tmp_path: Path
 ) -> None:
     """It lost the erasure, and what came before that; the ledger has both."""
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+    older = copied(settings, tmp_path)
     with closing(open_inbox(settings.inbox)) as inbox:
         story.deliver_bytes(
             inbox,
@@ -418,9 +424,7 @@ def test_a_package_of_what_was_erased_and_recorded_again_verifies(
     """What stays of a payload or a delivery says how large that was, and is shorter or longer
     itself. `prazo verify` called it another size than the log's, and the package NOT VERIFIED. A
     masked one withholds the record of an end in words, which alone says that its bytes are gone."""
-    older = tmp_path / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+    older = copied(settings, tmp_path)
     late = [
         {**line, "attempt_id": "late", "error": "for Olinda"} if "attempt_id" in line else line
         for line in person.history()

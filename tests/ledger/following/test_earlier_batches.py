@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pipeline.ledger.views.reader import Reader
 from tests.support.ledgers import Step, ledger_of, rows
 from tests.support.lines import (
     acp,
@@ -17,6 +18,11 @@ from tests.support.lines import (
 
 SCREEN = "ab" * 32
 ARTIFACT = [{"name": "screen.png", "sha256": SCREEN}]
+
+
+def held(reader: Reader, sql: str) -> list[Any]:
+    """What a query finds in the ledger's tables."""
+    return reader._ledger.cursor().execute(sql).fetchall()
 
 
 def test_what_one_entry_follows_from_in_earlier_batches_is_found():
@@ -36,17 +42,13 @@ def test_what_one_entry_follows_from_in_earlier_batches_is_found():
         answered(process_id="p4", journey_id="j4"),
     ]
     with ledger_of(history, [*[Step(1)] * 8, Step(2)]) as reader:
-
-        def held(sql: str) -> list[Any]:
-            return reader._ledger.cursor().execute(sql).fetchall()
-
         shared = (
             "select subject, process_id from materialized.subjects where is_shared order by all"
         )
-        assert held(shared) == [(SCREEN, "p2"), ("j1", "p1"), ("j4", "p4")]
-        assert held("select seq from materialized.repeated_collections") == [(5,)]
+        assert held(reader, shared) == [(SCREEN, "p2"), ("j1", "p1"), ("j4", "p4")]
+        assert held(reader, "select seq from materialized.repeated_collections") == [(5,)]
         known = "select seller_id, created_at from materialized.sellers"
-        assert held(known) == [("s9", at("2026-03-01T12:00:00"))]
+        assert held(reader, known) == [("s9", at("2026-03-01T12:00:00"))]
 
 
 def test_the_batch_that_makes_rows_makes_those_of_every_batch_that_waited():
@@ -68,17 +70,13 @@ def test_the_batch_that_makes_rows_makes_those_of_every_batch_that_waited():
     ]
     steps = [Step(1), *[Step(1, more_follow=True)] * len(waiting)]
     with ledger_of(history, steps) as reader:
-
-        def held(sql: str) -> list[Any]:
-            return reader._ledger.cursor().execute(sql).fetchall()
-
         known = "select seller_id, created_at from materialized.sellers order by seller_id"
-        assert held(known) == [
+        assert held(reader, known) == [
             ("s1", at("2026-03-01T12:00:00")),
             ("s3", at("2026-03-03T00:00:00")),
         ]
         settled = "select process_id, settled_at from materialized.processes order by process_id"
-        assert held(settled) == [
+        assert held(reader, settled) == [
             ("p1", at("2026-03-01T12:00:00")),
             ("p2", at("2026-03-01T18:00:00")),
             ("p3", at("2026-03-02T00:00:00")),
