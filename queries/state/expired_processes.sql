@@ -1,7 +1,7 @@
 -- One row per review process that is EXPIRED at as_of, longest expired first.
 -- The platform can penalise the seller, even by blocking cash-in and cash-out; it still accepts a
 -- submission (docs/contract.md#states-and-transitions).
--- reads: unfinished_states
+-- reads: process_state
 -- key: process_id
 -- order: deadline_at
 -- order: process_id
@@ -36,5 +36,7 @@ select
     last_outcome,
     last_attempt_at,
     ticket_due
-from unfinished_states
+from process_state
 where state = 'EXPIRED'
+    -- None of these is finished; so those that are need not be read to work out their states.
+    and finished_at is null

@@ -1,6 +1,6 @@
 -- One row per review process that is OVERDUE or EXPIRED at as_of, worst first.
 -- The Watchlist page reads `open_processes`, which has these rows and the other unfinished ones.
--- reads: unfinished_states
+-- reads: process_state
 -- key: process_id
 -- order: state
 -- order: deadline_at
@@ -37,5 +37,7 @@ select
     last_outcome,
     last_attempt_at,
     ticket_due
-from unfinished_states
+from process_state
 where state in ('OVERDUE', 'EXPIRED')
+    -- None of these is finished; so those that are need not be read to work out their states.
+    and finished_at is null

@@ -17,7 +17,6 @@
 -- column: is_due_within_7_days | neither late nor more than 7 days away
 -- column: requested_fields | the field paths asked for
 -- column: fields | how many they are
--- column: reported_status | the status that the latest event reports
 -- column: attempts | submission attempts that were sent
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
@@ -40,7 +39,6 @@ select
     days_to_deadline between 0 and 6 as is_due_within_7_days,
     requested_fields,
     len(requested_fields) as fields,
-    reported_status,
     attempts,
     last_outcome,
     last_attempt_at,

@@ -23,7 +23,7 @@
 -- column: fields_answered | those that the seller has answered since the request
 
 select
-    states.* exclude (reported_status, collected_at, confirmed_at, contacted_at, is_ticket_open),
+    states.* exclude (collected_at, confirmed_at, contacted_at, is_ticket_open),
     case
         when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
         when last_attempts.outcome = 'in_flight' then 'await_answer'
