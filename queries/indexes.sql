@@ -13,3 +13,4 @@ create index if not exists attempts_of_process on materialized.attempts (process
 create index if not exists timeline_of_process on materialized.timeline (process_id);
 create index if not exists timeline_of_seller on materialized.timeline (seller_id);
 create index if not exists findings_of_process on materialized.findings (process_id);
+create index if not exists field_evidence_of_process on materialized.field_evidence (process_id);

@@ -120,15 +120,20 @@ def _refresh_processes(run: Run) -> None:
     if touched > MANY:
         lead = materialized.of_many_processes
         _made(run, "former", script("refresh/former_processes"))
-    [(has_attempts,)] = run(script("refresh/has_attempts")).fetchall()
+    [(has_attempts, has_answers)] = run(script("refresh/what_touched_have")).fetchall()
     if has_attempts:
         _write(run, "attempt_facts", _of_touched("attempt_facts", lead))
     _write(run, "process_facts", _of_touched("process_facts", lead, has_attempts=has_attempts))
-    run(_cleared("rule <> 'values_reused'", "touched"))
+    if has_attempts or has_answers:
+        run(_cleared("field_evidence", "touched"))
+        _write(
+            run, "field_evidence", _of_touched("field_evidence", lead, has_attempts=has_attempts)
+        )
+    run(_cleared("findings", "touched", "rule <> 'values_reused'"))
     if has_attempts or run(_suspects(lead)).fetchall() != [(0,)]:
         run(_findings("process_findings", "touched", "touched", lead, has_attempts=has_attempts))
     if has_attempts and _made(run, "related", _related_to("touched")):
-        run(_cleared("rule = 'values_reused'", "related"))
+        run(_cleared("findings", "related", "rule = 'values_reused'"))
         if _made(run, "deciding", _related_to("related")) > 1:
             run(_findings("reused_value_findings", "deciding", "related"))
     for table in ("touched", "former", "related", "deciding"):
@@ -265,5 +270,5 @@ def _related_to(table: str) -> str:
     return f"with asked as (from {table}) select * from ({script('refresh/related_processes')})"
 
 
-def _cleared(rules: str, of: str) -> str:
-    return f"delete from materialized.findings where {rules} and process_id in (from {of})"
+def _cleared(table: str, of: str, which: str = "true") -> str:
+    return f"delete from materialized.{table} where {which} and process_id in (from {of})"

@@ -1,7 +1,7 @@
 -- One row per process and field path, over the paths requested, answered and sent
 -- (docs/rules.md#collection-evidence). A requested object stands for the fields of it that the contract
 -- requires.
--- reads: process_facts, latest_answers, sent_fields, required_fields
+-- reads: process_facts, field_evidence, required_fields
 -- key: process_id, path
 -- order: process_place
 -- order: path_place
@@ -14,27 +14,9 @@
 -- column: sent_at | start of the latest attempt that sent it; null until sent
 -- column: covered | every sending of it was covered by the answer that was the latest then; null until sent
 
-with sent as (
-    select process_id, path, max(started_at) as sent_at, bool_and(is_covered) as covered
-    from sent_fields
-    group by process_id, path
-),
-
-seen as (
-    select
-        process_id,
-        path,
-        latest_answers.answered_at,
-        latest_answers.source as answer_source,
-        sent.sent_at,
-        sent.covered
-    from latest_answers
-    full join sent using (process_id, path)
-),
-
-seen_of as (
+with seen_of as (
     select process_id, list(path order by path) as seen_paths
-    from seen
+    from field_evidence
     group by process_id
 ),
 
@@ -115,13 +97,13 @@ found as (
     select
         outlined.*,
         fields.* exclude (outline),
-        seen.answered_at,
-        seen.answer_source,
-        seen.sent_at,
-        seen.covered
-    from seen
-    join outlined on outlined.process_id = seen.process_id
-    join fields on fields.outline = outlined.outline and fields.path = seen.path
+        evidence.answered_at,
+        evidence.answer_source,
+        evidence.sent_at,
+        evidence.covered
+    from field_evidence as evidence
+    join outlined on outlined.process_id = evidence.process_id
+    join fields on fields.outline = outlined.outline and fields.path = evidence.path
     union all by name
     select outlined.*, fields.* exclude (outline)
     from outlined

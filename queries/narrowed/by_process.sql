@@ -68,6 +68,10 @@ asked_attempts as (
     from materialized.attempts where attempt_id in (from asked_attempt_ids)
 ),
 
+asked_field_evidence as (
+    from materialized.field_evidence where process_id in (from asked)
+),
+
 asked_findings as (
     from materialized.findings where process_id in (from asked)
 )

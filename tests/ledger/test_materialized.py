@@ -161,6 +161,7 @@ def test_views_are_right_while_rows_wait_for_later_batches_and_cannot_be_made_be
         for table in (
             "materialized.processes",
             "materialized.attempts",
+            "materialized.field_evidence",
             "materialized.findings",
             "materialized.sellers",
         ):

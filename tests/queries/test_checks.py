@@ -28,6 +28,9 @@ BREAKING = {
     "materialized_findings_disagree": (
         "delete from materialized.findings where rule = 'deadline_changed'"
     ),
+    "materialized_field_evidence_disagree": (
+        "update materialized.field_evidence set covered = not covered"
+    ),
     "materialized_sellers_disagree": "update materialized.sellers set denials = denials + 1",
     "materialized_repeated_collections_disagree": (
         "insert into materialized.repeated_collections values (8)"

@@ -42,6 +42,14 @@ def tables(sql: str) -> frozenset[str]:
     return frozenset(_name(node) for node in _tables(statement_of(sql)))
 
 
+def needs_narrowing(sql: str) -> bool:
+    """Whether DuckDB would read whole tables for the rows of one id. It finds materialized rows by
+    their key itself, but leads no condition below a window function."""
+    statement = statement_of(sql)
+    has_windows = any(node.get("class") == "WINDOW" for node in nodes(statement))
+    return has_windows or any(_name(node).startswith("facts.") for node in _tables(statement))
+
+
 @cache
 def _over(sql: str, names: frozenset[str]) -> str:
     statement = statement_of(sql)

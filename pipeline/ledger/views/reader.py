@@ -16,7 +16,7 @@ from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
 from pipeline.ledger.syntax.filters import Ranges
-from pipeline.ledger.syntax.narrowing import tables
+from pipeline.ledger.syntax.narrowing import needs_narrowing
 from pipeline.ledger.syntax.questions import Question, question
 from pipeline.ledger.views.catalogue import View, asked_for, catalogue, whole_sql
 from pipeline.ledger.views.installed import TO_FIT, UNFIT
@@ -344,8 +344,8 @@ def _statement(
     asked = f"select unnest(?::varchar[]) as {subject}"
     if subject == "seller_id":
         return materialized.of_sellers(sql, asked), True
-    if not any(it.startswith("facts.") for it in tables(sql)):
-        return sql, False  # DuckDB finds a materialized row by its key itself
+    if not needs_narrowing(sql):
+        return sql, False
     return materialized.of_processes(sql, asked), True
 
 
