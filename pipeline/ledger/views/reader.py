@@ -17,6 +17,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.syntax.narrowing import needs_narrowing
+from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.syntax.questions import Question, question
 from pipeline.ledger.views.catalogue import View, asked_for, catalogue, whole_sql
 from pipeline.ledger.views.installed import TO_FIT, UNFIT
@@ -289,7 +290,8 @@ class Reader:
     ) -> _Snapshot:
         entries, is_behind, waits = watermark.entries, watermark.is_behind, watermark.waits
         at = self._now() if as_of is None else as_of
-        cursor.execute(f"set variable as_of = make_timestamp({at})")
+        instant = instants.of(at).replace(tzinfo=None)
+        cursor.execute(parsed("set variable as_of = $1").statement(cursor), [instant])
         return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits)
 
 
