@@ -24,6 +24,7 @@ from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import erasing
 from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following import former, recovery
+from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.formats import Asked
@@ -50,13 +51,20 @@ def files_of(settings: Settings) -> list[str]:
     return sorted(it.name for it in found if it.suffix not in (".head", ".wal"))
 
 
+LATE = person.event(
+    "2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1", "first_name": "Mariana"}
+)
+
+
+def recorded_late(settings: Settings) -> None:
+    """Something comes of the person."""
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(LATE).encode(), recorded_by="file")])
+
+
 def forgotten_once_more(settings: Settings) -> None:
     """What came of the person since is erased, too."""
-    line = person.event(
-        "2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1", "first_name": "Mariana"}
-    )
-    with closing(open_inbox(settings.inbox)) as inbox:
-        inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+    recorded_late(settings)
     done(settings)
 
 
@@ -289,6 +297,28 @@ def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
         assert "gave them back" in (service.status().recovered or "")
         assert service.ledger.damage == "it holds what entry 18 erased"
     assert words_of(settings) == []
+
+
+def test_what_a_ledger_that_was_not_made_again_gives_a_reconciled_inbox_stays_erased(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """The erasure names no seq behind the fork any more. Before: what came of the person there was
+    recorded with its bytes once more, and nothing said that they had been erased."""
+    older = copied(settings, tmp_path)
+    recorded_late(settings)
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+    followed_alone(settings)
+    shutil.copy(older, settings.inbox)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "other")
+    fork = reconcile(settings, **SAID).fork
+    assert fork is not None
+    assert (fork.at, fork.in_ledger) == (16, 3)
+    assert words_of(settings) == []
+    with closing(verified(settings)) as service:
+        [late] = service.ledger.select("event_id = 'f1'", [])
+    assert (late.is_erased, late.particulars["was_seq"]) == (True, 17)
 
 
 @pytest.mark.parametrize("source", ["backup", "ledger"])

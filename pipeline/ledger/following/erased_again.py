@@ -1,4 +1,4 @@
-"""Erases once more what an inbox was given back."""
+"""Erases once more what an inbox was given back, or is to be."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -26,6 +26,12 @@ def erase_what_came_back(inbox: Inbox, held: Iterable[Entry], keys: Keys | None)
         erase_again(inbox, _what_stays(there, keys))
 
 
+def stays_of(entry: Entry, keys: Keys) -> Entry:
+    """The entry with what stays of it in the place of the bytes that came. Raises `LedgerRefused`
+    where it is not as it was recorded."""
+    return entry._replace(body=remains.of(facts_of(entry, keys)), salt=None)
+
+
 def keys_here(settings: Settings, inbox: Inbox) -> Keys | None:
     """The keys under which entries are erased on this machine; None without the one of tax ids."""
     with contextlib.suppress(OperatorError):
@@ -36,4 +42,4 @@ def keys_here(settings: Settings, inbox: Inbox) -> Keys | None:
 def _what_stays(entries: Iterable[Entry], keys: Keys) -> Iterator[Entry]:
     for entry in entries:
         with contextlib.suppress(LedgerRefused):  # not as it was recorded: nothing vouches for it
-            yield entry._replace(body=remains.of(facts_of(entry, keys)), salt=None)
+            yield stays_of(entry, keys)

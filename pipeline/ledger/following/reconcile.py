@@ -23,7 +23,7 @@ from pipeline.inbox.kept_heads import OTHER_LOG, KeptHead, kept, place, prove
 from pipeline.ledger.arrow import IS_ERASED
 from pipeline.ledger.following.continuity import fork_of, recorded_after
 from pipeline.ledger.following.drafts import require_room
-from pipeline.ledger.following.erased_again import erase_what_came_back
+from pipeline.ledger.following.erased_again import erase_what_came_back, stays_of
 from pipeline.ledger.service import LedgerService
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
@@ -285,14 +285,21 @@ def _helpless(why: str, remedy: str) -> OperatorError:
 def _record_again(
     service: LedgerService, fork: Fork, recorded_by: str, on_progress: OnProgress
 ) -> None:
-    """Records each lost entry that the inbox does not hold again already, in their order."""
+    """Records each lost entry that the inbox does not hold again already, in their order. Of one
+    that was erased since, what stays: the ledger may have that erasure, and not have been made
+    again yet, and no erasure names the entry under its new seq."""
     ledger, inbox = service.ledger, service.inbox
+    erased = ledger.erased()
     seqs_now = recorded_after(inbox, fork.at)
     read_as: dict[int, int] = {}
     for first in range(fork.at + 1, fork.at + fork.in_ledger + 1, ENTRIES_PER_COMMIT):
         on_progress("entries recorded again", first - fork.at - 1, fork.in_ledger)
         for batch in _batches(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)):
-            lost = [it for it in batch if tree.leaf_hash(it.leaf) not in seqs_now]
+            lost = [
+                stays_of(it, service.keys) if it.seq in erased and not it.is_erased else it
+                for it in batch
+                if tree.leaf_hash(it.leaf) not in seqs_now
+            ]
             drafts = [
                 reconciling.again(entry, read_as, fork.at, recorded_by=recorded_by)
                 for entry in lost
