@@ -46,7 +46,8 @@ from pipeline.ledger.store import Ledger
 from pipeline.log import erasures, tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, ERASURE, Entry, Identity
+from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Entry, Identity
+from pipeline.log.reconciling import Reconciliation
 from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
 from pipeline.texts import counted
 
@@ -415,8 +416,11 @@ def is_genuine(ledger: Ledger, seq: int, identity: Identity) -> bool:
 
 
 def stands_again(ledger: Ledger, inbox: Inbox, fork: int) -> bool:
-    """Whether everything that follows the fork in the ledger was recorded in the inbox again; a
-    collection may have been sent again."""
+    """Whether the inbox was reconciled, and everything that follows the fork in the ledger stands
+    in it again; a collection may have been sent again, even before."""
+    said = map(Reconciliation.of, inbox.find(kind=RECONCILIATION))
+    if not any(it.fork <= fork < it.seq for it in said):
+        return False
     stands = recorded_after(inbox, fork)
     for first in range(fork + 1, ledger.size + 1, ENTRIES_PER_COMMIT):
         for entry in ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1):

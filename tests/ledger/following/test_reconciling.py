@@ -179,9 +179,14 @@ def test_nothing_is_written_beside_the_log_either(settings: Settings, past: Past
 
 
 @ON_SQLITE
+@pytest.mark.parametrize("is_sent_before", [False, True])
 def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
-    settings: Settings, past: Past
+    settings: Settings, past: Past, tmp_path: Path, is_sent_before: bool
 ):
+    """Afterwards or before; a ledger elsewhere has it once, too. Where it was sent again before,
+    and was all that was lost, the inbox counted as reconciled: nobody could do that, but without
+    the ledger."""
+
     def collect() -> bool:
         draft = read_collection(
             {
@@ -207,11 +212,19 @@ def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
     past.keep()
     assert collect()
     followed(settings)
+    shutil.copy(settings.ledger, second := tmp_path / "second.duckdb")
     past.put_back()
     in_inbox(settings, range(200, 200 + MORE))
-    assert reconciled(settings).seq == SHARED + MORE + 1
+    if is_sent_before:
+        assert collect()
+    assert reconciled(settings).seq == SHARED + MORE + is_sent_before + 1
     assert not collect()
     assert reconciled(settings).fork is None
+    for ledger in (settings.ledger, second):
+        each = settings.model_copy(update={"ledger": ledger})
+        with closing(LedgerService(each, is_keeper=False)) as service:
+            service.catch_up()
+            assert len(service.ledger.select("kind = 'collection'", [])) == 1
 
 
 @ON_SQLITE
