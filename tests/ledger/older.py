@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.inbox import SignedHead, open_inbox
-from pipeline.ledger.following.reconcile import Reconciled, reconcile
+from pipeline.ledger.following.reconcile import Missed, Reconciled, reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
@@ -97,9 +97,14 @@ ON_SQLITE = pytest.mark.parametrize("past", ["sqlite"], indirect=True)
 """For what does not depend on the engine."""
 
 
-def reconciled(settings: Settings, **more: bool) -> Reconciled:
+def reconciled(settings: Settings, *, missed: Missed | None = None, **more: bool) -> Reconciled:
     return reconcile(
-        settings, reason="the standby lagged", actor="ana", recorded_by="user:ana", **more
+        settings,
+        reason="the standby lagged",
+        actor="ana",
+        recorded_by="user:ana",
+        missed=missed,
+        **more,
     )
 
 

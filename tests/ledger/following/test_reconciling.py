@@ -1,24 +1,30 @@
 """What is looked at is not changed, who cannot sign reconciles nothing, and what came back is known
 as before. See `test_forks.py` for the rest."""
 
+import json
 import shutil
+import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 from pipeline.audit import stores
 from pipeline.audit.backup import backup
 from pipeline.cli.doctor import examine
-from pipeline.errors import InboxForked, NoRoom, OperatorError
+from pipeline.errors import CallerError, InboxForked, NoRoom, OperatorError
 from pipeline.inbox import Head, SignedHead, open_inbox
 from pipeline.inbox.heartbeats import heartbeats
-from pipeline.inbox.kept_heads import open_guarded
+from pipeline.inbox.kept_heads import open_guarded, place
 from pipeline.inbox.signing_keys import register, registered
 from pipeline.ledger.following import recovery
-from pipeline.ledger.following.reconcile import Reconciled
+from pipeline.ledger.following.reconcile import Missed, Reconciled
 from pipeline.ledger.service import LedgerService
-from pipeline.log.ndjson import read_collection
+from pipeline.log import reconciling
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.ndjson import read_collection, read_line
 from pipeline.serve.commands import audit
 from pipeline.settings import Settings
 from tests import depth
@@ -39,6 +45,7 @@ from tests.ledger.older import (
     rotated,
     settings,
 )
+from tests.support.lines import finished
 from tests.support.stores import settings_in
 
 __all__ = ["copies", "lost", "past", "settings"]
@@ -260,3 +267,137 @@ def test_who_asks_for_a_checkpoint_hears_of_the_fork(settings: Settings, past: P
         pytest.raises(InboxForked, match=f"they part after entry {SHARED}"),
     ):
         service.signed_checkpoint()
+
+
+@ON_SQLITE
+def test_what_only_a_receiver_misses_begins_where_it_says_or_where_the_log_ends(
+    settings: Settings, past: Past, lost: Lost
+):
+    shutil.copytree(lost.folder, settings.ledger.parent, dirs_exist_ok=True)
+    past.put_back("whole")
+    in_inbox(settings, range(200, 203))  # nobody has followed these
+    for missed, at, count in ((Missed(10, 40), 9, 31), (Missed(36, 40), 33, 7)):
+        fork = reconciled(settings, missed=missed, is_dry_run=True).fork
+        assert fork is not None
+        assert (fork.at, fork.abandoned_size, fork.lost) == (at, at, count)
+
+
+@ON_SQLITE
+def test_what_a_head_covers_beyond_the_ledger_is_given_up_only_when_somebody_says_so(
+    settings: Settings, past: Past
+):
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    past.keep()
+    in_inbox(settings, range(100, 105))
+    followed(settings)
+    older = settings.ledger.read_bytes()
+    in_inbox(settings, range(105, 108))
+    followed(settings)
+    settings.ledger.write_bytes(older)
+    past.put_back()
+    in_inbox(settings, range(200, 200 + MORE))
+    for missed, count in ((None, 3), (Missed(29, 31), 6)):
+        with pytest.raises(CallerError, match=f"{count} entries that were recorded are neither"):
+            reconciled(settings, missed=missed)
+    fork = reconciled(settings, accepts_loss=True).fork
+    assert fork is not None
+    assert (fork.lost, fork.in_ledger, fork.beyond_help) == (8, 5, 3)
+
+
+@ON_SQLITE
+def test_a_ledger_with_another_past_than_the_head_that_is_kept_reconciles_nothing(
+    settings: Settings, past: Past, lost: Lost, tmp_path: Path
+):
+    """It would give its own entries, and say that they are those of the head."""
+    lose(settings, past, lost, LOST)
+    named = {"ledger": tmp_path / "2nd.duckdb", "head_file": tmp_path / "2nd.head"}
+    followed(settings.model_copy(update=named))
+    past.put_back("shared")
+    in_inbox(settings, range(300, 300 + MORE))
+    mixed = settings.model_copy(update={"ledger": named["ledger"], "head_file": place(settings)})
+    with pytest.raises(OperatorError, match="the ledger has another past than the head of 30"):
+        reconciled(mixed)
+    assert size(settings) == SHARED + MORE
+
+
+@ON_SQLITE
+def test_heads_of_the_past_that_was_given_up_do_not_speak_against_the_new_ledger(
+    settings: Settings, past: Past
+):
+    """Entries were deleted, and others came, beside a head and a checkpoint over them."""
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    in_inbox(settings, range(100, 105))
+    followed(settings)
+    in_inbox(settings, range(105, 110))
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        connection.execute("drop trigger entries_no_delete")
+        connection.execute("delete from entries where seq > ?", (SHARED,))
+    in_inbox(settings, range(200, 200 + MORE))
+    assert reconciled(settings).seq == SHARED + MORE + 1
+    with closing(LedgerService(settings)) as service:
+        assert service.status().is_verified
+        assert service.reader.count("process_state") == SHARED + 10 + MORE
+
+
+@ON_SQLITE
+def test_who_has_not_the_key_does_not_end_what_waits_for_a_head(
+    settings: Settings, past: Past, lost: Lost
+):
+    """Killed before it signed one, and the key is gone since: receivers go on waiting."""
+    lose(settings, past, lost, MORE)
+    head = place(settings).read_bytes()
+    reconciled(settings)
+    place(settings).write_bytes(head)
+    key = settings.signing_key_file.rename(settings.signing_key_file.with_name("elsewhere"))
+    with pytest.raises(OperatorError, match="Nothing is signed here"):
+        reconciled(settings)
+    key.rename(settings.signing_key_file)
+    assert reconciled(settings).fork is None
+    assert place(settings).read_bytes() != head
+
+
+@ON_SQLITE
+def test_no_entry_of_a_ledger_that_was_changed_is_recorded_again(
+    settings: Settings, past: Past, lost: Lost
+):
+    lose(settings, past, lost, MORE)
+    with closing(duckdb.connect(str(settings.ledger))) as ledger:
+        ledger.execute("drop trigger log_no_update on log")
+        ledger.execute("update log set body = encode('{}') where seq = ?", [SHARED + 3])
+    with pytest.raises(OperatorError, match="entry 23 of the ledger is not as it was recorded"):
+        reconciled(settings)
+    assert size(settings) == SHARED + MORE
+
+
+@ON_SQLITE
+def test_what_has_a_key_of_its_own_is_recorded_again_once_whenever_a_run_was_cut_off(
+    settings: Settings, past: Past, monkeypatch: pytest.MonkeyPatch
+):
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    past.keep()
+    ends = [read_line(json.dumps(finished(it, None)).encode(), recorded_by="file") for it in "ab"]
+    assert None not in {it.ingest_key for it in ends}
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append(ends)
+    followed(settings)
+    past.put_back()
+    in_inbox(settings, range(200, 200 + MORE))
+
+    honest = reconciling.again
+
+    def cut_off(entry: Entry, *given: Any, **more: Any) -> Draft:
+        assert entry.attempt_id != "b"
+        return honest(entry, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reconciling, "again", cut_off)
+        with pytest.raises(AssertionError):
+            reconciled(settings)
+    assert size(settings) == SHARED + MORE + 2
+    assert reconciled(settings).seq == SHARED + MORE + 1
+    assert size(settings) == SHARED + MORE + 1 + len(ends)
