@@ -319,6 +319,8 @@ def test_what_a_ledger_that_was_not_made_again_gives_a_reconciled_inbox_stays_er
     with closing(verified(settings)) as service:
         [late] = service.ledger.select("event_id = 'f1'", [])
     assert (late.is_erased, late.particulars["was_seq"]) == (True, 17)
+    assert files_of(settings) == ["ledger.duckdb"]
+    assert b"Mariana" not in settings.ledger.read_bytes()
 
 
 @pytest.mark.parametrize("source", ["backup", "ledger"])

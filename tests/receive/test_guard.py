@@ -20,7 +20,7 @@ from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
-from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, open_guarded, place
+from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, kept, open_guarded, place
 from pipeline.ledger.following.reconcile import reconcile
 from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import RECONCILIATION
@@ -177,6 +177,9 @@ def test_what_nobody_else_knew_of_is_given_up_by_name_and_then_it_goes_on(
         assert "4 entries that were recorded are neither" in said("--lost", "14-17")
         assert last(settings) == 13
         assert "after entry 14" in said("--lost", "14-17", "--accept-loss")
+        head = kept(place(settings))
+        assert head is not None
+        assert head.size == 14
         assert goes_on(running)
     with closing(open_inbox(settings.inbox)) as inbox:
         [entry] = inbox.find(kind=RECONCILIATION)

@@ -11,6 +11,7 @@ import pytest
 from pipeline.audit import earlier
 from pipeline.audit.verify import Verdict
 from pipeline.inbox import SignedHead, open_inbox
+from pipeline.ledger.following.reconcile import Missed
 from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
@@ -139,3 +140,40 @@ def test_a_log_that_is_shorter_than_the_past_it_gave_up_explains_that_ones_root_
     [fault] = held_against(settings, within.note, without_bodies=False).faults
     assert fault.startswith("The earlier checkpoint is not one of this log's past: it has 25 ent")
     assert fault.endswith("or it is of a past that was given up, as entry 21 says of one")
+
+
+def test_one_beyond_the_root_that_was_given_up_may_be_of_what_only_a_receiver_missed(
+    tmp_path: Path,
+) -> None:
+    """As far as that receiver says that its past went, and no further."""
+    settings = settings_in(tmp_path)
+    in_inbox(settings, range(SHARED))
+    followed(settings)
+    assert reconciled(settings, missed=Missed(21, 25), accepts_loss=True).seq == 21
+    in_inbox(settings, range(200, 210))
+    followed(settings)
+    with closing(LedgerService(settings)) as service:
+        assert service.signer is not None
+        notes = {it: service.signer.checkpoint(it, b"r" * 32) for it in (21, 25, 26)}
+    verdicts = [held_against(settings, it, without_bodies=False) for it in notes.values()]
+    assert [it.exit_code for it in verdicts] == [3, 3, 1]
+
+
+def test_each_of_several_losses_is_explained_by_its_own_reconciliation(tmp_path: Path) -> None:
+    """The first is lost with what it recorded again, when the copy from before it is put back once
+    more: what it had shown then, nobody can show any longer."""
+    settings, [within, newest] = lost(tmp_path, others=OTHERS, has_ledger=True)
+    past = SqlitePast(Path(settings.inbox), tmp_path / "copies")
+    past.keep("later")
+    in_inbox(settings, range(300, 303))
+    followed(settings)
+    past.put_back("later")
+    in_inbox(settings, range(400, 401))
+    assert reconciled(settings).seq == 48
+    past.put_back()
+    in_inbox(settings, range(500, 503))
+    assert reconciled(settings).seq == 24
+    for each, how in ((within, "may be"), (newest, "is")):
+        verdict = held_against(settings, each.note, without_bodies=False)
+        assert (verdict.faults, verdict.exit_code) == ([], 3)
+        assert verdict.undecided[0].startswith(f"The earlier checkpoint {how} of a past that was")
