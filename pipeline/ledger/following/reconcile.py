@@ -296,9 +296,11 @@ def _record_again(
         on_progress("entries recorded again", first - fork.at - 1, fork.in_ledger)
         for batch in _batches(ledger.recorded(first, first + ENTRIES_PER_COMMIT - 1)):
             lost = [
-                stays_of(it, service.keys) if it.seq in erased and not it.is_erased else it
-                for it in batch
-                if tree.leaf_hash(it.leaf) not in seqs_now
+                stays_of(entry, service.keys)
+                if entry.seq in erased and not entry.is_erased
+                else entry
+                for entry in batch
+                if tree.leaf_hash(entry.leaf) not in seqs_now
             ]
             drafts = [
                 reconciling.again(entry, read_as, fork.at, recorded_by=recorded_by)
