@@ -7,7 +7,6 @@ twice, and `prazo rebuild` gives the same rows. What else a batch asks stands in
 
 from collections.abc import Callable, Mapping, Set
 from functools import cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Self
 
 import duckdb
@@ -23,8 +22,6 @@ Run = Callable[[str], Any]
 
 Lead = Callable[[str, str], str]
 """Leads the SQL of a view to what the processes of a query can depend on."""
-
-_NONE_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 _NEW: Final = "seq > getvariable('after')"
 
@@ -124,6 +121,8 @@ def _refresh_processes(run: Run) -> None:
     if has_attempts:
         _write(run, "attempt_facts", _of_touched("attempt_facts", lead))
     _write(run, "process_facts", _of_touched("process_facts", lead, has_attempts=has_attempts))
+    if has_attempts:
+        _made(run, "touched_fields", _sent_fields(lead))
     if has_attempts or has_answers:
         run(_cleared("field_evidence", "touched"))
         _write(
@@ -136,7 +135,7 @@ def _refresh_processes(run: Run) -> None:
         run(_cleared("findings", "related", "rule = 'values_reused'"))
         if _made(run, "deciding", _related_to("related")) > 1:
             run(_findings("reused_value_findings", "deciding", "related"))
-    for table in ("touched", "former", "related", "deciding"):
+    for table in ("touched", "former", "touched_fields", "related", "deciding"):
         run(f"drop table if exists {table}")
 
 
@@ -181,10 +180,21 @@ def _of_touched(view_name: str, lead: Lead, *, has_attempts: bool = True) -> str
     """A view's rows of the processes that were touched, as they are stored."""
     view = catalogue()[view_name]
     rows = lead(
-        whole_sql(materialized.written_by(view), _stand_ins(view_name, has_attempts=has_attempts)),
+        whole_sql(
+            materialized.written_by(view),
+            _stand_ins(view_name, "touched", has_attempts=has_attempts),
+        ),
         "from touched",
     )
     return _stored(view, rows, of="process_id in (from touched)")
+
+
+@cache
+def _sent_fields(lead: Lead) -> str:
+    """What the processes that were touched have sent, against its evidence, from which both rows of
+    fields and findings follow: of a process that is answered and sent often, that takes longest."""
+    sql = whole_sql(catalogue()["sent_fields"], materialized.earlier("field_evidence"))
+    return f"select * from ({lead(sql, 'from touched')}) where process_id in (from touched)"
 
 
 @cache
@@ -198,7 +208,7 @@ def _findings(
 ) -> str:
     """Adds the findings of a view on the processes of the table `of`; those of `asked` decide."""
     view = catalogue()["settled_findings"]
-    stand_ins = _stand_ins(view.name, has_attempts=has_attempts)
+    stand_ins = _stand_ins(view.name, asked, has_attempts=has_attempts)
     rows = lead(whole_sql(catalogue()[view_name], stand_ins), f"from {asked}")
     rows = _stored(view, rows, of=f"process_id in (from {of})")
     return f"insert into {materialized.table_of(view)} by name {rows}"
@@ -208,13 +218,15 @@ def _findings(
 def _suspects(lead: Lead) -> str:
     """How many of the processes that were touched, and have no attempts, may have a finding."""
     view = catalogue()["suspected_processes"]
-    sql = whole_sql(view, _stand_ins("settled_findings", has_attempts=False))
+    sql = whole_sql(view, _stand_ins("settled_findings", "touched", has_attempts=False))
     return f"select count(*) from ({lead(sql, 'from touched')})"
 
 
-def _stand_ins(view_name: str, *, has_attempts: bool) -> Mapping[str, str]:
-    without = _NONE_MORE if has_attempts else materialized.without_attempts()
-    return {**materialized.earlier(view_name), **without}
+def _stand_ins(view_name: str, asked: str, *, has_attempts: bool) -> Mapping[str, str]:
+    earlier = materialized.earlier(view_name)
+    if not has_attempts:
+        return {**earlier, **materialized.without_attempts()}
+    return {**earlier, "sent_fields": "from touched_fields"} if asked == "touched" else earlier
 
 
 def _stored(view: View, rows: str, *, of: str = "true") -> str:

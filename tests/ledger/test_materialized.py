@@ -381,6 +381,16 @@ def test_a_finding_without_attempts_is_looked_for_where_a_process_is_suspected()
     assert lost == set(), "have them read suspected_processes (CONTRIBUTING.md#add-a-rule)"
 
 
+def test_what_was_sent_is_set_against_its_evidence_once_in_a_batch():
+    """Rows of fields and findings each did: one more entry of a process that had been answered and
+    sent 8,000 times took 6.5 s where it had taken 4.9."""
+    findings = refresh._findings("process_findings", "touched", "touched")
+    fields = refresh._of_touched("field_evidence", materialized.of_processes)
+    # Each names what stands in for a table once where it is made, and again where it is read.
+    assert findings.count("asked_answered_fields") == 1
+    assert fields.count("asked_sent_fields") == 1
+
+
 def sent_before(attempt_id: str, process_id: str, seller_id: str) -> list[dict[str, Any]]:
     return [
         started(attempt_id, process_id=process_id, seller_id=seller_id, body=SAME),
