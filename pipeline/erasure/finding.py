@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.erased import erased_in
@@ -79,13 +80,9 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
             f"no entry names the seller {seller_id!r}",
             "give the id as the platform spells it: `prazo show seller_state`",
         )
-    processes = list(dict.fromkeys(it.process_id for it in named if it.process_id))
-    by_seq = {it.seq: it for it in named}
-    for process_id in processes:
-        by_seq |= {it.seq: it for it in _in_process(inbox, process_id, seller_id)}
-    of_seller = [by_seq[seq] for seq in sorted(by_seq)]
-    for entry in _unplaced(inbox, seller_id, of_seller):
-        by_seq[entry.seq] = entry
+    processes = _processes(named)
+    of_seller = _of_seller(inbox, seller_id, named)
+    by_seq = {it.seq: it for it in [*of_seller, *_unplaced(inbox, seller_id, of_seller)]}
     _require_as_recorded(inbox, by_seq.values())
     _require_done(inbox, keys, of_seller, processes)
     entries: dict[str | None, list[Entry]] = defaultdict(list)
@@ -98,6 +95,32 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
         frozenset(artifacts_of(of_seller, keys)),
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
+
+
+def recorded_again(inbox: Inbox, seller_id: str, until: int) -> list[int]:
+    """Entries of a seller that an inbox had lost and has again, with the bytes that came, though
+    they had come before `until`, when the seller was forgotten."""
+    of_seller = _of_seller(inbox, seller_id, inbox.find(seller_id=seller_id))
+    return [
+        entry.seq
+        for entry in [*of_seller, *_unplaced(inbox, seller_id, of_seller)]
+        if entry.kind in ERASED_KINDS
+        and entry.received is not None
+        and (came := instants.parse(entry.particulars.get("was_recorded_at"))) is not None
+        and came <= until
+    ]
+
+
+def _processes(named: Iterable[Entry]) -> list[str]:
+    return list(dict.fromkeys(it.process_id for it in named if it.process_id))
+
+
+def _of_seller(inbox: Inbox, seller_id: str, named: Sequence[Entry]) -> list[Entry]:
+    """What names the seller, and what its processes have of it."""
+    by_seq = {it.seq: it for it in named}
+    for process_id in _processes(named):
+        by_seq |= {it.seq: it for it in _in_process(inbox, process_id, seller_id)}
+    return [by_seq[seq] for seq in sorted(by_seq)]
 
 
 def _in_process(inbox: Inbox, process_id: str, seller_id: str) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.clearance import acts, clearances
-from pipeline.erasure.finding import Found, artifacts_of, find
+from pipeline.erasure.finding import Found, artifacts_of, find, recorded_again
 from pipeline.errors import CallerError, NoRoom, OperatorError
 from pipeline.files.disk import make_folder
 from pipeline.files.locks import locked
@@ -32,7 +32,7 @@ from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, is_digest
-from pipeline.log.entries import COLLECTION, ERASURE, Draft, Entry
+from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Draft, Entry
 from pipeline.settings import Settings
 
 _REVOKE_LINKS: Final = """
@@ -320,6 +320,16 @@ def back_beside_the_log(settings: Settings, inbox: Inbox) -> set[str]:
     theirs = [it for it in named_by if bytes.fromhex(it) not in others]
     there = artifact_store(settings, inbox).sizes(theirs)
     return {named_by[it] for it in there} | {it for (it,) in inbox.query(_OPEN_AGAIN)}
+
+
+def recorded_again_since(inbox: Inbox) -> dict[str, list[int]]:
+    """Forgotten sellers of whom an inbox has entries again that it had lost when they were
+    forgotten: no erasure names these."""
+    if not inbox.find(kind=RECONCILIATION):
+        return {}
+    forgotten = {it.seller_id or "": it.occurred_at for it in inbox.find(kind=ERASURE)}
+    found = {it: recorded_again(inbox, it, until) for it, until in forgotten.items()}
+    return {seller_id: seqs for seller_id, seqs in found.items() if seqs}
 
 
 def former_files(settings: Settings) -> list[Path]:

@@ -1,6 +1,7 @@
 """What reads bodies beside the ledger: once they are erased, nothing takes what stays for them."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,8 @@ from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.ledger.facts.rows import UnreadablePart, Webhook
+from pipeline.ledger.following.reconcile import reconcile
+from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import replay, supply
 from pipeline.log.entries import (
     QUARANTINE,
@@ -30,6 +33,7 @@ from pipeline.log.entries import (
     Place,
     record_entry,
 )
+from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.submit import resume as sending
 from pipeline.submit import retries
@@ -39,6 +43,7 @@ from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done, views
+from tests.erasure.test_what_stays import copied, words_of
 from tests.submit.attempts import a_waiting_retry
 from tests.support.commands import here
 from tests.support.ledgers import KEYS
@@ -212,6 +217,44 @@ def test_the_doctor_says_what_came_back_beside_the_log(erased: Settings) -> None
             assert beside.remedy == "`prazo forget` erases them again, of sel_1"
             done(erased)
             assert [it.verdict for it in found_by_doctor(erased)] == ["ok"]
+
+
+@ON_SQLITE
+def test_the_doctor_says_who_was_forgotten_while_the_inbox_lacked_entries(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """The erasure names nothing that was lost then, and the ledger knew of no erasure. Before: the
+    person was in the log again, and nobody was told."""
+    lost_and_recorded_again(settings, copied(settings, tmp_path), "f1", forget_meanwhile=True)
+    _, again, _ = found_by_doctor(settings)
+    assert again.verdict == "fault"
+    assert again.found.startswith("entries 20 were lost when their sellers were forgotten")
+    assert again.remedy == "`prazo forget` erases them, of sel_1"
+    done(settings)
+    assert words_of(settings) == []
+    # What came since was not to be erased: she came back.
+    lost_and_recorded_again(settings, copied(settings, tmp_path), "f2", forget_meanwhile=False)
+    assert words_of(settings) == ["Mariana"]
+    assert [it.verdict for it in found_by_doctor(settings)] == ["ok", "warning"]
+
+
+def lost_and_recorded_again(
+    settings: Settings, older: Path, event_id: str, *, forget_meanwhile: bool
+) -> None:
+    """Something comes of the person, and the inbox loses it, for as long as it takes."""
+    came = {"id": "sel_1", "first_name": "Mariana"}
+    event = person.event("2026-06-01T09:00:00Z", event_id, "seller.updated", came)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([read_line(json.dumps(event).encode(), recorded_by="file")])
+    with closing(LedgerService(settings)) as service:
+        service.catch_up()
+    shutil.copy(older, settings.inbox)
+    if forget_meanwhile:
+        done(settings)
+    else:
+        with closing(open_inbox(settings.inbox)) as inbox:
+            story.deliver(inbox, "other")
+    reconcile(settings, **SAID)
 
 
 @ON_SQLITE

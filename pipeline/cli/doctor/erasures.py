@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.erasure.forgetting import back_beside_the_log, former_files, put_aside
+from pipeline.erasure.forgetting import (
+    back_beside_the_log,
+    former_files,
+    put_aside,
+    recorded_again_since,
+)
 from pipeline.inbox.erased import unerased
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
@@ -38,6 +43,15 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             f"artifacts or links of {counted(len(beside), 'seller')} who came back with an older"
             " copy were erased before",
             f"`prazo forget` erases them again, of {some_of(sorted(beside))}",
+        )
+    if again := recorded_again_since(inbox):
+        seqs = sorted(seq for some in again.values() for seq in some)
+        yield Diagnosis(
+            "erasures",
+            "fault",
+            f"entries {some_of(seqs)} were lost when their sellers were forgotten, and are recorded"
+            " again as they came",
+            f"`prazo forget` erases them, of {some_of(sorted(again))}",
         )
     if (folder := put_aside(settings)).exists():
         yield Diagnosis(
