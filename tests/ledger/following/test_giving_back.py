@@ -1,5 +1,4 @@
-"""What a ledger gives back to an inbox that lost its newest entries: what something else vouches for
-alone."""
+"""What a ledger gives back to an inbox that lost its newest entries: only what is vouched for."""
 
 import sqlite3
 from contextlib import closing
