@@ -16,8 +16,8 @@ import duckdb
 import pytest
 
 from pipeline.audit.stores import audit
-from pipeline.errors import LedgerInUse, LedgerRefused, LedgerStalled
-from pipeline.inbox import open_inbox
+from pipeline.errors import InboxForked, LedgerInUse, LedgerRefused, LedgerStalled
+from pipeline.inbox import Head, open_inbox
 from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks, file, refresh, store
 from pipeline.ledger.following import appending
@@ -333,6 +333,29 @@ def test_a_second_ledger_that_started_first_is_verified_once_there_is_a_head(
         deliver(inbox, range(300, 300 + later))  # it is past the head by then
         service._follower.follow_once()
         assert service.status().is_verified
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_a_second_ledger_with_another_root_than_the_keeper_follows_no_further(
+    settings, inbox, later: int
+):
+    second = settings.model_copy(update={"ledger": settings.ledger.with_name("second.duckdb")})
+    with closing(LedgerService(second, is_keeper=False)) as service:
+        service.catch_up()
+        inbox.put_head(Head(300, b"r" * 32))
+        deliver(inbox, range(300, 300 + later))
+        with pytest.raises(LedgerRefused, match="its root is not the one that the inbox's keeper"):
+            service._follower.follow_once()
+        assert not service.status().is_verified
+
+
+def test_nothing_is_signed_once_the_inbox_lacks_what_was_followed(followed: Settings):
+    """Nobody has followed it since, so nobody has noticed yet."""
+    with closing(LedgerService(followed)) as service:
+        without_its_last_ten(followed)
+        with pytest.raises(InboxForked, match="part after entry 290"):
+            service._follower.checkpoint()
+        assert service.inbox.checkpoint() is None
 
 
 # --- room ---
