@@ -22,6 +22,7 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import LedgerBehind, LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import erasing
+from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.ledger.following import former, recovery
 from pipeline.ledger.following.reconcile import reconcile
@@ -296,6 +297,24 @@ def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
     with closing(LedgerService(settings)) as service:
         assert "gave them back" in (service.status().recovered or "")
         assert service.ledger.damage == "it holds what entry 18 erased"
+    assert words_of(settings) == []
+
+
+def test_an_inbox_gets_back_what_stays_also_where_tax_ids_compare_under_another_key(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """What stays under that key is not what the erasure fixed: only what the ledger has is."""
+    older = copied(settings, tmp_path)
+    recorded_late(settings)
+    done(settings)
+    verified(settings).close()
+    shutil.copy(older, settings.inbox)
+    other = tmp_path / "other.key"
+    secret_key(other)
+    with closing(
+        LedgerService(settings.model_copy(update={"taxpayer_key_file": other}))
+    ) as service:
+        assert "gave them back" in (service.status().recovered or "")
     assert words_of(settings) == []
 
 
