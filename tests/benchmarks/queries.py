@@ -112,6 +112,10 @@ def _questions(ledger: Ledger) -> dict[str, Callable[[], object]]:
     def view(name: str, **options: object) -> Callable[[], object]:
         return lambda: reader.read(name, as_of=AS_OF, **options)  # type: ignore[arg-type]
 
+    def few(name: str, **where: str) -> Callable[[], object]:
+        """Plain rows, as commands take a few, and as peers give theirs."""
+        return lambda: reader.records(name, as_of=AS_OF, where=where)
+
     return {
         "counts by state": lambda: cursor.execute(
             f"select state, count(*) from ({states}) group by state"
@@ -128,9 +132,9 @@ def _questions(ledger: Ledger) -> dict[str, Callable[[], object]]:
         "alerts nobody has raised": view("new_alerts"),
         "evidence coverage, whole": view("evidence_coverage"),
         "sellers, whole": view("seller_state"),
-        "one process": view("process_state", where={"process_id": process}),
-        "one timeline": view("timeline", where={"process_id": process}),
-        "one seller's timeline": view("timeline", where={"seller_id": seller}),
+        "one process": few("process_state", process_id=process),
+        "one timeline": few("timeline", process_id=process),
+        "one seller's timeline": few("timeline", seller_id=seller),
     }
 
 
