@@ -223,6 +223,8 @@ def _suspects(lead: Lead) -> str:
 
 
 def _stand_ins(view_name: str, asked: str, *, has_attempts: bool) -> Mapping[str, str]:
+    """Stand-ins for rows of the processes of the table `asked`. What those of `touched` have sent
+    is a table before any view reads it."""
     earlier = materialized.earlier(view_name)
     if not has_attempts:
         return {**earlier, **materialized.without_attempts()}

@@ -73,6 +73,16 @@ def event(at: str, name: str, kind: str, record: dict[str, Any]) -> dict[str, An
     return {"kind": "webhook", "occurred_at": at, "body": body}
 
 
+def returned(name: str) -> dict[str, Any]:
+    """The line of what the platform says of the seller once more, later."""
+    said = {"id": SELLER, "first_name": "Mariana"}
+    return event("2026-06-01T09:00:00Z", name, "seller.updated", said)
+
+
+def add_lines(inbox: Inbox, *lines: dict[str, Any], recorded_by: str = "file") -> None:
+    inbox.append([read_line(json.dumps(it).encode(), recorded_by=recorded_by) for it in lines])
+
+
 def review(at: str, name: str, **more: Any) -> dict[str, Any]:
     """The line of a review event of the process."""
     kind = "regulatory.registration.review.required"

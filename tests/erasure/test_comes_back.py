@@ -14,7 +14,6 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import FolderArtifacts
-from pipeline.log.ndjson import read_line
 from pipeline.receive.collections import collect_file
 from pipeline.receive.ingest import ingest
 from pipeline.settings import Settings
@@ -147,7 +146,7 @@ def test_a_run_for_somebody_without_artifacts_clears_up_what_another_put_aside(
     aside = forgetting.put_aside(settings)
     FolderArtifacts(aside).keep(b"of somebody else")
     line = person.event("2026-03-10T09:00:00Z", "n1", "seller.created", {"id": "sel_7"})
-    inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+    person.add_lines(inbox, line)
     assert forget(settings, inbox, "sel_7", **SAID).artifacts == 1
     assert not aside.exists()
 

@@ -33,7 +33,6 @@ from pipeline.log.entries import (
     Place,
     record_entry,
 )
-from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.submit import resume as sending
 from pipeline.submit import retries
@@ -242,10 +241,8 @@ def lost_and_recorded_again(
     settings: Settings, older: Path, event_id: str, *, forget_meanwhile: bool
 ) -> None:
     """Something comes of the person, and the inbox loses it, for as long as it takes."""
-    came = {"id": "sel_1", "first_name": "Mariana"}
-    event = person.event("2026-06-01T09:00:00Z", event_id, "seller.updated", came)
     with closing(open_inbox(settings.inbox)) as inbox:
-        inbox.append([read_line(json.dumps(event).encode(), recorded_by="file")])
+        person.add_lines(inbox, person.returned(event_id))
     with closing(LedgerService(settings)) as service:
         service.catch_up()
     shutil.copy(older, settings.inbox)

@@ -1,6 +1,5 @@
 """Bytes that were erased and are there again: who notices, and what erases them once more."""
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Iterable
@@ -21,7 +20,6 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import Entry
-from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
@@ -127,13 +125,11 @@ def test_of_two_runs_that_one_word_allows_the_second_erases_nothing(
     asked = (inbox, acts.Terms.of(of_two), waits.value.request_id, "approved")
     clearances.decide(*asked, By("I saw it", "bia", "user:bia"), is_proved=False)
     honest = forgetting._forget_links
-    line = {"id": person.SELLER, "first_name": "Mariana"}
-    late = person.event("2026-06-01T09:00:00Z", "f1", "seller.updated", line)
 
     def meanwhile(*given: object) -> None:
         monkeypatch.setattr(forgetting, "_forget_links", honest)
         assert forget(of_two, inbox, person.SELLER, **SAID).kinds == person.ERASED
-        inbox.append([read_line(json.dumps(late).encode(), recorded_by="file")])
+        person.add_lines(inbox, person.returned("f1"))
 
     monkeypatch.setattr(forgetting, "_forget_links", meanwhile)
     with pytest.raises(CallerError, match="another run is erasing the same"):

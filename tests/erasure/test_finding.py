@@ -18,7 +18,6 @@ from pipeline.ledger.service import LedgerService
 from pipeline.log import erasures
 from pipeline.log.deliveries import supply
 from pipeline.log.entries import ERASURE, QUARANTINE
-from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import request
@@ -29,10 +28,6 @@ from tests.erasure.test_what_stays import as_owner
 
 pytestmark = ON_SQLITE
 DAY = 86_400_000_000
-
-
-def told(inbox: Inbox, *lines: dict[str, Any]) -> None:
-    inbox.append([read_line(json.dumps(it).encode(), recorded_by="file") for it in lines])
 
 
 def review_of(process_id: str, at: int, **more: Any) -> dict[str, Any]:
@@ -47,7 +42,7 @@ def test_one_review_of_several_that_waits_is_waited_for(
 ) -> None:
     """Whatever its state is, and though the seller was denied: that one is still asked."""
     denied = {"id": person.SELLER, "status": "denied"}
-    told(
+    person.add_lines(
         inbox,
         review_of("prc_2", inbox.now() - days_ago * DAY),
         person.event("2026-03-10T09:00:00Z", "d1", "seller.denied", denied),
@@ -68,7 +63,7 @@ def test_what_names_another_seller_stays_whoever_began_it(settings: Settings, in
     """And what names nobody goes with the process that it stands in."""
     of_attempt = {"process_id": person.PROCESS, "attempt_id": "b1"}
     at = {"occurred_at": "2026-03-06T10:00:00Z"}
-    told(
+    person.add_lines(
         inbox,
         {"kind": "submission_started", "seller_id": person.SELLER, **of_attempt, **at},
         {

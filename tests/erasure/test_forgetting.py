@@ -27,7 +27,6 @@ from pipeline.log.actions import By
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import ERASURE, QUARANTINE, Draft
-from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.erasure import person
@@ -136,7 +135,7 @@ def test_who_came_back_still_did(settings: Settings) -> None:
         for n, (at, kind, seller_id, taxpayer_id) in enumerate(told)
     ]
     with closing(open_inbox(settings.inbox)) as inbox:
-        inbox.append([read_line(json.dumps(it).encode(), recorded_by="file") for it in lines])
+        person.add_lines(inbox, *lines)
     asked = ("denial_retries", "denial_headline", "return_weeks", "returned_sellers")
     before = views(settings)
     assert [it["reonboarded"] for it in before["denial_retries"]] == [1]
@@ -240,7 +239,7 @@ def test_what_was_in_quarantine_is_of_whom_it_names(
     """Before: a broken delivery that escaped the id, or had it as a number, stayed."""
     known = person.event("2026-03-10T09:00:00Z", "q1", "seller.created", {"id": seller_id})
     with closing(open_inbox(settings.inbox)) as inbox:
-        inbox.append([read_line(json.dumps(known).encode(), recorded_by="file")])
+        person.add_lines(inbox, known)
         [receipt] = inbox.append(
             [Draft(QUARANTINE, AS_OF, "webhook", body.encode(), {"reason": "it breaks off"})]
         )
@@ -261,8 +260,7 @@ def test_the_end_of_another_sellers_attempt_stays(settings: Settings) -> None:
         {"kind": "submission_finished", "status": 400, "error": None, "body": {"of": "Joana"}},
     ]
     with closing(open_inbox(settings.inbox)) as inbox:
-        told = [json.dumps(of_attempt | {"occurred_at": at} | it).encode() for it in lines]
-        inbox.append([read_line(it, recorded_by="file") for it in told])
+        person.add_lines(inbox, *(of_attempt | {"occurred_at": at} | it for it in lines))
         before = inbox.find(attempt_id="b1")
         done(settings)
         assert inbox.find(attempt_id="b1") == before
@@ -280,7 +278,7 @@ def test_nothing_is_erased_while_the_platform_waits_for_an_answer(tmp_path: Path
     with closing(open_inbox(settings.inbox)) as inbox:
         assert inbox.find(kind=ERASURE) == []
         line = person.event("2026-05-02T09:00:00Z", "e6", "seller.deleted", {"id": person.SELLER})
-        inbox.append([read_line(json.dumps(line).encode(), recorded_by="file")])
+        person.add_lines(inbox, line)
     assert done(settings).entries == sum(person.ERASED.values())  # e5 is not there, and e6 is
 
 
@@ -330,7 +328,7 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
         again = forget(of_two, inbox, person.SELLER, **reworded)  # needs none: nothing is left
         assert (again.kinds, again.seqs) == ({}, ())
         person_again = person.event("2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1"})
-        inbox.append([read_line(json.dumps(person_again).encode(), recorded_by="file")])
+        person.add_lines(inbox, person_again)
         with pytest.raises(Awaited):  # what came since waits for a word of its own
             forget(of_two, inbox, person.SELLER, **SAID)
     with closing(LedgerService(settings)) as service:
@@ -477,7 +475,7 @@ def test_what_its_page_records_until_its_links_end_goes_as_well(
             **{"step": "answered", "channel": "web_form", "source": "seller"},
             "actor": "Mariana",
         }
-        inbox.append([read_line(json.dumps(said).encode(), recorded_by="journey")])
+        person.add_lines(inbox, said, recorded_by="journey")
         honest(inbox, seller_id)
 
     monkeypatch.setattr(forgetting, "_forget_links", late)

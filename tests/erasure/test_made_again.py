@@ -32,7 +32,6 @@ from pipeline.ledger.views.formats import Asked
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import UNMASK
-from pipeline.log.ndjson import read_line
 from pipeline.serve import commands
 from pipeline.settings import Settings
 from tests.audit import story
@@ -52,15 +51,10 @@ def files_of(settings: Settings) -> list[str]:
     return sorted(it.name for it in found if it.suffix not in (".head", ".wal"))
 
 
-LATE = person.event(
-    "2026-06-01T09:00:00Z", "f1", "seller.updated", {"id": "sel_1", "first_name": "Mariana"}
-)
-
-
 def recorded_late(settings: Settings) -> None:
     """Something comes of the person."""
     with closing(open_inbox(settings.inbox)) as inbox:
-        inbox.append([read_line(json.dumps(LATE).encode(), recorded_by="file")])
+        person.add_lines(inbox, person.returned("f1"))
 
 
 def forgotten_once_more(settings: Settings) -> None:
