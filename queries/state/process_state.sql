@@ -16,7 +16,7 @@
 -- column: state | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
 -- column: opened_at | when the platform created the earliest event
 -- column: overdue_at | ACP: day 30, or 30 days before the deadline where that is earlier; otherwise opened_at
--- column: deadline_at | of the latest event that carries one; where none does, the contract's total
+-- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: days_to_deadline | whole days of 24 hours left; 0 is due within 24 hours, negative is late; null once finished
 -- column: seconds_to_deadline | whole seconds left, rounded down; 0 at the deadline, negative once late; null once finished
 -- column: days_to_overdue | whole days until overdue_at, only while PENDING

@@ -44,6 +44,26 @@ def test_finished_at_the_deadline_is_late(ended, late):
     assert len(found(history, "2026-05-02T00:00:00", "finished_late")) == int(late)
 
 
+@pytest.mark.parametrize(
+    ("created_at", "status", "deadline", "late"),
+    [
+        ("2026-05-05T12:00:00Z", "FINISHED", "2026-04-30T12:00:00", True),
+        ("2026-05-05T12:00:00Z", "OVERDUE", "2026-05-30T12:00:00", False),
+        ("2026-05-05T11:59:59.999999Z", "OVERDUE", "2026-05-30T12:00:00", False),
+        ("2026-05-05T12:00:00.000001Z", "OVERDUE", "2026-04-30T12:00:00", True),
+    ],
+)
+def test_what_comes_with_or_after_the_end_moves_no_deadline(created_at, status, deadline, late):
+    history = [
+        review(),
+        started(occurred_at="2026-05-05T11:59:00Z"),
+        finished(occurred_at="2026-05-05T12:00:00Z"),
+        review("e2", created_at, status=status, deadline_at="2026-05-30T12:00:00Z"),
+    ]
+    row = process(history, "2026-06-30T00:00:00")
+    assert (row["deadline_at"], row["finished_late"]) == (at(deadline), late)
+
+
 def test_the_finish_is_the_earliest_200_though_its_attempt_started_later():
     history = [
         review(),

@@ -21,7 +21,7 @@
 -- column: review_type | ACP or ACI, from the earliest event alone; null for an unknown type
 -- column: opened_at | when the platform created the earliest event; null while none is known
 -- column: overdue_at | ACP: day 30, or 30 days before the deadline where that is earlier; otherwise opened_at
--- column: deadline_at | of the latest event that carries one; where none does, the contract's total
+-- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: overdue_from | from when it is at least OVERDUE, by the clock or as reported for this deadline; null without an event
 -- column: expired_from | from when it is EXPIRED, likewise
 -- column: requested_fields | of the latest event that carries a readable list; an empty one where none does
@@ -73,12 +73,16 @@ events as (
     select
         review_events.*,
         row_number() over (
-            partition by process_id
+            partition by review_events.process_id
             order by created_at, occurred_at, event_id, content_sha256, review_events.seq
         ) as place,
-        coalesce(deadline_at, counts_for) as counts_for
+        coalesce(deadline_at, counts_for) as counts_for,
+        -- What comes with the end or after it moves no deadline.
+        finished_at is null or created_at < finished_at
+            or (created_at = finished_at and status is distinct from 'FINISHED') as may_move
     from review_events
     left join undated on undated.seq = review_events.seq
+    left join finished_processes on finished_processes.process_id = review_events.process_id
 ),
 
 reviews as (
@@ -88,7 +92,9 @@ reviews as (
         nullif(arg_min(coalesce(seller_id, ''), place), '') as seller_id,
         nullif(arg_min(coalesce(object_type, ''), place), '') as object_type,
         max(created_at) as reported_at,
-        arg_max(deadline_at, place) as deadline_at,
+        coalesce(
+            arg_max(deadline_at, place) filter (where may_move), arg_min(deadline_at, place)
+        ) as deadline_at,
         coalesce(arg_max(requested_fields, place), []) as requested_fields,
         nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
         max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
@@ -120,7 +126,7 @@ returned as (
     select events.process_id, max(place) as last_other
     from events
     join reviewed on reviewed.process_id = events.process_id
-    where reviewed.deadline_changed and events.counts_for <> reviewed.deadline_at
+    where reviewed.deadline_changed and may_move and events.counts_for <> reviewed.deadline_at
     group by events.process_id
 ),
 

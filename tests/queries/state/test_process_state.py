@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.ledgers import World, asked
 from tests.support.lines import (
+    ACP_DEADLINE,
     aci,
     acp,
     answered,
@@ -383,3 +384,86 @@ def test_of_versions_of_one_instant_the_greater_digest_of_canonical_json_is_the_
     found = asked(history, "process_state", at("2026-03-02T00:00"))
     assert {it["process_id"]: it["deadline_at"].isoformat() + "Z" for it in found} == latest
     assert len(set(latest.values())) == 2
+
+
+LATER = "2026-05-30T12:00:00Z"
+FIVE_DAYS_LATE = "2026-05-05T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("created_at", "status", "deadline_at", "is_late"),
+    [
+        # The report of the end itself, which says a later deadline.
+        (FIVE_DAYS_LATE, "FINISHED", ACP_DEADLINE, True),
+        # It comes the next day, or reports something else then.
+        ("2026-05-06T12:00:00Z", "FINISHED", ACP_DEADLINE, True),
+        ("2026-05-05T12:00:00.000001Z", "OVERDUE", ACP_DEADLINE, True),
+        # What was put off before the end, or at that instant by another report, was put off.
+        ("2026-05-05T11:59:59.999999Z", "OVERDUE", LATER, False),
+        (FIVE_DAYS_LATE, "OVERDUE", LATER, False),
+        (FIVE_DAYS_LATE, None, LATER, False),
+    ],
+)
+def test_what_comes_with_or_after_the_end_moves_no_deadline(
+    created_at, status, deadline_at, is_late
+):
+    """A review was answered five days late. The platform's report of the end said a later deadline,
+    and the breach `finished_late` was gone."""
+    news = acp("e2", created_at, status=status, deadline_at=LATER)
+    answer = [started(occurred_at="2026-05-05T11:59:00Z"), finished(occurred_at=FIVE_DAYS_LATE)]
+    histories = [acp(), *answer, news], [news, *reversed(answer), acp()]
+    for history in histories:
+        row = process(history, "2026-06-30T12:00:00")
+        assert (row["state"], row["finished_by"]) == ("FINISHED", "submission")
+        assert row["deadline_at"] == at(deadline_at.removesuffix("Z"))
+        assert (row["finished_late"], row["deadline_changed"]) == (is_late, True)
+        rules = [it["rule"] for it in asked(history, "findings", at("2026-06-30T12:00:00"))]
+        assert ("finished_late" in rules) is is_late
+
+
+@pytest.mark.parametrize("status", ["FINISHED", "OVERDUE"])
+def test_a_report_of_the_end_alone_moves_no_deadline_whoever_was_first(status):
+    """By the platform's report alone, and the one after it, which reports whatever."""
+    end = acp("e2", FIVE_DAYS_LATE, status="FINISHED", deadline_at=LATER)
+    after = acp("e3", "2026-05-06T12:00:00Z", status=status, deadline_at="2026-07-30T12:00:00Z")
+    row = process([acp(), end, after], "2026-06-30T12:00:00")
+    assert (row["finished_by"], row["finished_late"]) == ("platform", True)
+    assert (row["deadline_at"], row["overdue_at"]) == (
+        at("2026-04-30T12:00:00"),
+        at("2026-03-31T12:00:00"),
+    )
+    assert row["requested_fields"] == ["revenue"]
+    assert row["reported_status"] == status
+
+
+def test_where_nothing_before_the_end_carries_a_deadline_the_earliest_that_does_counts():
+    """All that the log knows of it came with the end: two reports, the later one of another day."""
+    history = [
+        acp("e1", deadline_at=None),
+        acp("e2", FIVE_DAYS_LATE, status="FINISHED"),
+        acp("e3", "2026-05-06T12:00:00Z", status="FINISHED", deadline_at=LATER),
+    ]
+    row = process(history, "2026-06-30T12:00:00")
+    assert (row["deadline_at"], row["finished_late"]) == (at("2026-04-30T12:00:00"), True)
+
+
+def test_until_its_end_was_known_a_process_had_the_deadline_of_its_latest_event():
+    """Asked for an instant before the end, a later deadline is one."""
+    put_off = acp("e2", "2026-05-06T12:00:00Z", "2026-05-04T12:00:00Z", deadline_at=LATER)
+    answer = [started(occurred_at="2026-05-05T11:59:00Z"), finished(occurred_at=FIVE_DAYS_LATE)]
+    history = [acp(), put_off, *answer]
+    assert process(history, "2026-05-05T11:59:59")["deadline_at"] == at("2026-05-30T12:00:00")
+    assert process(history, "2026-05-05T12:00:00")["deadline_at"] == at("2026-04-30T12:00:00")
+
+
+def test_a_later_deadline_of_the_end_takes_back_no_news_that_it_had_expired():
+    """The list of what changed since a visit dates it by the deadline that was missed."""
+    end = acp("e2", FIVE_DAYS_LATE, status="FINISHED", deadline_at=LATER)
+    changes = asked([acp(), end], "changes", at("2026-06-30T12:00:00"))
+    dates = {row["change"]: row["changed_at"] for row in changes if row["change"] != "finding"}
+    assert dates == {
+        "opened": at("2026-03-01T12:00:00"),
+        "overdue": at("2026-03-31T12:00:00"),
+        "expired": at("2026-04-30T12:00:00"),
+        "finished": at("2026-05-05T12:00:00"),
+    }

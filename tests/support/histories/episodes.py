@@ -255,6 +255,41 @@ def lost_answers(draw) -> list[dict]:
 
 
 @st.composite
+def ends(draw) -> list[dict]:
+    """A process about its end, with reports around it whose deadlines it keeps or misses."""
+    process_id = draw(st.sampled_from(sorted(HOME_OF)))
+    at = draw(st.sampled_from([moment + 2 * DAY for moment in HOT]))
+    lines = []
+    for number in range(draw(st.sampled_from([2, 3, 3, 4]))):
+        event = draw(review_events(process_id))
+        event["id"] = f"evt_end_{process_id}_{number}"
+        event["created_at"] = in_zulu(
+            at + draw(st.sampled_from([-DAY, -TICK, timedelta(0), timedelta(0), TICK, DAY]))
+        )
+        review = event["payload"]["object"]
+        review["status"] = draw(usually(st.just("FINISHED"), st.just("OVERDUE"), odds=1))
+        if "deadline_at" in review:
+            review["deadline_at"] = in_zulu(
+                at + draw(st.sampled_from([-5 * DAY, timedelta(0), TICK, 5 * DAY]))
+            )
+        lines.append(draw(webhook(draw(texts(event)))))
+    if draw(st.booleans()):
+        lines += started_and_answered(process_id, at)
+    return lines
+
+
+def started_and_answered(process_id: str, at: datetime) -> list[dict]:
+    attempt = {"attempt_id": f"end-{process_id}", "process_id": process_id}
+    start = {"kind": "submission_started", "occurred_at": in_zulu(at - HOUR), **attempt}
+    finish = {"kind": "submission_finished", "occurred_at": in_zulu(at), **attempt}
+    sent = json.dumps({"process_id": process_id, **PAYLOADS[0]})
+    return [
+        {**start, "seller_id": HOME_OF[process_id], "body": sent},
+        {**finish, "status": 200, "error": None, "body": "{}"},
+    ]
+
+
+@st.composite
 def departures(draw) -> list[dict]:
     """A seller that is deleted, with reviews of it and other news before and after."""
     seller_id = draw(st.sampled_from(["s1", "s2", "s3"]))
@@ -378,6 +413,7 @@ EPISODES = {
     "deliveries": deliveries,
     "altered_deliveries": altered_deliveries,
     "departures": departures,
+    "ends": ends,
     "lost_answers": lost_answers,
     "tickets": tickets,
     "reports": reports,
@@ -395,6 +431,8 @@ USUAL_EPISODES = (
     "altered_deliveries",
     "altered_deliveries",
     "departures",
+    "ends",
+    "ends",
     "lost_answers",
     "lost_answers",
     "tickets",

@@ -77,11 +77,23 @@ class Process:
 
     @cached_property
     def deadline_at(self) -> datetime | None:
-        """Of the latest event that carries a readable one, else the contract's total."""
+        """Of the latest event that carries a readable one, else the contract's total.
+
+        What comes with the end or after it moves no deadline, unless nothing came before.
+        """
         if not self.events:
             return None
-        carried = [event.deadline_at for event in self.events if event.deadline_at is not None]
-        return carried[-1] if carried else self.opened_at + self.total
+        carrying = [event for event in self.events if event.deadline_at is not None]
+        if not carrying:
+            return self.opened_at + self.total
+        in_time = [event for event in carrying if not self.comes_with_the_end(event)]
+        return in_time[-1].deadline_at if in_time else carrying[0].deadline_at
+
+    def comes_with_the_end(self, event: ReviewEvent) -> bool:
+        """Whether an event came after the process was finished, or is what reports it."""
+        if self.finish is None or event.created_at < self.finished_at:
+            return False
+        return event.created_at > self.finished_at or event.status == "FINISHED"
 
     @property
     def overdue_at(self) -> datetime | None:
