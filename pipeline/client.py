@@ -8,6 +8,7 @@ client with the gateway, which takes the same call as the platform.
 """
 
 import json
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Self
@@ -41,11 +42,20 @@ class PrazoRefused(Exception):
 class Prazo:
     """A connection to a receiver."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
-        """`url`: of the receiver. `token`: one with the scope `collect`, if it needs tokens."""
+    def __init__(
+        self, url: str, token: str | None = None, trust: ssl.SSLContext | None = None
+    ) -> None:
+        """`url`: of the receiver. `token`: one with the scope `collect`, if it needs tokens.
+        `trust`: whom to believe where the receiver is behind TLS with a private authority.
+
+        No proxy of the environment is asked, and no login of a `.netrc` goes along: a proxy would
+        read the token and what sellers answered, and 127.0.0.1 would be the proxy's own machine.
+        """
         self._client = httpx.Client(
             base_url=url,
             timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            verify=True if trust is None else trust,
             headers={"Authorization": f"Bearer {token}"} if token else {},
         )
 

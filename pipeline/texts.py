@@ -4,6 +4,7 @@ finds ids of persons in a text; counts things in words."""
 import logging
 import operator
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -44,6 +45,11 @@ PERSONAL: Final = re.compile(rf"{PERSONAL_ID.pattern}|{_PHONE}")
 """One of these, or a telephone number, which few know a seller by."""
 _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, other than `cpf` or `cnpj`."""
+
+
+def typed(*words: object) -> str:
+    """A command for a person to type, in backticks: as it stands, whatever a path holds."""
+    return f"`{shlex.join(str(word) for word in words)}`"
 
 
 def is_tax_id(text: str) -> bool:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from pipeline import settings_files
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
-from pipeline.http.outgoing.pem import trusting
+from pipeline.http.outgoing.contexts import trusting
 from pipeline.http.standard_webhooks import MAX_SIGNATURES, secrets_in
 
 MAX_ENDPOINTS: Final = 32
@@ -146,6 +146,6 @@ def trust_of(path: Path | None) -> Callable[[], ssl.SSLContext]:
     """What gives the context of connections that trust the authorities of a file, or without one
     those of this machine: another one once the file has changed. Raises `SettingsError`."""
     if path is None:
-        always = ssl.create_default_context()
+        always = trusting(None)
         return lambda: always
     return RereadFile(path, lambda _: trusting(path)).get

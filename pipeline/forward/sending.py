@@ -6,7 +6,6 @@ followed: what is signed for one URL is nobody else's.
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -55,10 +54,9 @@ class Post:
         self._may_send = may_send
         self._secrets = given.secrets_of(endpoint)
         self._trusted = given.trust_of(endpoint)
-        self._context = context = self._trusted()
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._context = self._trusted()
         self._client = clients.client(
-            context,
+            self._context,
             httpx.Limits(
                 max_connections=endpoint.concurrency,
                 max_keepalive_connections=endpoint.concurrency,

@@ -1,12 +1,12 @@
 """Says when the certificates that we show, or believe, begin and end, and whether they serve."""
 
-import ssl
 from pathlib import Path
 
 from cryptography import x509
 
 from pipeline import instants
-from pipeline.http.outgoing.pem import load_pair, trusting
+from pipeline.http.outgoing.contexts import bare, trusting
+from pipeline.http.outgoing.pem import flaw_of, load_pair
 
 
 def first_to_end(path: Path) -> x509.Certificate:
@@ -57,14 +57,17 @@ def check_usable(certificate: Path, key: Path, authority: Path | None, now: int)
     """Raises `SettingsError`, `OSError` or `ValueError` where nobody could begin to send with these
     files: they cannot be read, do not fit together, or have not begun. It takes a fraction of a
     context that also trusts the system's authorities."""
-    load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), certificate, key)
+    load_pair(bare(), certificate, key)
     if authority is not None:
         trusting(authority)
     check_begun(certificate, now)
 
 
 def _in(path: Path) -> list[x509.Certificate]:
-    return x509.load_pem_x509_certificates(path.read_bytes())
+    content = path.read_bytes()
+    if (flaw := flaw_of(path, content, "CERTIFICATE")) is not None:
+        raise ValueError(f"it {flaw.why}: {flaw.remedy}")
+    return x509.load_pem_x509_certificates(content)
 
 
 def end_of(certificate: x509.Certificate) -> int:

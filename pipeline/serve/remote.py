@@ -21,6 +21,7 @@ from pipeline.errors import (
 from pipeline.files.disk import written_whole
 from pipeline.files.temporary import remove_left
 from pipeline.http import holder as announcements
+from pipeline.http.outgoing import contexts
 from pipeline.ledger.views import formats
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
@@ -199,6 +200,7 @@ def holder(settings: Settings) -> Iterator[Holder | None]:
         headers={"Authorization": f"Bearer {announced.token}"},
         timeout=httpx.Timeout(ANSWER_SECONDS, connect=ALIVE_SECONDS),
         trust_env=False,
+        verify=contexts.bare(),  # a process of this machine, by HTTP
     ) as client:
         candidate = Holder(client)
         yield candidate if candidate.is_alive() else None

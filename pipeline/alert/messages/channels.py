@@ -29,7 +29,7 @@ from pipeline.errors import FileBarred, OperatorError, PrazoError
 from pipeline.files.reread import READ_SECONDS, read_small, unread
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
-from pipeline.http.outgoing.pem import trusting
+from pipeline.http.outgoing.contexts import trusting
 
 LOG = logging.getLogger(__name__)
 

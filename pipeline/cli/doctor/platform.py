@@ -31,6 +31,7 @@ _NO_ANSWER_HELP: Final = (
     "compare PRAZO_PLATFORM_URL, PRAZO_PLATFORM_CA_FILE, PRAZO_CLIENT_CERT_FILE and"
     " PRAZO_CLIENT_KEY_FILE with what the platform gave you"
 )
+AS_ISSUED: Final = "put the file as it was issued in its place"
 EXPIRY_DAYS: Final = 30
 """A certificate that ends sooner is worth a warning: issuing one takes weeks in some places."""
 
@@ -106,8 +107,11 @@ def _validity(
     """Of the certificates in a file with which all of it begins and ends."""
     try:
         begins_at, ends_at = begin_of(begins(path)), end_of(ends(path))
-    except (OSError, ValueError) as error:
-        return Diagnosis("certificates", "fault", f"{path}: {error}", "write it as PEM")
+    except OSError as error:
+        found, remedy = f"cannot be read: {error.strerror}", "check its path and its permissions"
+        return Diagnosis("certificates", "fault", f"the {name} {path} {found}", remedy)
+    except ValueError as error:
+        return Diagnosis("certificates", "fault", f"the {name} {path}: {error}", AS_ISSUED)
     if begins_at > instants.now():
         return Diagnosis(
             "certificates",

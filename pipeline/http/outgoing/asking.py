@@ -10,7 +10,7 @@ import httpx
 
 from pipeline.aside import Aside
 from pipeline.http import addresses
-from pipeline.http.outgoing import bounded
+from pipeline.http.outgoing import bounded, contexts
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""
@@ -64,13 +64,18 @@ async def _exchange(
     url: str, content: bytes, headers: Mapping[str, str], *, is_body_needed: bool
 ) -> Answer:
     address = addresses.parted(url)
+    is_tls = address.url.startswith("https:")
+    trust = await asyncio.to_thread(contexts.trusting, None) if is_tls else contexts.bare()
     login = None if address.user is None else (address.user, address.password or "")
     async with (
         asyncio.timeout(ANSWER_SECONDS),
         # Nothing of the environment: a proxy would read what is sent, and a login that `.netrc` has
         # for the host would go along (docs/alerts.md#webhooks).
         httpx.AsyncClient(
-            timeout=ANSWER_SECONDS, follow_redirects=False, trust_env=False
+            timeout=ANSWER_SECONDS,
+            follow_redirects=False,
+            trust_env=False,
+            verify=trust,
         ) as client,
         client.stream("POST", address.url, content=content, headers=headers, auth=login) as answer,
     ):

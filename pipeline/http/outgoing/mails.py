@@ -2,7 +2,6 @@
 
 import contextlib
 import smtplib
-import ssl
 from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Final
@@ -11,7 +10,7 @@ from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
 from pipeline.errors import SettingsError
 from pipeline.files.reread import read_small
-from pipeline.http.outgoing.pem import trusting
+from pipeline.http.outgoing.contexts import trusting
 
 
 class Unanswered(OSError):
@@ -51,7 +50,7 @@ def send(
     if html is not None:
         sent.add_alternative(html, subtype="html")
     word = password(mail)
-    context = ssl.create_default_context() if mail.ca_file is None else trusting(mail.ca_file)
+    context = trusting(mail.ca_file, protocols=())
     if mail.security == "tls":
         server: smtplib.SMTP = smtplib.SMTP_SSL(
             mail.host, mail.port, timeout=SMTP_SECONDS, context=context

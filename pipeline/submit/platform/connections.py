@@ -15,7 +15,7 @@ from pipeline import instants
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
 from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of, unread
-from pipeline.http.outgoing import clients, pem
+from pipeline.http.outgoing import clients, contexts, pem
 
 LOG = logging.getLogger(__name__)
 
@@ -124,8 +124,8 @@ class Certificates:
 
     def _read(self) -> tuple[Stamps, ssl.SSLContext]:
         stamp, authority = self._look(), self._authority
-        context = ssl.create_default_context() if authority is None else pem.trusting(authority)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context = contexts.trusting(authority)
+        context.post_handshake_auth = True  # TLS 1.3: some ask once they have read the path
         pem.load_pair(context, self._certificate, self._key)
         return stamp, context
 
