@@ -37,10 +37,14 @@ class Limited(HttpToolsProtocol):
     """uvicorn's connection, with limits that it does not set: without them it would keep the head
     of a request in memory however large it is, and wait for its rest forever."""
 
+    own_fields = b""
+    """Lines of headers in the answers that the server itself gives."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes a place, and starts the time limit for the first request."""
         super().connection_made(transport)
         self._head_bytes = 0
+        self._is_begun = False
         self._is_complete = False
         self._is_upgraded = False
         self._patience: asyncio.TimerHandle | None = None
@@ -51,6 +55,7 @@ class Limited(HttpToolsProtocol):
             self.watch()
         else:
             transport.abort()
+            self.note_refusal(b"503 Service Unavailable")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the time limits, leaves the place, and drops what was asked and not answered."""
@@ -74,6 +79,7 @@ class Limited(HttpToolsProtocol):
         if self._unread_check is not None and not self.transport.get_write_buffer_size():
             self._note_reading()
         self._head_bytes += len(data)
+        self._is_begun = True
         self.feed(data)
         if self._head_bytes > MAX_HEAD_BYTES:
             self.cut_off(b"431 Request Header Fields Too Large")
@@ -96,6 +102,7 @@ class Limited(HttpToolsProtocol):
         """Hands the request on, unless too many wait before it."""
         if len(self.pipeline) >= MAX_PIPELINED:
             self.transport.abort()  # what waits is dropped, so nothing is taken for a part of it
+            self.note_refusal(b"503 Service Unavailable")
         else:
             super().on_headers_complete()
 
@@ -116,6 +123,7 @@ class Limited(HttpToolsProtocol):
     def end_request(self) -> None:
         """Says that the request is here, whole."""
         self._head_bytes = 0
+        self._is_begun = False
         self._is_complete = True
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -198,11 +206,15 @@ class Limited(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-            self.transport.write(
-                b"HTTP/1.1 %b\r\ncontent-length: 0\r\nconnection: close\r\n\r\n" % status
-            )
+            fields = b"content-length: 0\r\nconnection: close\r\n" + self.own_fields
+            self.transport.write(b"HTTP/1.1 %b\r\n%b\r\n" % (status, fields))
+            if self._is_begun:  # a connection without a request takes nothing away
+                self.note_refusal(status)
         self.transport.close()
         self._watch_reading()
+
+    def note_refusal(self, status: bytes) -> None:
+        """Hears of each request that the server itself refuses; `status` with its phrase."""
 
     def give_way(self) -> None:
         """Closes the connection for a newcomer's sake, at once where an answer is not read."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from pipeline.hosts import is_loopback
 
+OTHER_HOST: Final = "its Host is not loopback"
 _HOST: Final = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
 
 
@@ -60,7 +61,7 @@ def outside_hint(headers: Mapping[bytes, bytes], http_version: str = "1.1") -> s
     if http_version == "1.0":
         return "the request speaks HTTP/1.0, as proxies do"
     if not _names_loopback(headers.get(b"host", b"")):
-        return "its Host is not loopback"
+        return OTHER_HOST
     return None
 
 

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -43,6 +44,10 @@ _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/
 """Any method, whether HTTP knows it or not (RFC 9110, section 9.1)."""
 
 
+def _unheard(status: bytes) -> None:
+    """Hears of a refusal for an app that asks for none."""
+
+
 class Connection(Limited):
     """A connection of a server without web sockets, with two more gaps closed. Without this class,
     uvicorn would
@@ -51,19 +56,27 @@ class Connection(Limited):
     - lose the body of a request that offers to upgrade to HTTP/2, as Java's client does by default
       (uvicorn issue 2722). A server may ignore the offer (RFC 9110, section 7.8).
 
-    An app that has `short_posts` gets these without a task for each.
+    An app that has `short_posts` gets these without a task for each. One that has `own_fields` has
+    them in the server's own answers, too, and its `on_refusal` hears of each request that the
+    server refuses by itself.
     """
 
     def __init__(self, config: uvicorn.Config, *arguments: Any, **options: Any) -> None:
         super().__init__(config, *arguments, **options)
         self._short_posts: ShortPosts = getattr(config.app, "short_posts", {})
         self._short: Exchange | None = None
+        self.own_fields = getattr(config.app, "own_fields", b"")
+        self._on_refusal: Callable[[bytes], None] = getattr(config.app, "on_refusal", _unheard)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Notes where small answers are written."""
         super().connection_made(transport)
         is_plain = sys.platform != "win32" and transport.get_extra_info("sslcontext") is None
         self._descriptor = transport.get_extra_info("socket").fileno() if is_plain else None
+
+    def note_refusal(self, status: bytes) -> None:
+        """Says to the app that a request of its was refused."""
+        self._on_refusal(status)
 
     def write_at_once(self, data: bytes) -> None:
         """Writes a small answer. The transport would keep the GIL while the system sends it, which

@@ -33,7 +33,7 @@ WEBHOOK: Final = "webhook"
 
 QUARANTINE: Final = "quarantine"  # a delivery that cannot be read; its bytes are kept
 
-REJECTION: Final = "rejection"  # turned away unread (401, 403, 405, 413, 415), with a count
+REJECTION: Final = "rejection"  # turned away unread (docs/rules.md#deliveries), with a count
 
 SUBMISSION_STARTED: Final = "submission_started"
 

@@ -9,7 +9,6 @@ disk (docs/decisions/inbox.md#a-short-delivery-has-no-task-of-its-own).
 import asyncio
 import json
 import logging
-import math
 import time
 from typing import Final
 
@@ -25,7 +24,7 @@ from pipeline.log.deliveries import JSON, Delivery
 from pipeline.log.entries import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused
 from pipeline.receive.metrics import Metrics
-from pipeline.receive.rejections import SECONDS_BETWEEN_ENTRIES, Rejected, Rejections, entry_of
+from pipeline.receive.rejections import TurnedAwayRequests
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -40,7 +39,9 @@ Answered = tuple[int, bytes, *tuple[tuple[bytes, bytes], ...]]
 class Deliveries:
     """The endpoint of deliveries."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self, settings: Settings, metrics: Metrics, turned_away: TurnedAwayRequests
+    ) -> None:
         """Raises `SettingsError` if the secrets cannot be read."""
         self.authenticator = Authenticator(
             settings.webhook_auth,
@@ -52,7 +53,7 @@ class Deliveries:
         self._max_body_bytes = settings.max_body_bytes
         self._quarantine_status = settings.quarantine_status
         self._metrics = metrics
-        self._rejections = Rejections()
+        self._turned_away = turned_away
         self._is_failing = False
         self._refusing: set[asyncio.Task[None]] = set()
         self._inbox: Inbox
@@ -162,31 +163,7 @@ class Deliveries:
         await refuse(send, away)
 
     async def _note(self, away: TurnedAway) -> None:
-        self._metrics.rejections.labels(str(away.status)).inc()
-        self._rejections.note(Rejected(away.status, away.reason))
-        await self._record_rejections(time.monotonic())
-
-    async def record_rejections_in_time(self) -> None:
-        """Records what was turned away, a count a minute for each reason. Runs until cancelled."""
-        while True:
-            await asyncio.sleep(SECONDS_BETWEEN_ENTRIES / 4)
-            await self._record_rejections(time.monotonic())
-
-    async def record_last_rejections(self, until: float) -> None:
-        """Records every count that is left; gives up at `until`, of the monotonic clock."""
-        await self._record_rejections(math.inf, until)
-
-    async def _record_rejections(self, due_by: float, until: float | None = None) -> None:
-        due = self._rejections.take_due(due_by)
-        await asyncio.gather(*(self._record_count(*it, until) for it in due.items()))
-
-    async def _record_count(self, rejected: Rejected, deliveries: int, until: float | None) -> None:
-        try:
-            draft = entry_of(rejected, deliveries, self._inbox.clock())
-            await self._writer.record(draft, until=until)
-        except InboxUnavailable as error:
-            self._rejections.note(rejected, deliveries)  # for a later entry
-            LOG.error("a count of rejected deliveries was not recorded: %s", error)
+        await self._turned_away.note(away.status, away.reason)
 
 
 class _Short:

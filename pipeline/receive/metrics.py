@@ -59,7 +59,10 @@ class Metrics:
         self.deliveries = Tally()
         self.registry.register(self.deliveries)
         self.rejections = prometheus_client.Counter(
-            "prazo_rejections", "Deliveries turned away", ["status"], registry=self.registry
+            "prazo_rejections",
+            "Requests turned away unread: deliveries, calls, what is none of these",
+            ["status"],
+            registry=self.registry,
         )
         self.attempts = prometheus_client.Counter(
             "prazo_gateway_attempts",

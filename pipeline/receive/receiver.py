@@ -16,9 +16,10 @@ from pipeline import instants, turns
 from pipeline.contract.body import canonical_json
 from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
-from pipeline.http import server
+from pipeline.http import ours, server
 from pipeline.http.asgi import (
     Handler,
+    Message,
     Receive,
     Request,
     Scope,
@@ -28,7 +29,7 @@ from pipeline.http.asgi import (
     folded,
 )
 from pipeline.http.callers import TurnedAway
-from pipeline.http.loopback import outside_hint
+from pipeline.http.loopback import OTHER_HOST, outside_hint
 from pipeline.http.short import ShortPosts
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
@@ -42,6 +43,7 @@ from pipeline.receive.deliveries import Deliveries
 from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.journeys import Inviting
 from pipeline.receive.metrics import Metrics
+from pipeline.receive.rejections import TurnedAwayRequests
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ LOG = logging.getLogger(__name__)
 MAX_OTHERS: Final = 300
 """Requests under way at once, besides deliveries and /healthz, which are never turned away for
 others. A collection may hold its files in memory; a submission waits for the platform."""
+WEBHOOKS: Final = ("/webhooks", "/webhooks/")
+"""Where deliveries come; people often add the slash."""
 READY_SECONDS: Final = 5.0
 """The receiver is ready if a trial write succeeds within this time."""
 TRIAL_SECONDS: Final = 1.0
@@ -69,7 +73,8 @@ class Receiver:
     def __init__(self, settings: Settings) -> None:
         """Raises `SettingsError` if the secrets cannot be read, or `InboxUnavailable`."""
         self._metrics = Metrics()
-        self._deliveries = Deliveries(settings, self._metrics)
+        self._turned_away = TurnedAwayRequests(self._metrics)
+        self._deliveries = Deliveries(settings, self._metrics, self._turned_away)
         self._inbox = open_shared(settings)
         if settings.believe_clock:
             self._inbox.machine.believe()
@@ -87,7 +92,7 @@ class Receiver:
         self._collecting = Collecting(settings)
         self._others = 0
         self._handlers: Mapping[str, Handler] = {
-            "/webhooks": self._deliveries.post,
+            **dict.fromkeys(WEBHOOKS, self._deliveries.post),
             "/v1/collections": self._collecting.post,
             "/v1/journeys": Inviting(settings, self._inbox).post,
             "/checkpoint": _shown(self._show_checkpoint),
@@ -95,7 +100,8 @@ class Receiver:
             "/readyz": _shown(self._readyz),
             "/metrics": _shown(self._show_metrics),
         }
-        self.short_posts: ShortPosts = {b"/webhooks": self._deliveries.begin}
+        self.short_posts: ShortPosts = {it.encode(): self._deliveries.begin for it in WEBHOOKS}
+        self.own_fields = b"%b: %b\r\n" % ours.MARK
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -112,17 +118,41 @@ class Receiver:
             await self._live(receive, send)
             return
         request = Request(scope, folded(scope["headers"]), receive)
-        handler = self._handlers.get(scope["path"])
-        if scope["path"] in ("/webhooks", "/healthz"):
-            await self._let_in(handler or _not_found, request, send)
+        if scope["path"] in WEBHOOKS:
+            await self._let_in(self._deliveries.post, request, send)
+            return
+        address = address_in(scope.get("raw_path", b""))
+        is_call = scope["path"] in self._handlers or address is not None
+        answering = _Answering(send, self._turned_away, request, is_call=is_call)
+        try:
+            await self._find(request, address, answering.send)
+        except (Exception, asyncio.CancelledError) as error:
+            if answering.has_begun:
+                raise
+            # By ourselves: the server's own 500 could be taken for the platform's.
+            if isinstance(error, asyncio.CancelledError):  # the server ends, and has waited
+                status, why = 503, "the server is stopping; send it again"
+            else:
+                LOG.exception("a request failed")
+                status, why = 500, "not taken, by a fault of ours, of which the text log says more"
+            await answer_json(answering.send, status, {"error": why}, (b"connection", b"close"))
+
+    async def _find(self, request: Request, address: Address | None, send: Send) -> None:
+        """Answers a request other than a delivery."""
+        path: str = request.scope["path"]
+        handler = self._handlers.get(path)
+        if path == "/healthz":
+            await self._let_in(self._handlers[path], request, send)
             return
         if self._others >= MAX_OTHERS:
             content = {"error": "too many requests are under way; send it again"}
             await answer_json(send, 503, content, (b"retry-after", b"1"))
+            if handler is not None or address is not None:  # others are misaddressed
+                self._turned_away.count(503)
             return
         self._others += 1
         try:
-            if handler is None and (address := address_in(scope.get("raw_path", b""))) is not None:
+            if handler is None and address is not None:
                 await self._submit(address, request, send)  # the gateway decides who may call it
             else:
                 await self._let_in(handler or _not_found, request, send)
@@ -145,6 +175,11 @@ class Receiver:
         else:
             await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
 
+    def on_refusal(self, status: bytes) -> None:
+        """Counts a request that the server itself refused, such as one that never ended."""
+        number, _, phrase = status.decode().partition(" ")
+        self._turned_away.note_later(int(number), f"the server refused it: {phrase}")
+
     # --- life ---
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -153,9 +188,10 @@ class Receiver:
             self._inbox, asyncio.get_running_loop(), patience_seconds=deliveries.ANSWER_SECONDS
         )
         self._gateway = asyncio.create_task(asyncio.to_thread(self._load_gateway))
+        self._turned_away.open(self._inbox, self._writer)
         self._deliveries.open(self._inbox, self._writer)
         self._collecting.open(self._inbox, self._writer)
-        self._counting = asyncio.create_task(self._deliveries.record_rejections_in_time())
+        self._counting = asyncio.create_task(self._turned_away.record_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())
         if not self._settings.has_inbox_file:  # with a file, the receiver is on the same machine
@@ -166,7 +202,7 @@ class Receiver:
         self._watching.cancel()
         if self._beating is not None:
             self._beating.cancel()
-        await self._deliveries.record_last_rejections(time.monotonic() + LAST_RECORD_SECONDS)
+        await self._turned_away.record_last(time.monotonic() + LAST_RECORD_SECONDS)
         try:
             await (await self._gateway).close()
         finally:
@@ -276,8 +312,46 @@ def _shown(show: Callable[[Send], Awaitable[None]]) -> Handler:
 
 
 async def _not_found(request: Request, send: Send) -> None:
-    hint = "there is nothing here; deliveries go to POST /webhooks"
+    hint = (
+        "there is nothing here; deliveries go to POST /webhooks, submissions to"
+        " PUT /v1/marketplaces/{marketplace_id}/sellers/{seller_id}/registration/review"
+    )
     await answer_json(send, 404, {"error": hint})
+
+
+class _Answering:
+    """Sends the answer to a request other than a delivery: marked as ours, and counted where it
+    turns the request away unread. What was sent to a wrong place is recorded as well."""
+
+    def __init__(
+        self, send: Send, turned_away: TurnedAwayRequests, request: Request, *, is_call: bool
+    ) -> None:
+        """`is_call`: whether the path is one of ours."""
+        self._send = ours.marked(send)
+        self._turned_away = turned_away
+        self._request = request
+        self._is_call = is_call
+        self.has_begun = False
+
+    async def send(self, message: Message) -> None:
+        """Sends one message of it."""
+        if ours.is_ours(message):
+            await self._count(message["status"])
+        self.has_begun = True
+        await self._send(message)
+
+    async def _count(self, status: int) -> None:
+        asked = self._request
+        if not self._is_call:
+            await self._turned_away.note(status, "none of the receiver's calls", asked)
+        elif status == 403 and outside_hint(asked.headers, asked.http_version) == OTHER_HOST:
+            await self._turned_away.note(status, OTHER_HOST, asked)
+        elif status in _TURNED_AWAY:
+            self._turned_away.count(status)
+
+
+_TURNED_AWAY: Final = (401, 403, 405, 413, 415)
+"""With these a call is turned away unread. Whoever calls is of the marketplace, and hears why."""
 
 
 def serve(settings: Settings) -> None:

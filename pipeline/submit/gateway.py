@@ -1,7 +1,8 @@
 """The platform's own PUT, taken from a marketplace's client and carried on: one attempt per call.
 
 A marketplace changes its base URL and its credentials, and nothing else. The platform's status,
-body and Content-Type go back as they came; an answer of our own carries `Prazo-Answer: gateway`.
+body and Content-Type go back as they came. That answer says that it is relayed: the receiver marks
+every other one as ours (`pipeline.http.ours`).
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
 from pipeline.http.asgi import Gone, Request, Send, answer_json
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
+from pipeline.http.ours import RELAYED
 from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
@@ -41,7 +43,6 @@ LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-OURS: Final = (b"prazo-answer", b"gateway")
 BUSY_SECONDS: Final = 5
 """The longest `Retry-After` while another attempt is under way: most end far sooner."""
 UNAVAILABLE_SECONDS: Final = 5
@@ -49,7 +50,7 @@ MISCONFIGURED_SECONDS: Final = 60
 """After which settings that keep the platform from being reached may have been corrected."""
 STATUSES: Final = range(200, 600)
 """Of final answers (RFC 9110 section 15); no server sends any other on."""
-RELAYED: Final = (b"content-type", b"content-encoding", b"retry-after")
+PASSED_ON: Final = (b"content-type", b"content-encoding", b"retry-after")
 
 _UNSENT: Final = "nothing was sent to the platform"
 _UNKNOWN: Final = "the platform may have processed it; send the same payload again"
@@ -128,7 +129,7 @@ class Gateway:
         )
         if hint is not None:
             error = f"only this machine may call while deliveries are not authenticated, and {hint}"
-            await _say(send, 403, {"error": f"{error}; {_UNSENT}"})
+            await answer_json(send, 403, {"error": f"{error}; {_UNSENT}"})
             return
         caller = admitted(request, "PUT", self._tokens, "submit")
         if isinstance(caller, TurnedAway):
@@ -146,11 +147,11 @@ class Gateway:
         except InboxUnavailable as error:
             LOG.error("a submission was answered 503: %s", error)
             wait = (b"retry-after", b"%d" % UNAVAILABLE_SECONDS)
-            await _say(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
+            await answer_json(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
         except SettingsError as error:
             LOG.error("a submission was answered 503: %s", error)
             content = {"error": f"{error.what}; {_UNSENT}", "why": error.why}
-            await _say(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
+            await answer_json(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
 
     async def _carry_on(self, address: Address, payload: bytes, caller: str, send: Send) -> None:
         submissions = await self._opened()
@@ -159,7 +160,7 @@ class Gateway:
             process_id = await _in_time(self._process_meant(address, payload))
         if process_id is None or isinstance(process_id, Violation):
             refusal = await _in_time(self._open_processes(address, process_id or _NO_PROCESS))
-            await _say(send, 422, refusal)
+            await answer_json(send, 422, refusal)
             return
         order = Order(
             process_id=process_id,
@@ -174,7 +175,7 @@ class Gateway:
         try:
             result = await asyncio.shield(under_way)
         except asyncio.CancelledError:  # the server ends, and has waited as long as it may
-            await _say(send, 504, {"error": _ENDED})
+            await answer_json(send, 504, {"error": _ENDED})
             return
         match result:
             case Sent():
@@ -183,12 +184,12 @@ class Gateway:
             case Refused(violations=found):
                 # Of a finished process, as the platform would answer.
                 is_finished = any(it.rule == "process_finished" for it in found)
-                await _say(send, 409 if is_finished else 422, _refusal(found))
+                await answer_json(send, 409 if is_finished else 422, _refusal(found))
             case Busy(until=until):
                 seconds = math.ceil((until - await submissions.now()) / instants.SECOND)
                 wait = (b"retry-after", b"%d" % max(1, min(seconds, BUSY_SECONDS)))
                 error = f"another attempt of this process is under way; {_UNSENT}"
-                await _say(send, 503, {"error": error}, wait)
+                await answer_json(send, 503, {"error": error}, wait)
             case _:
                 raise AssertionError(result)  # only retries can be not due
 
@@ -272,7 +273,7 @@ def _refusal(violations: Iterable[Violation]) -> dict[str, Any]:
 
 
 async def _turn_away(send: Send, away: TurnedAway) -> None:
-    await _say(send, away.status, {"error": f"{away.reason}; {_UNSENT}"}, *away.headers)
+    await answer_json(send, away.status, {"error": f"{away.reason}; {_UNSENT}"}, *away.headers)
 
 
 async def _relay(send: Send, sent: Sent) -> None:
@@ -282,20 +283,20 @@ async def _relay(send: Send, sent: Sent) -> None:
     if given.is_withheld:
         why = {"error": f"this attempt was given up; {_UNSENT}; send the same payload again"}
         content = {**why, "why": given.detail, "attempt_id": sent.attempt_id}
-        await _say(send, 504, content, its_id)
+        await answer_json(send, 504, content, its_id)
         return
     if given.status is None:
         status, error = _UNANSWERED.get(given.error or "", _DISCONNECTED)
         content = {"error": error, "why": given.detail, "attempt_id": sent.attempt_id}
-        await _say(send, status, content, its_id)
+        await answer_json(send, status, content, its_id)
         return
     if given.status not in STATUSES:
         error = f"the platform answered with the status {given.status}; {_UNKNOWN}"
         content = {"error": error, "attempt_id": sent.attempt_id}
-        await _say(send, 502, content, its_id)
+        await answer_json(send, 502, content, its_id)
         return
     fields = [its_id]
-    for name in RELAYED:
+    for name in PASSED_ON:
         if (value := given.header(name.decode())) is not None:
             fields.append((name, value.encode("latin-1", "replace")))
     if given.is_truncated:
@@ -303,14 +304,6 @@ async def _relay(send: Send, sent: Sent) -> None:
     if not sent.is_recorded:
         fields.append((b"prazo-recorded", b"not yet: the log cannot be written now"))
     length = (b"content-length", b"%d" % len(given.body))
-    await send(
-        {"type": "http.response.start", "status": given.status, "headers": [*fields, length]}
-    )
+    start = {"type": "http.response.start", "status": given.status, "headers": [*fields, length]}
+    await send({**start, RELAYED: True})
     await send({"type": "http.response.body", "body": given.body})
-
-
-async def _say(
-    send: Send, status: int, content: Mapping[str, object], *headers: tuple[bytes, bytes]
-) -> None:
-    """An answer of our own."""
-    await answer_json(send, status, content, OURS, *headers)

@@ -11,7 +11,7 @@
 -- column: deliveries | webhooks recorded, redeliveries included
 -- column: redeliveries | those whose event had been recorded before
 -- column: quarantined | deliveries in quarantine that are not replayed yet
--- column: rejected | deliveries turned away unread (401, 405, 413, 415), as far as they are entries
+-- column: rejected | requests turned away unread or misaddressed (entries of kind rejection), as far as they are entries
 -- column: slowest_record_seconds | longest time from a live delivery's receipt to its record
 
 with size as (

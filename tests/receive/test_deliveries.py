@@ -334,12 +334,18 @@ def test_checks_come_in_the_order_of_the_rules(start: Start, tmp_path):
 # --- where it is ---
 
 
-@pytest.mark.parametrize("path", ["/webhooks?source=a", "/%77ebhooks", "http://localhost/webhooks"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/webhooks?source=a", "/%77ebhooks", "http://localhost/webhooks"),
+        *("/webhooks/", "/webhooks/?source=a", "/webhooks%2F"),
+    ],
+)
 def test_the_endpoint_is_found_however_its_path_is_spelled(shared: RunningReceiver, path: str):
     assert shared.ask("POST", path, event()).status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/webhooks/", "/Webhooks", "//webhooks", "/webhooks%00"])
+@pytest.mark.parametrize("path", ["/", "/webhooks//", "/Webhooks", "//webhooks", "/webhooks%00"])
 def test_other_paths_are_answered_404_and_say_where_deliveries_go(
     shared: RunningReceiver, path: str
 ):
