@@ -16,6 +16,18 @@ ELSEWHERE: Final = "listen on an address that this machine has, such as 127.0.0.
 """What to do where nothing can listen on one."""
 
 
+def bare(host: str) -> str:
+    """An IPv6 address without the brackets that URLs put around it; any other text as it is."""
+    inner = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    return inner if ":" in inner else host
+
+
+def in_url(host: str) -> str:
+    """A host as URLs name it: an IPv6 address in brackets, its zone behind %25 (RFC 6874)."""
+    address = bare(host)
+    return f"[{address.replace('%', '%25')}]" if ":" in address else host
+
+
 def words(text: str) -> list[str]:
     """The parts of a text between its commas, stripped; empty ones are left out."""
     return [it.strip() for it in text.split(",") if it.strip()]
@@ -26,7 +38,7 @@ def networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
 
     Raises ValueError if a part of the text is neither.
     """
-    return [ipaddress.ip_network(it) for it in words(text)]
+    return [ipaddress.ip_network(bare(it)) for it in words(text)]
 
 
 def parts_of_url(url: str) -> SplitResult:
@@ -63,7 +75,7 @@ def not_here(host: str, error: OSError) -> str | None:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a host name or address (without a port)."""
-    name = host.strip("[]").lower()
+    name = bare(host).lower()
     if name == "localhost":
         return True
     try:

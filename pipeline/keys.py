@@ -1,12 +1,15 @@
 """Reads secret keys from files, and makes them. Keys are never in a database."""
 
 import contextlib
+import logging
 import secrets
 from pathlib import Path
 from typing import Final
 
 from pipeline.errors import NoRoom, OperatorError
 from pipeline.files.disk import is_full, write_whole
+
+LOG = logging.getLogger(__name__)
 
 KEY_BYTES: Final = 32
 
@@ -23,6 +26,7 @@ def secret_key(path: Path) -> bytes:
             new_key = f"{secrets.token_hex(KEY_BYTES)}\n".encode()
             with contextlib.suppress(FileExistsError):  # another process was faster: its key stays
                 write_whole(path, new_key, may_replace=False)
+                LOG.warning("a new key was made, in %s", path.absolute())
     except OSError as error:
         if is_full(error):
             raise NoRoom(

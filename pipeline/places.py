@@ -37,8 +37,8 @@ _POSTGRESQL: Final = re.compile(
 
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", ".wal")
 """What SQLite and DuckDB add to the name of a database for the files that belong to it."""
-_HEAD: Final = ".head"
-_BESIDE: Final = (*DATABASE_SUFFIXES, _HEAD)
+HEAD_SUFFIX: Final = ".head"
+_BESIDE: Final = (*DATABASE_SUFFIXES, HEAD_SUFFIX)
 _WRITTEN: Final = (
     *("inbox", "ledger", "artifacts"),
     *("head_file", "signing_key_file", "taxpayer_key_file"),
@@ -85,6 +85,18 @@ def _names_no_folder(path: Path, name: str) -> Path:
     return path
 
 
+def _duckdb_can_keep(path: Path) -> Path:
+    """Refuses what DuckDB cannot open: it makes the name of its WAL from what stands before a `?`,
+    wherever that is, and takes a backslash for a slash. A link does not help, as it is followed."""
+    shown = path.absolute()
+    if not {"?", "\\"}.isdisjoint(f"{shown}{shown.resolve()}"):
+        raise ValueError(
+            f"{shown} has a ? or a backslash in its name or in a folder's, which DuckDB takes for"
+            " something else: name a file in a folder without one"
+        )
+    return path
+
+
 def _names_a_folder(path: Path) -> Path:
     with contextlib.suppress(OSError):  # as above
         if path.exists() and not path.is_dir():
@@ -115,7 +127,11 @@ def _known_zone(name: str) -> str:
 InboxPlace = Annotated[str, AfterValidator(_path_or_postgresql)]
 """The path of a file, or the address of a PostgreSQL database."""
 FilePath = Annotated[Path, AfterValidator(_names_a_file)]
-LedgerPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="ledger.duckdb"))]
+LedgerPath = Annotated[
+    FilePath,
+    AfterValidator(partial(_names_no_folder, name="ledger.duckdb")),
+    AfterValidator(_duckdb_can_keep),
+]
 HeadPath = Annotated[FilePath, AfterValidator(partial(_names_no_folder, name="ledger.head"))]
 FolderPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_names_a_folder)]
 HeaderName = Annotated[str, AfterValidator(_names_a_header)]
@@ -168,7 +184,7 @@ def _said_in(file: Path) -> dict[str, str | None]:
 
 def head_beside(ledger: Path) -> Path:
     """Where the keeper's newest head is left, unless a setting names another place."""
-    return ledger.with_name(f"{ledger.name}{_HEAD}")
+    return ledger.with_name(f"{ledger.name}{HEAD_SUFFIX}")
 
 
 def named_by(settings: Iterable[tuple[str, Any]], path: Path) -> str | None:

@@ -5,6 +5,7 @@ file, so that it appears in no process list and can be rotated without a restart
 on with the settings of its start.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from pydantic import (
 )
 
 from pipeline.errors import SettingsError
-from pipeline.hosts import is_host, is_loopback, networks, parts_of_url, words
+from pipeline.hosts import bare, is_host, is_loopback, networks, parts_of_url, words
 from pipeline.places import (
     PREFIX,
     FilePath,
@@ -34,12 +35,17 @@ from pipeline.places import (
     named_twice,
     variables,
 )
+from pipeline.values import misread
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export", "forget"]
 """An act that can need a second person."""
 _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """URLs to which paths are added. One with a query takes no path: it would belong to the query."""
+_PROSE = ("audit_contact", "journey_name")
+"""Settings that people read as they stand."""
+_WITH_PASSWORDS = ("inbox", "timestamp_url")
+"""Settings in whose addresses a password may stand."""
 
 
 def unknown() -> dict[str, str]:
@@ -334,6 +340,23 @@ class Settings(BaseModel):
     )
     ledger_threads: int = Field(2, ge=1, le=256, description="Threads that DuckDB may use.")
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_it_was_meant(cls, value: Any, info: ValidationInfo) -> Any:
+        name = info.field_name or ""
+        annotation = cls.model_fields[name].annotation
+        is_place = name == "inbox" or Path in (annotation, *get_args(annotation))
+        if isinstance(value, str) and (
+            wrong := misread(
+                value,
+                is_prose=name in _PROSE,
+                may_be_secret=name in _WITH_PASSWORDS,
+                is_folder=os.path.isdir if is_place else None,
+            )
+        ):
+            raise ValueError(wrong)
+        return value
+
     @field_validator("platform_url")
     @classmethod
     def _https_only(cls, url: str | None) -> str | None:
@@ -370,12 +393,12 @@ class Settings(BaseModel):
     @field_validator("receiver_host", "dashboard_host", "journey_host")
     @classmethod
     def _address(cls, host: str) -> str:
-        if not is_host(host):
+        if not is_host(bare(host)):
             raise ValueError(
                 "is neither an IP address nor a name of a host: one alone is expected,"
-                " such as 127.0.0.1 or ::1, without a scheme, a port or brackets"
+                " such as 127.0.0.1 or ::1, without a scheme or a port"
             )
-        return host
+        return bare(host)
 
     @field_validator("four_eyes")
     @classmethod

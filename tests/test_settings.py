@@ -112,7 +112,7 @@ def test_an_address_that_paths_are_put_behind_ends_with_its_own_path() -> None:
         ("journey_url", "https://a.example"),
     ):
         assert getattr(Settings.load(**{name: url}), name) == url
-        for beyond in ("?", "?tenant=1", "/#top", " "):
+        for beyond in ("?", "?tenant=1", "/#top", "/a b"):
             with pytest.raises(SettingsError, match=f"PRAZO_{name.upper()}: holds a"):
                 Settings.load(**{name: f"https://a.example{beyond}"})
 
@@ -263,7 +263,9 @@ def test_every_setting_that_names_a_secret_is_looked_at(tmp_path: Path) -> None:
         "not/an/addr",
         "http://127.0.0.1",
         "127.0.0.1:8400",
-        "[::1]",
+        "[::1",
+        "[::1]:8400",
+        "[127.0.0.1]",
         "999.1.1.1",
         f"{'a' * 64}.example",
         "café.example",
@@ -284,6 +286,14 @@ def test_what_is_not_an_address_is_named_as_that(name: str, text: str) -> None:
 )
 def test_an_address_or_a_name_of_a_host_is_taken(text: str) -> None:
     assert Settings(journey_host=text, allow_remote=True).journey_host == text
+
+
+def test_brackets_around_an_ipv6_address_are_taken_away() -> None:
+    """URLs have them, and listeners do not take them. They were refused."""
+    assert Settings.load(receiver_host="[::1]").receiver_host == "::1"
+    assert Settings.load(proxy_addresses="[::1],fd00::/8").proxy_addresses
+    zoned = Settings(journey_host="[fe80::1%eth0]", allow_remote=True)
+    assert zoned.journey_host == "fe80::1%eth0"
 
 
 @pytest.mark.parametrize(

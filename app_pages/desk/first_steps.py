@@ -16,6 +16,7 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, views
+from pipeline.http import addresses
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.ledger import service
 from pipeline.receive import ingest
@@ -113,8 +114,7 @@ def _steps(settings: Settings) -> Iterator[Step]:
 
 def webhook_url(settings: Settings) -> str:
     """Where the receiver of this installation takes deliveries."""
-    host = settings.receiver_host
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.receiver_port}/webhooks"
+    return f"{addresses.at(settings.receiver_host, settings.receiver_port)}/webhooks"
 
 
 def curl(settings: Settings) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
+from pipeline.hosts import bare
 from pipeline.places import Zone
 from pipeline.settings_files import PlainUrl
 
@@ -43,9 +44,10 @@ def _mail_address(text: str) -> str:
 
 
 def _host(name: str) -> str:
-    if not _HOST.fullmatch(name):
+    host = bare(name)
+    if not _HOST.fullmatch(host):
         raise ValueError(f"{name!r} is not the name of a host such as mail.market.example")
-    return name
+    return host
 
 
 MailAddress = Annotated[str, AfterValidator(_mail_address)]

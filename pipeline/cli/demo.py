@@ -17,6 +17,7 @@ from typing import Any
 from pipeline.cli import ports
 from pipeline.cli.supervisor import Supervisor, parts
 from pipeline.errors import OperatorError
+from pipeline.http import addresses
 from pipeline.inbox import Inbox, Receipt, open_inbox
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.entries import Draft
@@ -102,7 +103,7 @@ def _first_files(folder: Path, given: Settings, journey_port: int) -> dict[str, 
         "PRAZO_RECEIVER_PORT": str(given.receiver_port),
         "PRAZO_DASHBOARD_PORT": str(given.dashboard_port),
         "PRAZO_JOURNEY_PORT": str(journey_port),
-        "PRAZO_JOURNEY_URL": f"http://{given.journey_host}:{journey_port}",
+        "PRAZO_JOURNEY_URL": addresses.local(given.journey_host, journey_port),
         "PRAZO_JOURNEY_NAME": "Praça",
         "PRAZO_JOURNEY_SUBMIT": "auto",
     }
@@ -112,16 +113,18 @@ def _say_where(
     folder: Path, settings: Settings, endpoint: str, environment: Mapping[str, str], say: Say
 ) -> None:
     """Says where everything is, and writes the settings down for commands beside the demo."""
-    say(f"\n  Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}")
-    say(f"  Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks")
+    dashboard = addresses.at(settings.dashboard_host, settings.dashboard_port)
+    say(f"\n  Dashboard  {dashboard}")
+    say(f"  Receiver   {addresses.at(settings.receiver_host, settings.receiver_port)}/webhooks")
     say(f"  Sent       {endpoint} shows alerts that were sent, and what was passed on")
     say("  Sellers    open a process, make a link, answer it, and watch it become FINISHED")
-    lines = "".join(f"{name}={value}\n" for name, value in environment.items())
+    lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in environment.items())
     file = _secret_file(folder / "demo.env", lines.rstrip())
     say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
+    token = shlex.quote(str(folder / "analyst.token"))
     say(
-        f'  API        curl -H "Authorization: Bearer $(cat {folder / "analyst.token"})"'
-        f" http://{settings.dashboard_host}:{settings.dashboard_port}/api/views"
+        f'  API        curl -H "Authorization: Bearer $(cat {token})"'
+        f" {shlex.quote(f'{dashboard}/api/views')}"
     )
     say(
         "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
@@ -194,7 +197,7 @@ def _endpoints_file(path: Path, url: str, secret: Path) -> Path:
 def _alerts_file(path: Path, settings: Settings, known: dict[str, Any], secret: Path) -> Path:
     """Who is told in the demo, at whatever hour it runs: an officer and an engineer by e-mail, and
     a program by webhook."""
-    dashboard = f"http://{settings.dashboard_host}:{settings.dashboard_port}"
+    dashboard = addresses.local(settings.dashboard_host, settings.dashboard_port)
     path.write_text(
         f"""\
 dashboard_url = {json.dumps(dashboard)}
@@ -249,7 +252,7 @@ def _start_sandbox(
     folder: Path, settings: Settings, events_per_minute: float
 ) -> tuple[subprocess.Popen[str], dict[str, Any]]:
     """The simulated platform as a process of its own, and what it says a client needs."""
-    receiver = f"http://{settings.receiver_host}:{settings.receiver_port}"
+    receiver = addresses.local(settings.receiver_host, settings.receiver_port)
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "sandbox"),

@@ -19,6 +19,7 @@ from pipeline import memory
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files.disk import is_full
 from pipeline.texts import LogLines, printable
+from pipeline.values import misread
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -123,6 +124,19 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not a number", param, ctx)
         return number
+
+
+class Port(click.IntRange):
+    """A port. A text with something around it is refused, as in the setting of the same port."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 65535)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that was given; fails for any other text."""
+        if isinstance(value, str) and (why := misread(value)) is not None:
+            self.fail(f"{value!r} {why}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class OutFile(click.Path):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Folder, OutFile, main, say, user
+from pipeline.cli.group import Folder, OutFile, Port, main, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
@@ -344,7 +344,7 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
 )
 @click.option("--folder", type=Folder(), required=True)
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8601, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--port", default=8601, show_default=True, type=Port())
 def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int) -> None:
     """Follow logs of others, and cosign each checkpoint that continues what was seen before.
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from pipeline import memory
-from pipeline.cli.group import Number, main, say
+from pipeline.cli.group import Number, Port, main, say
 from pipeline.cli.loading import ended_at_once
 from pipeline.settings import Settings, unknown
 from pipeline.turns import give_way
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LOG = logging.getLogger(__name__)
 
 _host = click.option("--host", help="Address to listen on.")
-_port = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.")
+_port = click.option("--port", type=Port(), help="Port to listen on.")
 
 
 @main.command()
@@ -108,7 +108,7 @@ def follow(
 @_host
 @_port
 @click.option("--dashboard-host", help="Address of the dashboard.")
-@click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
+@click.option("--dashboard-port", type=Port(), help="Port of the dashboard.")
 def serve(
     host: str | None, port: int | None, dashboard_host: str | None, dashboard_port: int | None
 ) -> None:
@@ -120,6 +120,7 @@ def serve(
     with ended_at_once():
         from pipeline.cli import ports
         from pipeline.cli.supervisor import Supervisor, parts
+        from pipeline.http import addresses
 
     settings = Settings.load(
         receiver_host=host,
@@ -156,16 +157,16 @@ def serve(
             is_vital=part[0] == "receive",
         )
     say(
-        f"Receiver   http://{settings.receiver_host}:{settings.receiver_port}/webhooks",
-        f"Dashboard  http://{settings.dashboard_host}:{settings.dashboard_port}",
+        f"Receiver   {addresses.at(settings.receiver_host, settings.receiver_port)}/webhooks",
+        f"Dashboard  {addresses.at(settings.dashboard_host, settings.dashboard_port)}",
     )
     sys.exit(supervisor.run())
 
 
 @main.command()
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("data/demo"))
-@click.option("--port", type=click.IntRange(1, 65535), help="Port of the receiver.")
-@click.option("--dashboard-port", type=click.IntRange(1, 65535), help="Port of the dashboard.")
+@click.option("--port", type=Port(), help="Port of the receiver.")
+@click.option("--dashboard-port", type=Port(), help="Port of the dashboard.")
 @click.option("--events-per-minute", type=Number(0.1, 6000), default=30.0)
 def demo(
     folder: Path, port: int | None, dashboard_port: int | None, events_per_minute: float

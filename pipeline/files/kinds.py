@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Final
 
 DUCKDB: Final = "a DuckDB database"
+_SQLITE: Final = b"SQLite format 3\0"
+_SQLITE_HEADER: Final = 100
+_APPLICATION_ID: Final = slice(68, 72)
 _BEGINNINGS: Final = {
-    b"SQLite format 3\0": "an SQLite database, such as an inbox",
+    _SQLITE: "an SQLite database, such as an inbox",
     b"PK\3\4": "a zip file, such as a package",
     b"PAR1": "a Parquet file",
     b"-----BEGIN ": "a key or a certificate",
@@ -30,6 +33,19 @@ def is_barred(path: Path) -> bool:
     if not os.access(path, os.F_OK):
         return False
     return not os.access(path, os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0))
+
+
+def application_of(path: Path) -> int | None:
+    """Of which program an SQLite database is, as its file says; None where it cannot be read, or
+    is something else."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_SQLITE_HEADER)
+    except OSError:
+        return None
+    if len(header) < _SQLITE_HEADER or not header.startswith(_SQLITE):
+        return None
+    return int.from_bytes(header[_APPLICATION_ID])
 
 
 def content_of(path: Path) -> str | None:

@@ -3,6 +3,8 @@
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+from pipeline.hosts import in_url
+
 
 class Address(NamedTuple):
     """A URL without the credentials in it, and these."""
@@ -24,7 +26,12 @@ def parted(url: str) -> Address:
 def local(host: str, port: int) -> str:
     """The URL by which this machine reaches a server of its own that listens at host and port."""
     reached = "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
-    return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
+    return at(reached, port)
+
+
+def at(host: str, port: int) -> str:
+    """The URL of a server of ours that listens at host and port, as people are shown it."""
+    return f"http://{in_url(host)}:{port}"
 
 
 def shown(url: str | None) -> str | None:

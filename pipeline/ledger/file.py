@@ -209,7 +209,7 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        connection = duckdb.connect(str(path or ":memory:"), config=config)
+        connection = duckdb.connect(":memory:" if path is None else name_of(path), config=config)
         connection.execute("set global TimeZone = 'UTC'")
         leave_out_optimizers(connection)
         if path is not None:
@@ -224,6 +224,12 @@ def _connection(path: Path | None, memory: str, threads: int) -> duckdb.DuckDBPy
                 " ask that process by themselves",
             ) from None
         raise fault(path, error, "cannot be opened") from error
+
+
+def name_of(path: Path) -> str:
+    """How DuckDB opens a file. Of another than a whole path it would take `:memory:` for no file,
+    `~` for a home, and `md:` or `sqlite:` for a program that it fetches from the network."""
+    return str(path.absolute())
 
 
 def leave_out_optimizers(connection: duckdb.DuckDBPyConnection) -> None:

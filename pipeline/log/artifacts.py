@@ -7,6 +7,7 @@ folder, are here; the one in a PostgreSQL inbox, and the choice between them, in
 """
 
 import hashlib
+import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
 from pipeline.files.disk import is_full, sync, write_whole
 from pipeline.log.entries import LIVE
+
+LOG = logging.getLogger(__name__)
 
 MAX_ARTIFACT_BYTES: Final = 32 * 2**20
 CHUNK_BYTES: Final = 2**20
@@ -163,6 +166,8 @@ class FolderArtifacts(ArtifactStore):
             if self.vouch(sha256):
                 return
             path = self.path(sha256)
+            if not self._folder.exists():
+                LOG.warning("a new store of artifacts begins in %s", self._folder.absolute())
             _make_folder(path.parent)
             write_whole(path, content)
         except OSError as error:

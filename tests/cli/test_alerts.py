@@ -134,6 +134,7 @@ def test_a_report_without_a_list_is_named(prazo, environment, tmp_path) -> None:
     )
     by = {"for_all": True, "actor": "Bia", "recorded_by": "test"}
     with closing(SqliteInbox(tmp_path / "inbox.db")) as inbox:
+        assert "a new key was made" in prazo("show", "ledger_health").stderr  # once
         for query, expected in ((None, (1, gone)), ("lane=savable", (0, ""))):
             if query is not None:
                 saved = view_step("saved", "watchlist", "Soonest first", query=query, **by)

@@ -32,7 +32,8 @@ def test_of_very_many_bad_lines_the_first_are_named_and_the_others_counted(tmp_p
     (tmp_path / "other.csv").write_text("a;b\n" * 103)
     done = here("ingest", "other.csv", environment=environment_in(tmp_path), folder=tmp_path)
     assert done.returncode == 1
-    lines = done.stderr.splitlines()
+    begun, *lines = done.stderr.splitlines()
+    assert "a new log, prazo/" in begun
     assert len(lines) == 101
     assert lines[0].startswith("other.csv:1: not taken: ")
     assert lines[99].startswith("other.csv:100: not taken: ")

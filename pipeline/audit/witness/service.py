@@ -9,6 +9,7 @@ import base64
 import binascii
 import fcntl
 import hashlib
+import logging
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ from pipeline.audit.verify import roots_by_consistency
 from pipeline.errors import CallerError, OperatorError
 from pipeline.files.disk import write_whole
 from pipeline.log.checkpoints import Checkpoint, Cosigner, VerificationKey
+
+LOG = logging.getLogger(__name__)
 
 MAX_REQUEST_BYTES: Final = 65_536
 MAX_HASHES: Final = 63
@@ -84,6 +87,8 @@ class Witness:
         for key in logs:
             self._keys.setdefault(key.name, []).append(key)
         self._turn = threading.Lock()
+        if not folder.exists():
+            LOG.warning("a new store of cosigned checkpoints begins in %s", folder.absolute())
         folder.mkdir(parents=True, exist_ok=True)
         self._held = (folder / "lock").open("ab")
         try:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
-from pipeline.ledger.file import made_by, other_content, other_database
+from pipeline.ledger.file import made_by, name_of, other_content, other_database
 from pipeline.ledger.views.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
@@ -57,7 +58,12 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
 def owners_alone(path: Path) -> Diagnosis:
     """Whether only its owner can read a file that is there."""
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Diagnosis("secrets", "fault", f"{path} can be read by others", f"chmod 600 {path}")
+        return Diagnosis(
+            "secrets",
+            "fault",
+            f"{path} can be read by others",
+            f"chmod 600 {shlex.quote(str(path))}",
+        )
     return Diagnosis("secrets", "ok", f"{path} is its owner's alone")
 
 
@@ -285,7 +291,7 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
         yield _not_a_ledger(settings, content)
         return
     try:
-        with duckdb.connect(settings.ledger, read_only=True) as connection:
+        with duckdb.connect(name_of(settings.ledger), read_only=True) as connection:
             if (content := other_database(connection)) is not None:
                 yield _not_a_ledger(settings, content)
                 return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import Port, main, say, user
 from pipeline.errors import CallerError
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
@@ -28,7 +28,7 @@ def journey() -> None:
 
 @journey.command()
 @click.option("--host", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on.")
+@click.option("--port", type=Port(), help="Port to listen on.")
 def run(host: str | None, port: int | None) -> None:
     """Run the seller's page until SIGTERM; `prazo serve` does it where PRAZO_JOURNEY_URL is set.
 

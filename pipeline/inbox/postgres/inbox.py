@@ -16,7 +16,7 @@ import psycopg
 
 from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
-from pipeline.inbox import schema
+from pipeline.inbox import beginnings, schema
 from pipeline.inbox.clock import TOLERANCE
 from pipeline.inbox.postgres.session import (
     ADVISORY_LOCK,
@@ -193,7 +193,7 @@ class PostgresInbox(Inbox):
         self._proved: WeakSet[Session] = WeakSet()  # connections to what the guard has passed
         try:
             with self._doing("opened"), self._readers.borrowed() as connection:
-                self._set_up(connection, create, identity or new_identity())
+                self._set_up(connection, create, identity)
                 self.log, self.log_key = self._read_meta(connection)
         except InboxUnavailable:
             self.close()
@@ -221,7 +221,7 @@ class PostgresInbox(Inbox):
                 raise
         return session
 
-    def _set_up(self, connection: Session, create: bool, identity: Identity) -> None:
+    def _set_up(self, connection: Session, create: bool, identity: Identity | None) -> None:
         if _has_tables(connection):
             return
         if not create:
@@ -230,18 +230,22 @@ class PostgresInbox(Inbox):
                 "the database has no schema prazo with an inbox's tables",
                 "set PRAZO_INBOX to the database that `prazo receive` writes, or start it first",
             )
+        begun = identity or new_identity()
         with connection.transaction():
             connection.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+            is_first = not _has_tables(connection)
             connection.execute(schema.steps("postgres", until=self.version))
             connection.cursor().executemany(
                 "insert into prazo.meta (name, value) values (%s, %s) on conflict do nothing",
                 [
                     ("version", str(self.version).encode()),
-                    ("log", identity.log.encode()),
-                    ("log_key", identity.log_key),
+                    ("log", begun.log.encode()),
+                    ("log_key", begun.log_key),
                     *schema.meta_of(last=self.version).items(),
                 ],
             )
+        if is_first and identity is None:
+            beginnings.say(begun.log, self._place_name, beginnings.beside(None))
 
     def _read_meta(self, connection: Session) -> tuple[str, bytes]:
         rows = connection.execute("select name, value from prazo.meta", binary=True)

@@ -16,6 +16,7 @@ from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pipeline.errors import InboxUnavailable
+from pipeline.hosts import in_url
 
 ADVISORY_LOCK: Final = int.from_bytes(b"prazo", "big")
 
@@ -263,6 +264,17 @@ def connection_of(url: str) -> tuple[str, str]:
         ) from None
     if named := given.get("application_name"):
         given["application_name"] = f"{OF_PRAZO} {named}"
-    place = ":".join(given[name] for name in ("host", "port") if name in given)
-    shown = f"postgresql://{place}/{given.get('dbname', '')}"
+    shown = f"postgresql://{_servers(given)}/{given.get('dbname', '')}"
     return make_conninfo("", **{**CONNECTION_DEFAULTS, **given}), shown
+
+
+def _servers(given: Mapping[str, str]) -> str:
+    """The hosts with their ports as they stand in a URL; libpq takes one port for all, or one
+    each."""
+    listed = given.get("host", given.get("hostaddr", ""))
+    hosts, ports = listed.split(","), given.get("port", "").split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    return ",".join(
+        f"{in_url(host)}:{port}" if port else in_url(host)
+        for host, port in zip(hosts, ports, strict=False)
+    )

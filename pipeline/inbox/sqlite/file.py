@@ -19,9 +19,10 @@ compressed, leave a third empty (docs/performance.md#size)."""
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 
 
-def create(path: Path, identity: Identity, version: int) -> None:
+def create(path: Path, identity: Identity, version: int) -> bool:
     """Makes the file under another name and then links it to its path: a crash leaves no
-    half-made inbox, and if another process was faster, its inbox stays."""
+    half-made inbox, and if another process was faster, its inbox stays, and this is false."""
+    is_first = False
     folder = path.parent
     disk.make_folder(folder)
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
@@ -48,7 +49,9 @@ def create(path: Path, identity: Identity, version: int) -> None:
         disk.sync(draft)
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
+            is_first = True
     disk.sync(folder)  # the file's name must survive a power cut, as its bytes do
+    return is_first
 
 
 def uri_of(path: Path, *, is_at_rest: bool = False) -> str:

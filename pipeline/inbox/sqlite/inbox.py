@@ -12,7 +12,7 @@ from typing import Any, Final
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.files import databases, kinds
-from pipeline.inbox import schema
+from pipeline.inbox import beginnings, schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row
 from pipeline.inbox.sqlite.file import create as create_file
@@ -70,7 +70,7 @@ class SqliteInbox(Inbox):
             if not path.exists():
                 if not create:
                     raise schema.missing(path)
-                create_file(path, identity or new_identity(), version)
+                self._begin(identity, version)
             self._on_disk = Place(path)
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
@@ -79,6 +79,13 @@ class SqliteInbox(Inbox):
         except InboxUnavailable:
             self.close()
             raise
+
+    def _begin(self, identity: Identity | None, version: int) -> None:
+        """Makes the file: a copy of a log that has an identity, or a new log, which is said."""
+        others = beginnings.beside(self._path) if identity is None else []
+        begun = identity or new_identity()
+        if create_file(self._path, begun, version) and identity is None:
+            beginnings.say(begun.log, str(self._path.absolute()), others)
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(

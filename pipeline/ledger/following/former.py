@@ -32,7 +32,7 @@ def is_outlived(path: Path, inbox: Inbox, erasure: int) -> bool:
     if not path.exists():
         return False
     try:
-        with closing(duckdb.connect(str(path), read_only=True)) as former:
+        with closing(duckdb.connect(file.name_of(path), read_only=True)) as former:
             if file.erased_to(former) >= erasure:
                 return False
             changed, misstated = _compared(former, inbox)

@@ -207,7 +207,7 @@ class Recovery:
         """
         draft = draft_of(path)
         try:
-            with closing(duckdb.connect(str(path), read_only=True)) as theirs:
+            with closing(duckdb.connect(file.name_of(path), read_only=True)) as theirs:
                 meta = dict(theirs.execute("select name, value from meta").fetchall())
                 [(seq, count)] = theirs.execute("select max(seq), count(*) from log").fetchall()
                 newest = theirs.execute("select leaf from log where seq = ?", [seq]).fetchone()
