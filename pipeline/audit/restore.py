@@ -64,7 +64,7 @@ from pipeline.texts import counted, some_of
 
 _ANOTHER: Final = "try another backup"
 _WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
-_OF_JOURNEYS: Final = ("journeys", "journey_sessions", "journey_flow")
+_OF_SELLERS: Final = ("journeys", "journey_sessions", "journey_flow", "artifact_owners")
 ROWS_PER_COMMIT: Final = 1000
 
 
@@ -246,7 +246,7 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
         with opened_inbox(str(draft), log.identity) as inbox:
             yield inbox
             lacking = _lacking(settings.inbox, inbox)
-            _keep_journeys(settings.inbox, inbox)
+            _keep_beside(settings.inbox, inbox)
         make_whole(draft)
     except InboxUnavailable as error:
         databases.remove_database(draft)
@@ -308,14 +308,15 @@ def _lacking(location: str, restored: Inbox) -> int:
     return 0
 
 
-def _keep_journeys(location: str, restored: Inbox) -> None:
-    """Copies the links of sellers from the present inbox, where it can be read: they stand beside
-    the log, and in no backup. Without them a link that somebody was sent opens nothing, and what a
-    seller has confirmed is not submitted by itself."""
+def _keep_beside(location: str, restored: Inbox) -> None:
+    """Copies the links of sellers, and whose the bytes of artifacts are, from the present inbox,
+    where it can be read: they stand beside the log, and in no backup. Without them a link that
+    somebody was sent opens nothing, what a seller has confirmed is not submitted by itself, and
+    nobody knows whose bytes are that no entry names."""
     with suppress(PrazoError), opened_inbox(location) as present:
         if present.log != restored.log:
             return
-        for table in _OF_JOURNEYS:
+        for table in _OF_SELLERS:
             rows = present.query(f"select * from {table}")
             for first in range(0, len(rows), ROWS_PER_COMMIT):
                 some = rows[first : first + ROWS_PER_COMMIT]

@@ -13,6 +13,7 @@ from typing import Final
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts import owners
 from pipeline.inbox.erased import erased_in
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts.rows import Artifact, SellerEvent
@@ -59,7 +60,8 @@ class Found:
     entries: Mapping[str | None, Sequence[Entry]]
     """By process, those whose bytes are to be erased; None: of no process."""
     artifacts: frozenset[str]
-    """Digests of all that its collections name, erased or not."""
+    """Digests of all that its collections name, erased or not, and of all that was stored for it
+    though its entry never came."""
     exports: Sequence[int]
     """Entries of the packages that were made of the seller or one of its processes."""
 
@@ -74,10 +76,11 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     still needed: a process of it is not finished, and the platform has not deleted it; and where an
     entry is not as it was recorded, since nothing could tell that afterwards."""
     named = inbox.find(seller_id=seller_id)
-    if not named:
+    stored = owners.of_seller(inbox, seller_id)
+    if not (named or stored):
         raise CallerError(
             "Nothing was erased",
-            f"no entry names the seller {seller_id!r}",
+            f"no entry names the seller {seller_id!r}, nor do artifacts",
             "give the id as the platform spells it: `prazo show seller_state`",
         )
     processes = _processes(named)
@@ -92,7 +95,7 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     return Found(
         seller_id,
         entries,
-        frozenset(artifacts_of(of_seller, keys)),
+        frozenset(artifacts_of(of_seller, keys)) | stored,
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
 

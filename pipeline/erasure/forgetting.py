@@ -3,7 +3,8 @@
     1. links to the seller's page end, so that it records nothing more
     2. one commit removes the bytes, puts in their place what remains of them, and records an
        erasure, which fixes these remains
-    3. artifacts that no other entry names are put aside, and deleted once nobody can name them
+    3. artifacts that no other entry names are put aside, and deleted once nobody can name them:
+       those that the entries named, and those that came for the seller and were never recorded
     4. the inbox's file is cut down to what it still holds
     5. each ledger that follows the inbox finds the erasure, and is made again
 
@@ -18,13 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pipeline import instants
 from pipeline.clearance import acts, clearances
 from pipeline.erasure.finding import Found, artifacts_of, find, recorded_again
 from pipeline.errors import CallerError, NoRoom, OperatorError
 from pipeline.files.disk import make_folder
 from pipeline.files.locks import locked
 from pipeline.inbox import Inbox
-from pipeline.inbox.artifacts import artifact_store, digests_named
+from pipeline.inbox.artifacts import artifact_store, digests_named, owners
+from pipeline.inbox.artifacts.owners import Unnamed
 from pipeline.inbox.erased import cut, erased_entries, erasing
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys, facts_of
@@ -69,6 +72,8 @@ class Forgotten:
     """Entries of packages that were made of the seller: whoever has these still has the data."""
     former: tuple[Path, ...]
     """Former files of this machine, set aside, that may hold the data."""
+    unnamed: Unnamed
+    """What is in the store though nothing names it: of others, and of nobody."""
     is_cut: bool
     """Whether the inbox's file was cut down; a program that reads the file can hold that up."""
 
@@ -88,10 +93,12 @@ def forget(
     recorded_by: str,
     is_dry_run: bool = False,
     is_key_lost: bool = False,
+    is_sweeping: bool = False,
 ) -> Forgotten:
     """Erases what came of a seller; with `is_dry_run`, only says what would be erased.
     `is_key_lost`: the key of tax ids of earlier erasures is gone for good, so that tax ids of those
-    and of this erasure cannot be compared.
+    and of this erasure cannot be compared. `is_sweeping`: bytes go, too, that nothing names and of
+    which nobody knows whose they are.
 
     Raises `CallerError` where it may not be erased, `clearances.Awaited` where that waits for a
     second person, `WrongUsage` without a reason or a name, and `InboxUnavailable`.
@@ -102,7 +109,8 @@ def forget(
     found = find(inbox, keys, seller_id)
     former = tuple(former_files(settings))
     if is_dry_run:
-        digests = artifact_store(settings, inbox).sizes([*_artifacts(inbox, found)])
+        store = artifact_store(settings, inbox)
+        digests = store.sizes([*_artifacts(inbox, found)])
         return Forgotten(
             kinds=found.kinds,
             artifacts=len(digests),
@@ -110,6 +118,7 @@ def forget(
             seqs=(),
             exports=tuple(found.exports),
             former=former,
+            unnamed=owners.unnamed(inbox, store),
             is_cut=True,
         )
     by = By(reason, actor, recorded_by)
@@ -118,13 +127,21 @@ def forget(
         by = by._replace(reason=clearance.reason)
     said = _Said(clearance, by)
     _erasure({}, seller_id, None, keys, said)  # raises before anything is done
+    begun_at = inbox.now()
     _forget_links(inbox, seller_id)
     seqs: tuple[int, ...] = ()
     if found.entries:
         found = find(inbox, keys, seller_id)  # with what its page recorded until then
         seqs = _erase(inbox, keys, found, said)
-    removed, shared = _remove_artifacts(settings, inbox, _artifacts(inbox, found))
-    inbox.execute(_FORGET_VISITS, seller_id)  # last: nothing else names what a screen had typed
+    store = artifact_store(settings, inbox)
+    store.partial(is_removed=True)
+    theirs = _artifacts(inbox, found)
+    if is_sweeping:
+        theirs |= {*owners.unnamed(inbox, store).of_nobody}
+    removed, shared = _remove_artifacts(settings, inbox, theirs)
+    # Last: nothing else names what a screen had typed, or what came and was never recorded.
+    inbox.execute(_FORGET_VISITS, seller_id)
+    owners.forget_rows(inbox, seller_id, begun_at - round(SETTLE_SECONDS * instants.SECOND))
     return Forgotten(
         kinds=found.kinds,
         artifacts=removed,
@@ -132,6 +149,7 @@ def forget(
         seqs=seqs,
         exports=tuple(found.exports),
         former=former,
+        unnamed=owners.unnamed(inbox, store),
         is_cut=cut(inbox, settings.inbox),
     )
 

@@ -62,6 +62,21 @@ def remove_left(name: str, parent: Path | None = None) -> None:
                     _remove_if_left(Path(entry.path))
 
 
+def is_left(path: Path, *, is_removed: bool = False) -> bool:
+    """Whether the process that wrote a draft is gone; with `is_removed` the draft goes too. One
+    that was made a moment ago, and is not locked yet, may go with it: its writer hears of that."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_removed:
+                path.unlink()
+            return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
 def _remove_if_left(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:

@@ -1,6 +1,7 @@
 """Takes a seller's steps: each is evidence on disk before the next screen is shown.
 
-    artifacts   the screen as it was sent, and its text, go into the store
+    artifacts   the screen as it was sent, and its text, go into the store, after a row that says
+                whose they are
     one commit  the entry, the line of the flow, and the claim that the link still works
     redirect    to the next screen, only after the commit
 
@@ -18,6 +19,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts.owners import Owned
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence, form
 from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
@@ -27,7 +29,7 @@ from pipeline.journey.links import Journey, live_at
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.journey.screens import Asking, Drawn, Screens, text_of
 from pipeline.journey.words import Language
-from pipeline.log.artifacts import ArtifactStore
+from pipeline.log.artifacts import ArtifactStore, stored_as
 from pipeline.log.entries import OWN_JOURNEY
 from pipeline.submit.demand import Wanted
 
@@ -299,7 +301,7 @@ class Answering:
         since the screen cannot be drawn again later. `asked`: what its token names."""
         html = drawn.signed(self.token(session, asked, drawn, now))
         if self.sessions.has_room(journey):
-            kept = self.store.keep(html)
+            kept = self._store_of(journey).keep(html)
             detail = f"{drawn.digest} {kept.sha256}"
             note = self.sessions.note(journey, Flow(now, event, screen, detail))
             self.inbox.execute(note.sql, *note.values)
@@ -332,7 +334,7 @@ class Answering:
             now,
             shown,
             screen=screen,
-            artifacts=self._kept(screen, html),
+            artifacts=self._kept(journey, screen, html),
             more={**trace, "by_code": has_code},
         )
         note = self.sessions.note(journey, Flow(now, "opened", screen, None))
@@ -358,7 +360,7 @@ class Answering:
             taken.at,
             shown,
             screen=taken.screen,
-            artifacts=self._kept(taken.screen, taken.html),
+            artifacts=self._kept(journey, taken.screen, taken.html),
             fields=values,
             more={**trace, "shown_at": instants.canonical(taken.drawn_at)},
         )
@@ -382,7 +384,7 @@ class Answering:
         """Records all answers and their confirmation in one commit, which ends every other link of
         the process. False where this link no longer works, or another answer came meanwhile."""
         at = _not_before(asked.last_at, taken.at)
-        screen = self._kept(taken.screen, taken.html)
+        screen = self._kept(journey, taken.screen, taken.html)
         asked_paths = {it.path for question in asked.questions for it in question.fields}
         values = {path: it for path, it in asked.answers.items() if path in asked_paths}
         flow = [
@@ -390,7 +392,8 @@ class Answering:
             Flow(taken.drawn_at, "shown", taken.screen, None),
             Flow(at, "confirmed", taken.screen, None),
         ]
-        log = evidence.kept(self.store, "flow.json", "application/json", _flow_file(journey, flow))
+        store = self._store_of(journey)
+        log = evidence.kept(store, "flow.json", "application/json", _flow_file(journey, flow))
         whole = evidence.seen(
             journey,
             "answered",
@@ -425,16 +428,21 @@ class Answering:
         if drawn.digest in receipts or len(receipts) >= MAX_RECEIPTS:
             return
         draft = evidence.added(
-            journey, now, RECEIPT, self._kept(RECEIPT, html), evidence.in_words(shown)
+            journey, now, RECEIPT, self._kept(journey, RECEIPT, html), evidence.in_words(shown)
         )
         # Of two requests that show it at once, one records it.
         self.inbox.change(Statement(_SHOWN, (journey.ref, now, drawn.digest)), [], [draft])
 
-    def _kept(self, screen: str, html: bytes) -> list[Artifact]:
+    def _store_of(self, journey: Journey) -> Owned:
+        return Owned(self.inbox, self.store, journey.seller_id, journey.process_id)
+
+    def _kept(self, journey: Journey, screen: str, html: bytes) -> list[Artifact]:
         """Stores a screen and its text durably; the artifacts that an entry names."""
+        store, text = self._store_of(journey), text_of(html)
+        store.announce([stored_as(html).sha256, stored_as(text).sha256])
         return [
-            evidence.kept(self.store, f"{screen}.html", "text/html", html),
-            evidence.kept(self.store, f"{screen}.txt", "text/plain", text_of(html)),
+            evidence.kept(store, f"{screen}.html", "text/html", html),
+            evidence.kept(store, f"{screen}.txt", "text/plain", text),
         ]
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue
-from pipeline.log.artifacts import ArtifactStore, described
+from pipeline.log.artifacts import described
 from pipeline.log.entries import OWN_JOURNEY, Draft
 from pipeline.log.ndjson import read_collection
 
 if TYPE_CHECKING:
+    from pipeline.inbox.artifacts.owners import Owned
     from pipeline.journey.links import Journey
 
 RECORDED_BY: Final = "journey"
@@ -108,7 +109,7 @@ def added(
     )
 
 
-def kept(store: ArtifactStore, name: str, media_type: str, content: bytes) -> Artifact:
+def kept(store: "Owned", name: str, media_type: str, content: bytes) -> Artifact:
     """An artifact as entries name it, once its bytes are durable."""
     return described({"name": name, "media_type": media_type}, content, store)
 

@@ -17,10 +17,11 @@ from pipeline.errors import OperatorError
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import digests_named
+from pipeline.inbox.artifacts.owners import Owned
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence, links
 from pipeline.journey.links import Journey
-from pipeline.log.artifacts import ArtifactStore
+from pipeline.log.artifacts import ArtifactStore, stored_as
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY
 
 LOG = logging.getLogger(__name__)
@@ -61,7 +62,9 @@ def _record(
     """Keeps and records pictures, unless the seller was forgotten while they were taken."""
     if not inbox.query(_IS_THEIRS, journey.ref):
         return 0
-    artifacts = [evidence.kept(store, name, "image/png", it) for name, it in pictures.items()]
+    owned = Owned(inbox, store, journey.seller_id, journey.process_id)
+    owned.announce(stored_as(it).sha256 for it in pictures.values())
+    artifacts = [evidence.kept(owned, name, "image/png", it) for name, it in pictures.items()]
     added = evidence.added(journey, inbox.now(), "pictures", artifacts)
     if inbox.change(Statement(_STILL_THEIRS, (journey.ref,)), (), [added]):
         return len(artifacts)

@@ -1,9 +1,9 @@
 """Keeps the bytes of artifacts (screens, flows and logs of journeys) under their digest.
 
 An entry names an artifact by its SHA-256, and the bytes are durable before the entry is. A crash in
-between leaves bytes that no entry names; they do no harm. What a store is, and the one that is a
-folder, are here; the one in a PostgreSQL inbox, and the choice between them, in
-`pipeline/inbox/artifacts.py`.
+between leaves bytes that no entry names; whose they are, a row of the inbox says from before they
+are stored (`pipeline/inbox/artifacts/owners.py`). What a store is, and the one that is a folder,
+are here; the one in a PostgreSQL inbox, and the choice between them, in `pipeline/inbox/artifacts`.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
 from pipeline.files.disk import is_full, sync, write_whole
+from pipeline.files.temporary import is_left
 from pipeline.log.entries import LIVE
 
 LOG = logging.getLogger(__name__)
@@ -38,6 +39,11 @@ class Stored(NamedTuple):
 
     sha256: str
     size_bytes: int
+
+
+def stored_as(content: bytes) -> Stored:
+    """What an entry says about these bytes."""
+    return Stored(hashlib.sha256(content).hexdigest(), len(content))
 
 
 class ArtifactDamaged(OperatorError):
@@ -90,7 +96,7 @@ class ArtifactStore(ABC):
 
         Raises `OperatorError` if they cannot be written.
         """
-        stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
+        stored = stored_as(content)
         self._write(stored.sha256, content)
         return stored
 
@@ -152,6 +158,10 @@ class ArtifactStore(ABC):
     @abstractmethod
     def names(self) -> Iterator[str]:
         """Every digest that the store has bytes for."""
+
+    @abstractmethod
+    def partial(self, *, is_removed: bool = False) -> int:
+        """How many files a writer that was killed left; with `is_removed` they go."""
 
 
 class FolderArtifacts(ArtifactStore):
@@ -235,6 +245,12 @@ class FolderArtifacts(ArtifactStore):
         for path in self._folder.glob("??/*"):
             if _DIGEST.fullmatch(path.name):
                 yield path.name
+
+    def partial(self, *, is_removed: bool = False) -> int:
+        """Drafts of files that nobody writes any more."""
+        return sum(
+            is_left(path, is_removed=is_removed) for path in self._folder.glob("??/.*.partial")
+        )
 
     def path(self, sha256: str) -> Path:
         """The path of a digest's file, whether it exists or not.
@@ -374,8 +390,7 @@ def described(
 
     Raises `Unreadable` if the artifact was announced with another digest or size.
     """
-    stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
-    found = _as_stored(artifact, stored)
+    found = _as_stored(artifact, stored_as(content))
     store.keep(content)
     return found
 

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ LINES_PER_COMMIT: Final = 1000
 BYTES_PER_COMMIT: Final = 4 * 2**20
 """From so many on, lines are recorded, however few they are: meanwhile nobody else writes, and a
 receiver turns deliveries away after `BUSY_SECONDS`."""
+SECONDS_PER_COMMIT: Final = 5.0
+"""From so long on, too: what a line names is in the store by then, and `prazo forget` waits no
+longer than `SETTLE_SECONDS` for the entry that says so."""
 MAX_LINE_BYTES: Final = 4 * 2**20
 
 
@@ -104,7 +108,7 @@ def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLi
     recorded_by = f"file:{digest.hexdigest()}"
     outcomes = Outcomes()
     batch: list[tuple[int, Draft]] = []
-    size = 0
+    size, begun_at = 0, time.monotonic()
     for number, line in _lines(file, progress):
         try:
             if len(line) > MAX_LINE_BYTES:
@@ -113,9 +117,10 @@ def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLi
             size += len(line)
         except Unreadable as unreadable:
             outcomes.bad.append((number, unreadable.what))
-        if len(batch) >= LINES_PER_COMMIT or size >= BYTES_PER_COMMIT:
+        is_late = time.monotonic() - begun_at >= SECONDS_PER_COMMIT
+        if len(batch) >= LINES_PER_COMMIT or size >= BYTES_PER_COMMIT or is_late:
             _record(batch, recorder, outcomes)
-            batch, size = [], 0
+            batch, size, begun_at = [], 0, time.monotonic()
     _record(batch, recorder, outcomes)
     return outcomes
 

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.cli.erasures.commands import unnamed_lines
 from pipeline.erasure.forgetting import (
     back_beside_the_log,
     former_files,
     put_aside,
     recorded_again_since,
 )
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.artifacts.owners import unnamed
 from pipeline.inbox.erased import unerased
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
@@ -78,3 +81,11 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             f"former files may hold what was erased: {', '.join(map(str, former))}",
             "delete them once nobody needs them",
         )
+
+
+def unnamed_bytes(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """What is in the store though nothing names it; nothing where there is none."""
+    inbox = at_hand()
+    for line in unnamed_lines(unnamed(inbox, artifact_store(settings, inbox))):
+        what, _, remedy = line.partition(": ")
+        yield Diagnosis("artifacts", "warning", what, remedy)

@@ -66,6 +66,7 @@ _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diag
     ("heartbeats", stores.routines),
     ("forwarding", forwarding.forwarding),
     ("erasures", erasures.erasures),
+    ("artifacts", erasures.unnamed_bytes),
     ("kept head", stores.kept_head),
     ("seller's page", journeys.journey),
 )

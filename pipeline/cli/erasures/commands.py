@@ -1,17 +1,18 @@
 """The command that erases what came of a seller."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from pipeline.cli.group import main, say, user
 from pipeline.settings import Settings
-from pipeline.texts import counted, printable
+from pipeline.texts import MOST_NAMED, counted, printable, some_of
 
 if TYPE_CHECKING:
     from pipeline.erasure.forgetting import Forgotten
+    from pipeline.inbox.artifacts.owners import Unnamed
 
 
 @main.command()
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 @click.option(
     "--key-lost", is_flag=True, help="The key of tax ids of earlier erasures is gone for good."
 )
-def forget(seller: str, reason: str, actor: str, dry_run: bool, key_lost: bool) -> None:
+@click.option(
+    "--sweep", is_flag=True, help="Remove, too, stored bytes that nothing names and are nobody's."
+)
+def forget(
+    seller: str, reason: str, actor: str, dry_run: bool, key_lost: bool, sweep: bool
+) -> None:
     """Erase what came of a seller, for good (docs/operations.md#forgetting-a-person).
 
     Bytes, artifacts and values go; states, dates and proofs stay. Refused while a process of the
@@ -44,6 +50,7 @@ def forget(seller: str, reason: str, actor: str, dry_run: bool, key_lost: bool) 
             recorded_by=user(),
             is_dry_run=dry_run,
             is_key_lost=key_lost,
+            is_sweeping=sweep,
         )
     _say(printable(seller), done, is_dry_run=dry_run)
 
@@ -68,6 +75,8 @@ def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
     if done.shared_artifacts:
         shared = counted(done.shared_artifacts, "artifact stays", "artifacts stay")
         say(f"{shared}: entries of others name the same bytes.")
+    for line in unnamed_lines(done.unnamed):
+        say(line)
     if not done.is_cut:
         say(
             "The inbox's WAL still holds pages of before: somebody reads it. Run this again once"
@@ -82,6 +91,29 @@ def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
         say(f"  packages that were handed out: {named} to whom, and what is in them")
     say("  backups from before, and packages of a period; a later `prazo backup` into the same")
     say("  folder erases it there, too")
+
+
+def unnamed_lines(unnamed: "Unnamed") -> Iterator[str]:
+    """What is in the store though nothing names it, in words, with the way out."""
+    for seller_id, digests in sorted(unnamed.of_sellers.items())[:MOST_NAMED]:
+        yield (
+            f"{counted(len(digests), 'artifact')} that no entry names came for the seller"
+            f" {printable(seller_id)}: under way, or never recorded; `prazo forget` of that seller"
+            " removes it"
+        )
+    if (more := len(unnamed.of_sellers) - MOST_NAMED) > 0:
+        yield f"and artifacts that no entry names of {counted(more, 'further seller')}"
+    if unnamed.of_nobody:
+        yield (
+            f"{counted(len(unnamed.of_nobody), 'artifact')} that no entry names, and of which"
+            f" nobody knows whose they are ({some_of([it[:12] for it in unnamed.of_nobody])}):"
+            " `prazo forget SELLER --sweep` removes them"
+        )
+    if unnamed.partial:
+        yield (
+            f"{counted(unnamed.partial, 'artifact')} half written by a process that was killed:"
+            " `prazo forget` of any seller removes them"
+        )
 
 
 def _listed(seqs: Sequence[int], one: str, many: str) -> str:

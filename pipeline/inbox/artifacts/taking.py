@@ -1,18 +1,17 @@
-"""Takes in occurrences with their artifacts, but no bytes of a person who was forgotten.
+"""Takes in occurrences with their artifacts, but no bytes of a person who was forgotten, and none
+before a row says whose they are.
 
 Whoever heard no answer sends an occurrence again. Where its entry was erased meanwhile, nothing is
 recorded, so nothing would name the bytes that came with it.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Final
 
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.inbox.erased import newest_erasure
+from pipeline.inbox.artifacts.owners import Announced, Owned
 from pipeline.inbox.store import Inbox
-from pipeline.log.artifacts import ArtifactStore, KeepsBytes, Stored
+from pipeline.log.artifacts import ArtifactStore, KeepsBytes, Stored, stored_as
 from pipeline.log.entries import Draft
 from pipeline.settings import Settings
 
@@ -32,13 +31,19 @@ class Taking:
         return cls(inbox, artifact_store(settings, inbox))
 
     def read(self, read: Callable[[KeepsBytes], Draft]) -> Draft:
-        """What `read` makes of an occurrence; it is given where to keep artifacts. Where it keeps
-        any, and anybody was ever forgotten, it is called again to keep them."""
-        looking = _Looking(self._inbox, self._store)
+        """What `read` makes of an occurrence; it is given where to keep artifacts. It is called to
+        see whose they are, and where there are any, once more to keep them: nothing of an
+        occurrence that is refused is ever stored.
+
+        Raises `InboxUnavailable` where nothing can be recorded: then nothing is stored.
+        """
+        looking = _Looking(self._store)
         draft = read(looking)
-        if looking.sizes_held and not self._is_erased(draft):
-            return read(self._store)
-        return draft
+        digests = {*looking.sizes_held, *looking.vouched}
+        if not digests or self._is_erased(draft):
+            return draft
+        owned = Owned(self._inbox, self._store, draft.seller_id, draft.process_id)
+        return read(Announced(owned, digests))
 
     def _is_erased(self, draft: Draft) -> bool:
         found = [self._inbox.entry(seq) for (seq,) in self._inbox.query(_BY_KEY, draft.ingest_key)]
@@ -46,30 +51,29 @@ class Taking:
 
 
 class _Looking:
-    """Stores bytes at once where nobody was ever forgotten. Else it stores none, and says of them
-    what the store would say."""
+    """Stores nothing, and says of bytes what the store would say."""
 
-    def __init__(self, inbox: Inbox, store: ArtifactStore) -> None:
-        self._inbox = inbox
+    def __init__(self, store: ArtifactStore) -> None:
         self._store = store
         self.sizes_held: dict[str, int] = {}
         """By digest, of what is not stored yet."""
+        self.vouched: set[str] = set()
+        """Of what is there already."""
 
     def keep(self, content: bytes) -> Stored:
         """Their digest and size."""
-        if not self._holds:
-            return self._store.keep(content)
-        stored = Stored(hashlib.sha256(content).hexdigest(), len(content))
+        stored = stored_as(content)
         self.sizes_held[stored.sha256] = stored.size_bytes
         return stored
 
-    @cached_property
-    def _holds(self) -> bool:
-        return newest_erasure(self._inbox) > 0
-
     def vouch(self, sha256: str) -> bool:
         """Whether the store would vouch for them by now."""
-        return sha256 in self.sizes_held or self._store.vouch(sha256)
+        if sha256 in self.sizes_held:
+            return True
+        is_there = self._store.fault(sha256) is None
+        if is_there:
+            self.vouched.add(sha256)
+        return is_there
 
     def sizes(self, digests: Sequence[str]) -> dict[str, int]:
         """The sizes of those that the store would have by now."""

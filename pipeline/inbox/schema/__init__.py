@@ -15,7 +15,7 @@ from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
 
 Engine = Literal["sqlite", "postgres"]
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Of the tables that this release reads and writes: the number of the last step."""
 
 
