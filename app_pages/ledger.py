@@ -140,8 +140,17 @@ def what_to_do(waiting: views.Row | None) -> None:
             " under a name and a reason:"
         )
     )
-    supply = 'PATH=VALUE --reason "..." --actor "..."'
-    st.code(f"prazo quarantine --supply {waiting['seq']} {supply}", language=None, wrap_lines=True)
+    by_hand = '--reason "..." --actor "..."'
+    supply = f"prazo quarantine --supply {waiting['seq']} PATH=VALUE {by_hand}"
+    st.code(supply, language=None, wrap_lines=True)
+    st.markdown(
+        _(
+            "Where the bytes are in another encoding than UTF-8, somebody says in which"
+            " (latin-1, windows-1252 or utf-16), likewise:"
+        )
+    )
+    encoding = f"prazo quarantine --encoding latin-1 {waiting['seq']} {by_hand}"
+    st.code(encoding, language=None, wrap_lines=True)
     st.markdown(formats.muted(_("See *Files of occurrences* in the guide *Operations*.")))
 
 

@@ -198,7 +198,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "quarantined": Rule(
         N_("Delivery quarantined"),
         N_("A review may have been asked for, and nobody knows its deadline."),
-        N_("Read the reason; fix its cause and replay the delivery, or supply what it lacks."),
+        N_(
+            "Read the reason; fix its cause and replay the delivery, or supply what it lacks or its"
+            " encoding."
+        ),
     ),
     "slow_record": Rule(
         N_("Slow to be recorded"),

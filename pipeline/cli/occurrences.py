@@ -10,6 +10,7 @@ import click
 from pipeline.cli.group import bars, main, name_first, say, user
 from pipeline.cli.views import as_rows, print_view
 from pipeline.contract.body import JsonValue, parse_json
+from pipeline.contract.encodings import ENCODINGS, encoding_named
 from pipeline.errors import CallerError, Unreadable, WrongUsage
 from pipeline.settings import Settings
 
@@ -92,40 +93,68 @@ def collect(file: Path) -> None:
 
 
 @main.command()
-@click.argument("supplied", nargs=-1, metavar="[PATH=VALUE]...")
+@click.argument("given", nargs=-1, metavar="[SEQ | PATH=VALUE...]")
 @click.option("--replay", is_flag=True, help="Read them again, after a fix.")
 @click.option("--supply", type=int, metavar="SEQ", help="Read this one with what you supply.")
-@click.option("--reason", default="", help="Why you know it; needed to supply.")
-@click.option("--actor", help="Who supplies it; needed to supply.")
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Read SEQ as latin-1, windows-1252 or utf-16; its bytes stay.",
+)
+@click.option("--reason", default="", help="Why you know it; needed to supply, or for an encoding.")
+@click.option("--actor", help="Who says so; needed likewise.")
 @as_rows
 def quarantine(
-    supplied: Sequence[str],
+    given: Sequence[str],
     replay: bool,
     supply: int | None,
+    encoding: str | None,
     reason: str,
     actor: str | None,
     form: str,
 ) -> None:
     """Show deliveries that could not be read; --replay reads them again, --supply completes one.
 
-    A value is a text, or JSON where it is an array, an object, true or false.
+    A value is a text, or JSON where it is an array, an object, true or false. Where the bytes are
+    in another encoding than UTF-8: prazo quarantine --encoding latin-1 17 --reason "..." --actor
+    ana. Both may be needed for one delivery, and go into one command.
 
     Example: prazo quarantine --supply 17 payload.object.process_id=prc_9
     --reason "the platform's support named it" --actor ana
     """
-    if (supply is None) != (not supplied) or (replay and supply is not None):
+    is_by_hand = supply is not None or encoding is not None
+    if is_by_hand != bool(given) or (replay and is_by_hand):
         raise WrongUsage(
             "It is not clear what to do with the quarantine",
-            remedy="give --replay alone, or --supply SEQ with one PATH=VALUE or more",
+            remedy="give --replay alone, --supply SEQ with one PATH=VALUE or more, or"
+            " --encoding NAME SEQ",
         )
-    if form != "table" and (replay or supply is not None):
+    if form != "table" and (replay or is_by_hand):
         raise click.UsageError("--format is for the list of what is in quarantine")
-    if supply is not None:
-        _supply(supply, _parts(supplied), reason, actor)
+    if is_by_hand:
+        seq, parts = (_seq(given), {}) if supply is None else (supply, _parts(given))
+        _supply(seq, parts, None if encoding is None else _encoding(encoding), reason, actor)
     elif replay:
         _replay()
     else:
         print_view("quarantine", form)
+
+
+def _seq(given: Sequence[str]) -> int:
+    if len(given) != 1 or not given[0].isdecimal():
+        raise WrongUsage(
+            "It is not clear which delivery is meant",
+            remedy="give the seq of one: prazo quarantine --encoding NAME SEQ",
+        )
+    return int(given[0])
+
+
+def _encoding(name: str) -> str:
+    if (encoding := encoding_named(name)) is None:
+        raise WrongUsage(
+            f"The encoding {name!r} is not known", remedy=f"name {', '.join(ENCODINGS)}"
+        )
+    return encoding
 
 
 def _parts(texts: Sequence[str]) -> dict[str, JsonValue]:
@@ -148,7 +177,13 @@ def _part(text: str) -> tuple[str, JsonValue]:
     return path, parsed if isinstance(parsed, list | dict | bool) else value
 
 
-def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str | None) -> None:
+def _supply(
+    seq: int,
+    supplied: Mapping[str, JsonValue],
+    encoding: str | None,
+    reason: str,
+    actor: str | None,
+) -> None:
     from pipeline.inbox import Outcome
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.log import deliveries
@@ -162,7 +197,9 @@ def _supply(seq: int, supplied: Mapping[str, JsonValue], reason: str, actor: str
                 f"Entry {seq} is not a delivery in quarantine",
                 remedy="`prazo quarantine` lists those that are",
             )
-        drafts = deliveries.supply(held, supplied, reason=reason, actor=actor, recorded_by=user())
+        drafts = deliveries.supply(
+            held, supplied, encoding=encoding, reason=reason, actor=actor, recorded_by=user()
+        )
         _, receipt = inbox.append(drafts)
     finally:
         inbox.close()

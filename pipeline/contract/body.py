@@ -32,9 +32,9 @@ def parse_json(data: bytes) -> JsonValue:
     """The JSON value in `data`, parsed strictly.
 
     Parsers disagree on some inputs, and two readers of one body must never see two different
-    values. So these raise `Unreadable`: encodings other than UTF-8, a byte order mark, duplicate
-    keys, NaN and Infinity, whole numbers beyond 64 bits, numbers beyond a double, lone surrogates,
-    and nesting deeper than `MAX_DEPTH`.
+    values. So these raise `Unreadable`: encodings other than UTF-8, duplicate keys, NaN and
+    Infinity, whole numbers beyond 64 bits, numbers beyond a double, lone surrogates, and nesting
+    deeper than `MAX_DEPTH`. A byte order mark before it is skipped (RFC 8259, section 8.1).
     """
     value, _ = _parsed(data)
     return value
@@ -116,10 +116,8 @@ def _parse_slowly(data: bytes) -> JsonValue:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable(f"not UTF-8: {error.reason} at byte {error.start}") from None
-    if text.startswith("\ufeff"):
-        raise Unreadable("not JSON: it starts with a byte order mark")
     try:
-        value = _DECODER.decode(text)
+        value = _DECODER.decode(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise Unreadable(
             f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"

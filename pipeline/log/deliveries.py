@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.contract.encodings import decoded
 from pipeline.contract.events import identify, read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.records import (
@@ -100,29 +101,39 @@ def supply(
     quarantined: Entry,
     supplied: Mapping[str, JsonValue],
     *,
+    encoding: str | None = None,
     reason: str,
     actor: str | None,
     recorded_by: str,
 ) -> tuple[Draft, Draft]:
     """Two entries that belong together: who supplied what a quarantined delivery lacks (dotted
-    path -> value), and the delivery with it, as of its own receipt.
+    path -> value), or said in which encoding it is, one of `ENCODINGS`; and the delivery with
+    that, as of its own receipt.
 
     Only what is missing or unreadable can be supplied: nobody puts words into the platform's
     mouth. Raises `CallerError` for anything else, where the delivery still cannot be read, or where
     what is supplied would not be: it stands, and a mistake could not be corrected.
     """
-    content = _object_of(quarantined)
+    body = quarantined.received or b""
+    said: dict[str, JsonValue] = {}
+    if encoding is not None:
+        body = _in_utf_8(quarantined, encoding)
+        said["encoding"] = encoding
     parts = dict(flatten(supplied))
-    for path, value in parts.items():
-        _fill(content, path, value)
-    whole = _replay(
-        quarantined, canonical_json(content), {"supplied": sorted(supplied)}, recorded_by
-    )
+    if supplied:
+        content = _object_of(quarantined, body)
+        for path, value in parts.items():
+            _fill(content, path, value)
+        body = canonical_json(content)
+        said["supplied"] = sorted(supplied)
+    whole = _replay(quarantined, body, said, recorded_by)
     if whole.kind != WEBHOOK:
         raise CallerError(
             f"Delivery {quarantined.seq} still cannot be read",
             whole.particulars["reason"],
-            "supply that as well, in the same command",
+            "supply that as well, in the same command"
+            if supplied
+            else "try another encoding, or supply what is missing in the same command (--supply)",
         )
     _check_parts(whole.body or b"", parts)
     supplying = action(
@@ -133,6 +144,7 @@ def supply(
         process_id=whole.process_id,
         seller_id=whole.seller_id,
         of=quarantined.seq,
+        **({"encoding": encoding} if encoding is not None else {}),
         supplied=dict(supplied),
     )
     return supplying._replace(ingest_key=supply_key(quarantined.seq)), whole
@@ -161,10 +173,23 @@ def _replay(
     )
 
 
-def _object_of(quarantined: Entry) -> dict[str, JsonValue]:
+def _in_utf_8(quarantined: Entry, encoding: str) -> bytes:
+    """The bytes of a quarantined delivery, read in an encoding; raises `CallerError` where they
+    are not in it."""
+    try:
+        return decoded(quarantined.received or b"", encoding).encode("utf-8")
+    except Unreadable as unreadable:
+        raise CallerError(
+            f"Delivery {quarantined.seq} was not read",
+            unreadable.what,
+            "read it in another encoding, or as it is with `prazo quarantine --replay`",
+        ) from None
+
+
+def _object_of(quarantined: Entry, body: bytes) -> dict[str, JsonValue]:
     """What a quarantined delivery says; raises `CallerError` where no part can complete it."""
     try:
-        content = parse_json(quarantined.received or b"")
+        content = parse_json(body)
     except Unreadable as unreadable:
         content, why = None, unreadable.what
     else:
@@ -173,7 +198,7 @@ def _object_of(quarantined: Entry) -> dict[str, JsonValue]:
         raise CallerError(
             f"Nothing can be supplied to delivery {quarantined.seq}",
             why,
-            "ask the platform to send the event again",
+            "say in which encoding it is (--encoding), or ask the platform to send it again",
         )
     return content
 

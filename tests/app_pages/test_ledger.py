@@ -40,6 +40,7 @@ def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
         assert "prazo quarantine --replay" in commands
         supply = 'prazo quarantine --supply 1 PATH=VALUE --reason "..." --actor "..."'
         assert supply in commands
+        assert 'prazo quarantine --encoding latin-1 1 --reason "..." --actor "..."' in commands
         held = service.inbox.entry(1)
         assert held is not None
         named = {"payload.object.process_id": "prc_2"}

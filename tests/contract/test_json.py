@@ -18,6 +18,8 @@ from pipeline.errors import Unreadable
     [
         (b"{}", {}),
         (b" [1, 2.5, null, true] \n", [1, 2.5, None, True]),
+        (b"\xef\xbb\xbf[1]", [1]),  # a byte order mark
+        (b'\xef\xbb\xbf {"a":"\xef\xbb\xbf"}', {"a": "\ufeff"}),
         (b'"\\u0041\\ud83d\\ude00"', "A😀"),  # a pair of surrogates is one character
         ('"😀 ação"'.encode(), "😀 ação"),
         (b'"\\\\ud800"', "\\ud800"),  # a backslash and five letters, no surrogate
@@ -46,7 +48,8 @@ def test_a_json_value_is_read(data: bytes, value: object):
         (b"\xff\xfe{\x00}\x00", "not UTF-8"),  # UTF-16
         (b'"\xe9"', "not UTF-8: .* at byte 1"),  # Latin-1
         (b'"\xed\xa0\x80"', "not UTF-8"),  # a surrogate, encoded
-        (b"\xef\xbb\xbf{}", "byte order mark"),
+        (b"\xef\xbb\xbf\xef\xbb\xbf{}", "not JSON"),  # one mark, not two
+        (b"{}\xef\xbb\xbf", "not JSON"),
         (b"NaN", "NaN is not a JSON number"),
         (b"[-Infinity]", "-Infinity is not a JSON number"),
         (b"1e400", "range of a double"),

@@ -148,6 +148,7 @@ NOT_RUN = {
     "prazo doctor --platform",  # needs a platform
     "prazo quarantine --supply 17 payload.object.process_id=prc_9"
     ' --reason "the platform named it" --actor ana',  # needs such an entry
+    'prazo quarantine --encoding latin-1 17 --reason "the platform said so" --actor ana',
     "prazo restore --from-ledger",  # needs a broken inbox
     'prazo forget sel_b587ee467986bcfb --reason "his request of 3 May" --actor ana',  # erases them
 }

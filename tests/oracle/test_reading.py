@@ -61,7 +61,7 @@ def test_what_is_not_a_date_and_time_is_not_an_instant(text):
         b"",
         b"not json",
         b"\xff",
-        b"\xef\xbb\xbf{}",
+        b"\xef\xbb\xbf\xef\xbb\xbf{}",
         b'{"a":1,"a":1}',
         b'{"a":{"b":1,"b":2}}',
         b'{"a":NaN}',

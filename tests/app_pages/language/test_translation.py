@@ -110,7 +110,6 @@ def test_no_fuzzy_guess_passes_for_a_translation() -> None:
     "body",
     [
         b"\xff",
-        b'\xef\xbb\xbf{"type":"x"}',
         b"nothing",
         b"[" * 200,
         b'{"a":"x',

@@ -112,7 +112,7 @@ def read_json(data: bytes) -> object:
         raise Unreadable("not UTF-8") from fault
     try:
         value = json.loads(
-            text,
+            text[1:] if text[:1] == "\ufeff" else text,  # RFC 8259 section 8.1
             object_pairs_hook=distinct_keys,
             parse_constant=not_a_number,
             parse_float=finite_float,
