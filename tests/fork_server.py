@@ -19,6 +19,7 @@ import runpy
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -256,6 +257,7 @@ def _main() -> None:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
+    tempfile.tempdir = None  # a program works it out of its own environment
     sys.path[0] = order.folder
     if order.arguments[0] == "-m":
         sys.argv = [*order.arguments[1:]]

@@ -20,9 +20,11 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import elements, views
 from pipeline.errors import PrazoError
+from pipeline.http.refusals import reason_of
 from pipeline.ledger import service
 from pipeline.log.actions import MAX_REASON_CHARACTERS, action
 from pipeline.log.entries import UNMASK, Draft
+from pipeline.serve import standing
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
 
@@ -162,6 +164,8 @@ def tried(act: Act, actor: str | None = None) -> PrazoError | None:
     try:
         act()
     except PrazoError as error:
+        if reason_of(error) == "store":
+            standing.note(service.current(), "pages", error)
         return error
     catch_up()
     if actor is not None:

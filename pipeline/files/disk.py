@@ -66,6 +66,16 @@ def check_place(
         raise _Looked
 
 
+def try_to_write(folder: Path, size: int) -> None:
+    """Brings so many bytes to the disk of a folder, and removes them again. Raises the `OSError`
+    with which that fails; `is_full` recognises a full disk."""
+    with contextlib.suppress(_Looked), written_whole(folder / "trial") as file:
+        file.write(bytes(size))
+        file.flush()
+        os.fsync(file.fileno())
+        raise _Looked
+
+
 class _Looked(Exception):
     """Leaves `written_whole` before it puts anything at its path."""
 

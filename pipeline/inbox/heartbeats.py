@@ -25,6 +25,7 @@ class Part(StrEnum):
     RESUMER = "resumer"  # it looks after retries
     FORWARDER = "forwarder"  # it passes deliveries on to the marketplace's endpoints
     ALERTS = "alerts"  # it tells people
+    JOURNEY = "journey"  # it answers sellers, and could record
     BACKUP = "backup"  # one was made, and it was whole
     VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found
 

@@ -21,7 +21,9 @@ from starlette.routing import Route
 
 from pipeline.errors import InboxUnavailable, OperatorError, SettingsError
 from pipeline.http import server
-from pipeline.http.asgi import App, FixedHeaders
+from pipeline.http.asgi import App, FixedHeaders, folded
+from pipeline.http.loopback import outside_hint
+from pipeline.http.trials import TRIAL_BYTES, Trials, in_thread
 from pipeline.inbox.kept_heads import open_guarded
 from pipeline.journey.ground import Confirmation, Visit
 from pipeline.journey.sending import Sender
@@ -62,6 +64,12 @@ class JourneyPage:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="journey")
         self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         self._under_way = 0
+        self._trials = Trials(
+            {
+                "inbox": in_thread(self._inbox.probe),
+                "artifacts": in_thread(lambda: self._visits.store.probe(TRIAL_BYTES)),
+            }
+        )
         self._sender: Sender | None = None
         screens = self._visits.screens
         self._fixed = {
@@ -89,6 +97,7 @@ class JourneyPage:
         return Starlette(
             routes=[
                 *(Route(path, self._constant, methods=["GET"]) for path in self._fixed),
+                Route("/readyz", self._readyz, methods=["GET"]),
                 route("/j/{token}", get=visits.landing, post=visits.knock),
                 route("/r/{ref}/", get=visits.go_on),
                 route("/r/{ref}/review", get=visits.review, post=visits.confirm),
@@ -140,6 +149,17 @@ class JourneyPage:
     async def _constant(self, request: Request) -> Response:
         return self._fixed[request.url.path]
 
+    async def _readyz(self, request: Request) -> Response:
+        """Whether an answer could be kept now. Anybody may ask on this port, so it names what is
+        not ready, and the reason, with its places, to this machine alone."""
+        faults = await self._trials.faults()
+        if not faults:
+            return JSONResponse({"status": "able to record", "log": self._inbox.log})
+        is_outside = outside_hint(folded(request.headers.raw)) is not None
+        why = f"not ready: {', '.join(faults)}" if is_outside else "; ".join(faults.values())
+        content = {"status": "not able to record", "error": why, "stores": sorted(faults)}
+        return JSONResponse({**content, "log": self._inbox.log}, 503)
+
     def _endpoint(
         self, handlers: Mapping[str, Handler]
     ) -> Callable[[Request], Awaitable[Response]]:
@@ -153,6 +173,7 @@ class JourneyPage:
             if form is None:
                 return Response(status_code=413)
             if self._under_way >= MAX_UNDER_WAY:
+                self._visits.note_refusal("busy")
                 return Response(status_code=503, headers={"Retry-After": "2"})
             self._under_way += 1
             try:
@@ -169,7 +190,13 @@ class JourneyPage:
             )
         except OperatorError as error:
             LOG.error("a step of a seller was not recorded: %s", error.in_one_line)
+            self._visits.note_refusal("unavailable")
             return self._visits.busy(visit)
+        except Exception:
+            self._visits.note_refusal("unavailable")
+            raise
+        if response.status_code == 503:  # a confirmation is saved, and its receipt is not
+            self._visits.note_refusal("unavailable")
         if visit.confirmation is not None:
             await self._follow_up(visit.confirmation)
         return response

@@ -15,6 +15,7 @@ from pipeline.http.asgi import Headers
 from pipeline.http.origins import foreign_page
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.heartbeats import Part, beat
 from pipeline.journey import form, links, pictures, words
 from pipeline.journey.answering import REVIEW, Answering, Form
 from pipeline.journey.entrance import door
@@ -26,6 +27,7 @@ from pipeline.journey.links import Journey
 from pipeline.journey.reviews import Reviews
 from pipeline.journey.screens import Drawn, Screens
 from pipeline.journey.words import LANGUAGES, Language
+from pipeline.log.artifacts import ArtifactStore
 from pipeline.settings import Settings
 from pipeline.submit import casefile
 from pipeline.submit.decision import Terms
@@ -119,15 +121,24 @@ class Ground:
 
     def tidy(self) -> None:
         """Writes the counts down and forgets what is over. Raises `InboxUnavailable`."""
-        self._inbox.compare_clocks()
+        beat(self._inbox, Part.JOURNEY)
         now = self._inbox.now()
         self._door.record(self._inbox, now)
         self._sessions.forget(now)
         links.forget_addresses(self._inbox, now)
 
+    def note_refusal(self, reason: str) -> None:
+        """Counts what a seller was not answered, by one of the door's reasons."""
+        self._door.note(reason)
+
+    @property
+    def store(self) -> ArtifactStore:
+        """Where the screens that sellers saw are kept."""
+        return self._answering.store
+
     def take_pictures(self, browser: Path, ref: str) -> int:
         """Adds pictures of its screens to a journey; how many."""
-        return pictures.take(browser, self._inbox, self._answering.store, ref)
+        return pictures.take(browser, self._inbox, self.store, ref)
 
     def _inside(self, visit: Visit) -> Inside | Response:
         """The journey of a request and its session; or the answer, where there is none."""

@@ -74,7 +74,7 @@ class LedgerService:
 
         Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
         """
-        self.settings, self._is_keeper = settings, is_keeper
+        self.settings, self.is_keeper = settings, is_keeper
         if settings.alerts_file is not None:
             self.alert_rules.get()  # a fault of it is said before anything is opened
         self._prove = Guard(settings)
@@ -126,7 +126,7 @@ class LedgerService:
         self._follower = Follower(
             self.inbox,
             opened.ledger,
-            self.signing if self._is_keeper else None,
+            self.signing if self.is_keeper else None,
             is_verified=opened.is_verified,
             recovered=opened.recovered,
             head_file=place(self.settings),

@@ -11,13 +11,14 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
-from pipeline.files.disk import is_full, sync, write_whole
+from pipeline.files.disk import is_full, sync, try_to_write, write_whole
 from pipeline.files.temporary import is_left
 from pipeline.log.entries import LIVE
 
@@ -131,6 +132,11 @@ class ArtifactStore(ABC):
         return self.fault(sha256) is None
 
     @abstractmethod
+    def probe(self, size: int) -> None:
+        """Tries whether so many bytes could be kept; nothing stays. Raises `OperatorError` if they
+        could not."""
+
+    @abstractmethod
     def remove(self, sha256: str) -> bool:
         """Removes the bytes under a digest for good; whether there were any. For what is erased:
         no entry may name them any more. Raises `OperatorError` where they cannot be removed."""
@@ -172,7 +178,7 @@ class FolderArtifacts(ArtifactStore):
         self.place = f"the folder {folder}"
 
     def _write(self, sha256: str, content: bytes) -> None:
-        try:
+        with self._writing("The artifact was not kept"):
             if self.vouch(sha256):
                 return
             path = self.path(sha256)
@@ -180,10 +186,21 @@ class FolderArtifacts(ArtifactStore):
                 LOG.warning("a new store of artifacts begins in %s", self._folder.absolute())
             _make_folder(path.parent)
             write_whole(path, content)
+
+    def probe(self, size: int) -> None:
+        """Writes a file beside those of artifacts, and removes it."""
+        with self._writing("No artifact could be kept"):
+            _make_folder(self._folder)
+            try_to_write(self._folder, size)
+
+    @contextmanager
+    def _writing(self, failed: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             if is_full(error):
                 raise NoRoom(
-                    "The artifact was not kept",
+                    failed,
                     f"there is no room left in {self._folder.absolute()}",
                     "make room there, then try again; nothing was left of it",
                 ) from None

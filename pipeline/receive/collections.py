@@ -24,7 +24,9 @@ from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unread
 from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
 from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse
+from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
+from pipeline.http.trials import TRIAL_BYTES
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
@@ -46,9 +48,10 @@ OCCURRENCE_FIELD: Final = "collection"
 class Collecting:
     """Handles `POST /v1/collections`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, refusals: Refusals) -> None:
         """Reads the tokens; raises `SettingsError` if it cannot."""
         self._settings = settings
+        self._refusals = refusals
         self._tokens = Tokens.of(settings)
         self._taking: Taking
         self._inbox: Inbox
@@ -59,6 +62,10 @@ class Collecting:
         self._taking = Taking.of(self._settings, inbox)
         self._inbox = inbox
         self._recorder = recorder
+
+    def probe(self) -> None:
+        """Tries whether an artifact could be kept. Raises `OperatorError` if not."""
+        self._taking.store.probe(TRIAL_BYTES)
 
     async def post(self, request: Request, send: Send) -> None:
         """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
@@ -82,6 +89,7 @@ class Collecting:
             return
         except (InboxUnavailable, OperatorError, TimeoutError) as error:
             LOG.error("a collection was answered 503: %s", str(error) or "it took too long")
+            self._refusals.note("collections")
             again = (b"retry-after", b"5")
             await answer_json(send, 503, {"error": "not recorded; send it again"}, again)
         else:

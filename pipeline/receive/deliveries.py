@@ -134,7 +134,7 @@ class Deliveries:
         monotonic clock.
         """
         if not isinstance(said, Receipt):
-            self._metrics.unavailable.inc()
+            self._metrics.refusals.note("webhooks")
             if not self._is_failing:
                 LOG.error("deliveries are answered 503: %s", said)
             self._is_failing = True

@@ -12,6 +12,7 @@ from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadabl
 from pipeline.http.asgi import Gone, Request, Send, answer_json
 from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse, whole_body
+from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
 from pipeline.log.entries import Channel
@@ -35,8 +36,9 @@ class _Wanted(BaseModel):
 class Inviting:
     """Handles `POST /v1/journeys`."""
 
-    def __init__(self, settings: Settings, inbox: Inbox) -> None:
+    def __init__(self, settings: Settings, inbox: Inbox, refusals: Refusals) -> None:
         """Reads the tokens; raises `SettingsError` if it cannot."""
+        self._refusals = refusals
         self._settings = settings
         self._inbox = inbox
         self._tokens = Tokens.of(settings)
@@ -61,6 +63,7 @@ class Inviting:
             await answer_json(send, 422, {"error": error.in_one_line})
         except (OperatorError, TimeoutError) as error:
             LOG.error("a link was not made: %s", str(error) or "it took too long")
+            self._refusals.note("journeys")
             again = (b"retry-after", b"5")
             await answer_json(send, 503, {"error": "not made; send it again"}, again)
         else:

@@ -10,6 +10,10 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.utils import floatToGoString
 
+from pipeline.http.refusals import Refusals
+
+WAYS: Final = ("webhooks", "collections", "journeys", "submissions")
+"""How something comes to a receiver: `journeys` asks for links, `submissions` by the gateway."""
 Recorded = Literal["new", "again", "quarantined"]
 """How a delivery was recorded."""
 
@@ -70,9 +74,8 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
-        self.unavailable = prometheus_client.Counter(
-            "prazo_inbox_unavailable", "Deliveries answered 503", registry=self.registry
-        )
+        self.refusals = Refusals(WAYS)
+        self.registry.register(self.refusals)
         self.last_seq = prometheus_client.Gauge(
             "prazo_inbox_last_seq", "Newest entry of the inbox", registry=self.registry
         )

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
@@ -30,7 +31,9 @@ from pipeline.http.asgi import (
 )
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import OTHER_HOST, outside_hint
+from pipeline.http.refusals import Reason
 from pipeline.http.short import ShortPosts
+from pipeline.http.trials import READY_SECONDS, Trials, in_thread, temporary_files
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.kept_heads import Guard, open_shared
@@ -56,10 +59,13 @@ MAX_OTHERS: Final = 300
 others. A collection may hold its files in memory; a submission waits for the platform."""
 WEBHOOKS: Final = ("/webhooks", "/webhooks/")
 """Where deliveries come; people often add the slash."""
-READY_SECONDS: Final = 5.0
-"""The receiver is ready if a trial write succeeds within this time."""
-TRIAL_SECONDS: Final = 1.0
-"""The least time between two trial writes, however often somebody asks."""
+INBOX: Final = "inbox"
+"""The store that deliveries need; collections need all of them."""
+WAYS_BY_PATH: Final = {
+    **dict.fromkeys(WEBHOOKS, "webhooks"),
+    "/v1/collections": "collections",
+    "/v1/journeys": "journeys",
+}
 LAST_RECORD_SECONDS: Final = 2.0
 """How long recording may take after the last request was answered."""
 LAST_WRITE_SECONDS: Final = 5.0
@@ -80,8 +86,6 @@ class Receiver:
             self._inbox.machine.believe()
         self._guard = Guard(settings)
         self._inbox.guard(self._guard)
-        self._trial: asyncio.Task[str | None] | None = None
-        self._tried_at = 0.0
         self._looking: asyncio.Task[tuple[int, dict[Part, int]]] | None = None
         self._writer: GroupCommit
         self._counting: asyncio.Task[None]
@@ -89,15 +93,24 @@ class Receiver:
         self._beating: asyncio.Task[None] | None = None
         self._settings = settings
         self._gateway: asyncio.Task[Gateway]
-        self._collecting = Collecting(settings)
+        self._collecting = Collecting(settings, self._metrics.refusals)
+        self._trials = Trials(
+            {
+                INBOX: self._try_to_write,
+                "artifacts": in_thread(self._collecting.probe),
+                "temporary_files": in_thread(temporary_files),
+            }
+        )
+        self._metrics.registry.register(self._trials)
         self._others = 0
         self._handlers: Mapping[str, Handler] = {
             **dict.fromkeys(WEBHOOKS, self._deliveries.post),
             "/v1/collections": self._collecting.post,
-            "/v1/journeys": Inviting(settings, self._inbox).post,
+            "/v1/journeys": Inviting(settings, self._inbox, self._metrics.refusals).post,
             "/checkpoint": _shown(self._show_checkpoint),
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),
+            "/readyz/webhooks": _shown(lambda send: self._readyz(send, INBOX)),
             "/metrics": _shown(self._show_metrics),
         }
         self.short_posts: ShortPosts = {it.encode(): self._deliveries.begin for it in WEBHOOKS}
@@ -119,7 +132,11 @@ class Receiver:
             return
         request = Request(scope, folded(scope["headers"]), receive)
         if scope["path"] in WEBHOOKS:
-            await self._let_in(self._deliveries.post, request, send)
+            try:
+                await self._let_in(self._deliveries.post, request, send)
+            except Exception:
+                self._note(request, None, "fault")
+                raise
             return
         address = address_in(scope.get("raw_path", b""))
         is_call = scope["path"] in self._handlers or address is not None
@@ -134,6 +151,7 @@ class Receiver:
                 status, why = 503, "the server is stopping; send it again"
             else:
                 LOG.exception("a request failed")
+                self._note(request, address, "fault")
                 status, why = 500, "not taken, by a fault of ours, of which the text log says more"
             await answer_json(answering.send, status, {"error": why}, (b"connection", b"close"))
 
@@ -146,6 +164,7 @@ class Receiver:
             return
         if self._others >= MAX_OTHERS:
             content = {"error": "too many requests are under way; send it again"}
+            self._note(request, address, "busy")
             await answer_json(send, 503, content, (b"retry-after", b"1"))
             if handler is not None or address is not None:  # others are misaddressed
                 self._turned_away.count(503)
@@ -158,6 +177,11 @@ class Receiver:
                 await self._let_in(handler or _not_found, request, send)
         finally:
             self._others -= 1
+
+    def _note(self, request: Request, address: Address | None, reason: Reason) -> None:
+        way = WAYS_BY_PATH.get(request.scope["path"], "submissions" if address else None)
+        if way is not None:
+            self._metrics.refusals.note(way, reason)
 
     async def _let_in(self, handler: Handler, request: Request, send: Send) -> None:
         """Handles a request, unless deliveries are not authenticated and it is not local."""
@@ -220,7 +244,8 @@ class Receiver:
         def count(outcome: str) -> None:
             self._metrics.attempts.labels(outcome).inc()
 
-        return Gateway(self._settings, self._inbox, self._writer, count)
+        refused = partial(self._metrics.refusals.note, "submissions")
+        return Gateway(self._settings, self._inbox, self._writer, count, refused)
 
     async def _submit(self, address: Address, request: Request, send: Send) -> None:
         gateway = await asyncio.shield(self._gateway)
@@ -231,23 +256,14 @@ class Receiver:
     async def _healthz(self, send: Send) -> None:
         await answer_json(send, 200, {"status": "alive"})
 
-    async def _readyz(self, send: Send) -> None:
-        """Answers with the result of a trial write. One write runs at a time, and its result is
-        reused for a moment, so that frequent requests cost nothing."""
-        now = time.monotonic()
-        if self._trial is None or (self._trial.done() and now - self._tried_at >= TRIAL_SECONDS):
-            self._trial, self._tried_at = asyncio.create_task(self._try_to_write()), now
-        await asyncio.wait({self._trial}, timeout=READY_SECONDS)
-        fault = (
-            self._trial.result()
-            if self._trial.done()
-            else f"a trial write takes more than {READY_SECONDS:g} s"
-        )
-        if fault is None:
+    async def _readyz(self, send: Send, *stores: str) -> None:
+        """Answers with the result of trial writes to these stores; to all without one."""
+        faults = await self._trials.faults(*stores)
+        if not faults:
             await answer_json(send, 200, {"status": "able to record", **self._log()})
         else:
-            unable = {"status": "not able to record", "error": fault}
-            await answer_json(send, 503, {**unable, **self._log()})
+            unable = {"status": "not able to record", "error": "; ".join(faults.values())}
+            await answer_json(send, 503, {**unable, "stores": sorted(faults), **self._log()})
 
     def _log(self) -> dict[str, object]:
         """Which log it is, by the name in its checkpoints, and what is newest in it."""
@@ -260,14 +276,10 @@ class Receiver:
             return {}
         return {"newest": {"seq": written.seq, "leaf": tree.leaf_hash(written.leaf).hex()}}
 
-    async def _try_to_write(self) -> str | None:
+    async def _try_to_write(self) -> None:
         if self._guard.unreached is not None:
             self._inbox.doubt()  # the keeper may answer by now
-        try:
-            await self._writer.probe()
-        except InboxUnavailable as error:
-            return error.in_one_line
-        return None
+        await self._writer.probe()
 
     async def _show_checkpoint(self, send: Send) -> None:
         """The newest checkpoint that the ledger's keeper left in the inbox, for witnesses."""
@@ -287,6 +299,7 @@ class Receiver:
         return self._inbox.last()[0], heartbeats(self._inbox)
 
     async def _show_metrics(self, send: Send) -> None:
+        trying = asyncio.create_task(self._trials.faults())  # its gauges show what it finds
         if self._looking is None or self._looking.done():  # one at a time, if the inbox hangs
             self._looking = asyncio.create_task(asyncio.to_thread(self._look_at_inbox))
         with contextlib.suppress(InboxUnavailable, TimeoutError):  # the gauges stay as they were
@@ -294,6 +307,7 @@ class Receiver:
             self._metrics.last_seq.set(last_seq)
             for part, at in beats.items():
                 self._metrics.heartbeats.labels(part.value).set(at / instants.SECOND)
+        await trying
         shown = prometheus_client.generate_latest(self._metrics.registry)
         kind = prometheus_client.CONTENT_TYPE_LATEST.encode()
         await answer(send, 200, shown, content_type=kind)

@@ -7,6 +7,7 @@ acknowledges nothing: that takes a POST from the page.
 
 import base64
 import hashlib
+import logging
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -20,6 +21,9 @@ from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.messages.links import PATH, Links
 from pipeline.errors import PrazoError
 from pipeline.ledger.service import current
+from pipeline.serve import standing
+
+LOG = logging.getLogger(__name__)
 
 RECORDED_BY: Final = "alert link"
 MAX_REASON_CHARACTERS: Final = 500
@@ -144,7 +148,9 @@ async def _link(request: Request) -> Response:
 
     try:
         await to_thread.run_sync(record)
-    except PrazoError:
+    except PrazoError as error:
+        LOG.error("an answer to an alert was not recorded: %s", error.in_one_line)
+        standing.note(service, "alert_links", error)
         return _answer(_FAILED, 503)
     return _answer(_PUT_OFF if is_snooze else _DONE)
 

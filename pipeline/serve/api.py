@@ -57,6 +57,7 @@ from pipeline.serve import (
     openapi,
     questions,
     roles,
+    standing,
 )
 from pipeline.settings import Settings
 
@@ -123,15 +124,19 @@ async def _status(request: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    """200 while the ledger shows what the inbox holds; else 503 and why."""
-    return await _work(request, _readiness, QUICK)
-
-
-def _readiness(_: Caller, __: Any) -> Response:
-    found = metrics.readiness(current().status())
-    if found.is_ready:
+    """200 while the ledger shows what the inbox holds, and what people do and ask for can be
+    recorded and put together; else 503 and why."""
+    caller = _caller(request, "read")
+    if isinstance(caller, Response):
+        return caller
+    found = metrics.readiness(await _in_thread(QUICK, lambda: current().status()))
+    if not found.is_ready:
+        return JSONResponse({"status": "not up to date", "error": found.fault}, 503)
+    faults = await standing.trials(current()).faults()
+    if not faults:
         return JSONResponse({"status": "up to date"})
-    return JSONResponse({"status": "not up to date", "error": found.fault}, 503)
+    unable = {"status": "not able to record", "error": "; ".join(faults.values())}
+    return JSONResponse({**unable, "stores": sorted(faults)}, 503)
 
 
 async def _metrics(request: Request) -> Response:
@@ -139,6 +144,7 @@ async def _metrics(request: Request) -> Response:
     caller = _caller(request, "read")
     if isinstance(caller, Response):
         return caller
+    await standing.trials(current()).faults()  # its gauges show what it finds
     shown = await _in_thread(QUICK, metrics.exposition, current())
     return Response(shown, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
@@ -388,6 +394,7 @@ async def _alone(
     if isinstance(caller, Response):
         return caller
     if not place.acquire(blocking=False):
+        standing.refusals(current()).note(_way(request), "busy")
         content = {"error": f"other work of this kind ({what}) is under way; ask again later"}
         return JSONResponse(content, 503, {"Retry-After": "10"})
     response: Response | None = None
@@ -436,7 +443,15 @@ async def _done(
     try:
         return await _in_thread(limiter, do, caller, content)
     except PrazoError as error:
-        return _fault(error)
+        answer = _fault(error)
+        if answer.status_code == 503:
+            standing.note(current(), _way(request), error)
+        return answer
+
+
+def _way(request: Request) -> str:
+    """In which a request came, as it is counted: `exports` of `/api/exports`."""
+    return request.url.path.removeprefix("/api/").partition("/")[0]
 
 
 def _asked_over_asgi(request: Request) -> asgi.Request:

@@ -31,7 +31,7 @@ from pipeline.inbox import Inbox
 from pipeline.ledger import service as holding
 from pipeline.ledger.service import LedgerService
 from pipeline.log import actions
-from pipeline.serve import identifiers
+from pipeline.serve import identifiers, standing
 from pipeline.settings import Settings
 from pipeline.texts import printable
 
@@ -106,6 +106,7 @@ async def _answer(request: Request) -> Response:
         )
     except PrazoError as error:
         LOG.error("a calendar could not be shown: %s", error)
+        standing.note(holding.current(), "calendar", error)
         return JSONResponse({"error": "not now; ask again later"}, 503, {"Retry-After": "60"})
     if text is None:
         if calendars.is_crowded():

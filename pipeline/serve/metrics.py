@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from pipeline import instants
 from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
-from pipeline.serve import calendar, figures
+from pipeline.serve import calendar, figures, standing
 from pipeline.serve.figures import Figures
 from pipeline.texts import counted
 
@@ -48,6 +48,8 @@ def exposition(service: LedgerService) -> bytes:
     """The metrics in Prometheus's text format."""
     registry = prometheus_client.CollectorRegistry()
     registry.register(_Collector(service))
+    registry.register(standing.refusals(service))
+    registry.register(standing.trials(service))
     return prometheus_client.generate_latest(registry)
 
 

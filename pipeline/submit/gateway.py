@@ -21,6 +21,7 @@ from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
 from pipeline.http.ours import RELAYED
 from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.refusals import Reason
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
 from pipeline.settings import Settings
@@ -80,10 +81,13 @@ class Gateway:
         inbox: Inbox,
         recorder: Recorder,
         on_outcome: Callable[[str], None] = lambda outcome: None,
+        on_refusal: Callable[[Reason], None] = lambda reason: None,
     ) -> None:
-        """`on_outcome` hears of each attempt that was sent. Raises `SettingsError` where the tokens
+        """`on_outcome` hears of each attempt that was sent, `on_refusal` of each 503 that is not
+        the platform's. Raises `SettingsError` where the tokens
         cannot be read."""
         self._on_outcome = on_outcome
+        self._on_refusal = on_refusal
         self._settings = settings
         self._inbox = inbox
         self._recorder = recorder
@@ -146,10 +150,12 @@ class Gateway:
             await self._carry_on(address, payload, caller.name, send)
         except InboxUnavailable as error:
             LOG.error("a submission was answered 503: %s", error)
+            self._on_refusal("store")
             wait = (b"retry-after", b"%d" % UNAVAILABLE_SECONDS)
             await answer_json(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
         except SettingsError as error:
             LOG.error("a submission was answered 503: %s", error)
+            self._on_refusal("fault")
             content = {"error": f"{error.what}; {_UNSENT}", "why": error.why}
             await answer_json(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
 
@@ -189,6 +195,7 @@ class Gateway:
                 seconds = math.ceil((until - await submissions.now()) / instants.SECOND)
                 wait = (b"retry-after", b"%d" % max(1, min(seconds, BUSY_SECONDS)))
                 error = f"another attempt of this process is under way; {_UNSENT}"
+                self._on_refusal("busy")
                 await answer_json(send, 503, {"error": error}, wait)
             case _:
                 raise AssertionError(result)  # only retries can be not due

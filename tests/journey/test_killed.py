@@ -1,15 +1,23 @@
 """Killed at any step, the page goes on where the seller was, on either engine."""
 
+import json
+import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
+from pipeline import instants
 from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.journey.entrance import door
 from tests import depth
 from tests.journey.seller import ANSWERS
 from tests.journey.served import ACP, Page, served
+from tests.support.machine import wait_until
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -82,3 +90,22 @@ def test_a_seller_who_has_confirmed_hears_that_it_is_saved(page: Page) -> None:
     page.inbox.execute("alter table journey_flow_away rename to journey_flow")
     assert seller.get(confirmed.headers["location"]).heading == "Recebemos as suas respostas"
     assert len(page.receipts(process)) == 1
+
+
+def test_a_page_that_can_keep_no_answer_is_not_ready(tmp_path: Path, small_disk: Path) -> None:
+    """Nothing said so but the screens of sellers. Whoever asks from elsewhere hears of no place."""
+    with served(tmp_path, PRAZO_ARTIFACTS=str(small_disk / "artifacts")) as page:
+        seller = page.seller()
+        assert seller.get("/readyz").status == 200
+        screen = seller.open(page.mint(page.review(["address.city"])).url)
+        (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free))
+        time.sleep(1.1)  # readiness is looked at once a second
+        unready = seller.get("/readyz")
+        assert (unready.status, json.loads(unready.html)["stores"]) == (503, ["artifacts"])
+        assert f"there is no room left in {small_disk}" in unready.html
+        elsewhere = httpx.get(f"{page.base}/readyz", headers={"X-Forwarded-For": "192.0.2.1"})
+        assert elsewhere.json()["error"] == "not ready: artifacts"
+        answer = {**screen.inputs, "f0": "Recife"}
+        assert seller.ask("POST", screen.path, answer).status == 503
+        wait_until(lambda: door.totals(page.inbox)["unavailable"] == 1)
+        assert abs(heartbeats(page.inbox)[Part.JOURNEY] - instants.now()) < instants.MINUTE

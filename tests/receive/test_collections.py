@@ -12,6 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.client import Artifact, Prazo, PrazoRefused
 from pipeline.http.asgi import Message, Request
+from pipeline.http.refusals import Refusals
 from pipeline.log.entries import COLLECTION, Entry
 from pipeline.receive.collections import Collecting
 from tests.support.gateway import Answer, Client, receiving
@@ -335,7 +336,9 @@ def test_files_that_find_no_room_to_wait_in_are_answered_503(
         sent.append(message)
 
     scope = {"method": "POST", "headers": [*headers.items()], "client": ("127.0.0.1", 1)}
-    asyncio.run(Collecting(settings_in(tmp_path)).post(Request(scope, headers, receive), send))
+    refusals = Refusals(["collections"])
+    collecting = Collecting(settings_in(tmp_path), refusals)
+    asyncio.run(collecting.post(Request(scope, headers, receive), send))
     assert sent[0]["status"] == 503
     assert (b"retry-after", b"5") in sent[0]["headers"]
 

@@ -96,7 +96,7 @@ def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on
         assert running.ask("GET", "/healthz").status == 200
         fault = diagnosed(settings, running)
         assert fault.verdict == "fault"
-        assert "it answers 503 to the platform: Nothing is recorded" in fault.found
+        assert "it does not take all that comes: Nothing is recorded" in fault.found
         assert "\n" not in fault.found
         assert last(settings) == SHARED + OTHERS
 

@@ -1,6 +1,8 @@
 """The link of a message: whoever has it can acknowledge one alert, and sees nothing of it."""
 
 import json
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages.links import PATH, VALID_FOR, Links
 from pipeline.alert_rules import AlertsFile
 from pipeline.ledger.service import LedgerService
-from tests.serve.test_api import Client, held
+from tests.serve.test_api import ASKED, Client, bearer, held
 
 __all__ = ["held"]
 
@@ -167,3 +169,40 @@ def test_an_alert_is_put_off_with_a_reason_and_an_end_or_not_at_all(
     until = instants.parse(said["until"])
     assert before + 24 * instants.HOUR - instants.MINUTE <= until <= before + 25 * instants.HOUR
     assert acknowledged(held) == []
+
+
+def test_what_people_do_and_cannot_be_recorded_is_counted_and_makes_the_holder_unready(
+    client: Client, held: LedgerService, tmp_path: Path
+) -> None:
+    """Of links in alerts, packages and looks at people nothing was counted, and `/api/ready` asked
+    the ledger alone."""
+    raised(held)
+    held.reach(held.inbox.last()[0])
+    path = link(held)
+    assert client.get("/api/ready", headers=bearer("reader")).status_code == 200
+    (tmp_path / "inbox.db").rename(tmp_path / "away.db")
+    assert client.post(path).status_code == 503
+    assert client.post("/api/exports", json=ASKED, headers=bearer("officer")).status_code == 503
+    shown = {"unmask": "a look", "actor": "Ana"}
+    rows = client.post("/api/views/seller_state", json=shown, headers=bearer("officer"))
+    assert rows.status_code == 503
+    figures = client.get("/api/metrics", headers=bearer("reader")).text.splitlines()
+    for way in ("alert_links", "exports", "views"):
+        assert f'prazo_refused_total{{reason="store",way="{way}"}} 1.0' in figures
+    assert "prazo_inbox_unavailable_total 3.0" in figures
+    assert client.get("/api/ready", headers=bearer("reader")).status_code == 503
+    (tmp_path / "away.db").rename(tmp_path / "inbox.db")
+
+
+def test_a_full_disk_of_temporary_files_makes_the_holder_unready(
+    client: Client, held: LedgerService, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held.reach(held.inbox.last()[0])
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    (small_disk / "ballast").write_bytes(bytes(shutil.disk_usage(small_disk).free))
+    unready = client.get("/api/ready", headers=bearer("reader"))
+    assert (unready.status_code, unready.json()["stores"]) == (503, ["temporary_files"])
+    assert "there is no room left for them" in unready.json()["error"]
+    figures = client.get("/api/metrics", headers=bearer("reader")).text.splitlines()
+    assert 'prazo_store_ready{store="temporary_files"} 0.0' in figures
+    assert 'prazo_store_ready{store="inbox"} 1.0' in figures

@@ -44,7 +44,10 @@ _CONDITIONS: Final[_BOTH] = {
     "quarantined": ("Entregas em quarentena", "Deliveries in quarantine"),
     "silence": ("A plataforma está em silêncio", "The platform is silent"),
     "inbox_down": ("Nada pode ser registrado agora", "Nothing can be recorded now"),
-    "receiver_down": ("O receptor não responde", "The receiver does not answer"),
+    "receiver_down": (
+        "O receptor não responde ou não consegue registrar",
+        "The receiver does not answer, or cannot record",
+    ),
     "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
     "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
     "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
@@ -122,10 +125,10 @@ _ADVICE: Final[_BOTH] = {
         "Ask the platform whether it sends, and look at what stands between it and the receiver",
     ),
     "receiver_down": (
-        "Rodar `prazo doctor` na máquina do receptor: disco, permissões, banco de dados. Até lá, as"
-        " entregas da plataforma ficam sem resposta ou recebem 503",
+        "Rodar `prazo doctor` na máquina do receptor: disco, permissões, banco de dados. Até lá,"
+        " entregas da plataforma ou coletas ficam sem resposta ou recebem 503",
         "Run `prazo doctor` on the receiver's machine: disk, rights, database. Until then the"
-        " platform's deliveries get 503 or no answer",
+        " platform's deliveries, or collections, get 503 or no answer",
     ),
     "ledger_down": _LEDGER,
     "ledger_behind": _LEDGER,

@@ -37,7 +37,7 @@ def receiver(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     elif answer.is_ready:
         yield Diagnosis("receiver", "ok", f"it records what comes to {url}")
     elif answer.is_there:
-        found = f"it answers 503 to the platform: {answer.why}"
+        found = f"it does not take all that comes: {answer.why}"
         yield Diagnosis("receiver", "fault", found, "its log says since when")
     else:
         found = f"{answer.why}: nothing that the platform sends is taken there"

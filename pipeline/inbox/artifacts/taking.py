@@ -23,7 +23,7 @@ class Taking:
 
     def __init__(self, inbox: Inbox, store: ArtifactStore) -> None:
         self._inbox = inbox
-        self._store = store
+        self.store = store
 
     @classmethod
     def of(cls, settings: Settings, inbox: Inbox) -> "Taking":
@@ -37,12 +37,12 @@ class Taking:
 
         Raises `InboxUnavailable` where nothing can be recorded: then nothing is stored.
         """
-        looking = _Looking(self._store)
+        looking = _Looking(self.store)
         draft = read(looking)
         digests = {*looking.sizes_held, *looking.vouched}
         if not digests or self._is_erased(draft):
             return draft
-        owned = Owned(self._inbox, self._store, draft.seller_id, draft.process_id)
+        owned = Owned(self._inbox, self.store, draft.seller_id, draft.process_id)
         return read(Announced(owned, digests))
 
     def _is_erased(self, draft: Draft) -> bool:

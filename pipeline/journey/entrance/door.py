@@ -26,8 +26,12 @@ _COUNT: Final = """
     set refusals = journey_refusals.refusals + excluded.refusals"""
 _COUNTED: Final = """
     select hour, reason, refusals from journey_refusals where hour >= $1 order by hour, reason"""
-REASONS: Final = ("wrong_link", "limited", "wrong_code", "opened_elsewhere", "foreign_page")
-"""For which the page refuses something."""
+REASONS: Final = (
+    *("wrong_link", "limited", "wrong_code", "opened_elsewhere", "foreign_page"),
+    *("unavailable", "busy"),
+)
+"""For which the page refuses something. The last two: it could not be recorded, or too much was
+under way."""
 _BROWSERS: Final = ("Edg", "OPR", "SamsungBrowser", "Firefox", "Chrome", "Safari")
 _SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 

@@ -1,0 +1,34 @@
+"""Counts what the ledger's holder could not take or give, and tries the stores it writes to."""
+
+from functools import lru_cache
+from typing import Final
+
+from pipeline.errors import PrazoError
+from pipeline.http.refusals import Refusals, reason_of
+from pipeline.http.trials import Trials, in_thread, temporary_files
+from pipeline.ledger.service import LedgerService
+
+WAYS: Final = ("views", "exports", "audits", "clearances", "alert_links", "calendar", "pages")
+"""The API's, by the first part of their paths; links in alerts and calendars; acts on pages."""
+
+
+@lru_cache(maxsize=1)
+def refusals(service: LedgerService) -> Refusals:
+    """The counts of this process's ledger."""
+    return Refusals(WAYS)
+
+
+@lru_cache(maxsize=1)
+def trials(service: LedgerService) -> Trials:
+    """The trials of what it writes to: entries of people's acts, and packages."""
+    stores = {"temporary_files": in_thread(temporary_files)}
+    if service.is_keeper:
+        stores["inbox"] = in_thread(service.inbox.probe)
+    return Trials(stores)
+
+
+def note(service: LedgerService, way: str, error: PrazoError) -> None:
+    """Counts what was not taken because of an error; `way`: one of `WAYS`, others are not
+    counted."""
+    if way in WAYS:
+        refusals(service).note(way, reason_of(error))
