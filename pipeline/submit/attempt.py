@@ -432,6 +432,7 @@ def _finish(
         "content_type": media_type and for_anybody(media_type),
         "is_truncated": answer.is_truncated or None,
         "detail": answer.detail,
+        "client_certificate": answer.certificate,
     }
     return Draft(
         kind=SUBMISSION_FINISHED,

@@ -100,7 +100,10 @@ def test_the_platforms_answer_is_kept_byte_for_byte_with_its_content_type(
     submit(marketplace, review)
     [finish] = marketplace.finishes(review.process_id)
     assert finish.body == b'{"error":{"status":404,"message":"as the sandbox was asked"}}'
-    assert finish.particulars == {"content_type": "application/json"}
+    assert finish.particulars == {
+        "client_certificate": "given",
+        "content_type": "application/json",
+    }
 
 
 def test_a_start_says_how_it_came_in_and_under_which_key_it_goes_out(

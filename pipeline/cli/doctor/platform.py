@@ -22,6 +22,7 @@ from pipeline.settings import Settings
 from pipeline.submit.decision import Terms
 from pipeline.submit.platform import Platform, PlatformAnswer
 from pipeline.submit.platform import faults as platform_faults
+from pipeline.submit.platform.certificate_asked import OurCertificate
 from pipeline.texts import counted
 
 UNAUTHORIZED: Final = 401
@@ -63,9 +64,7 @@ def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
     if answer.status is None:
         yield Diagnosis("handshake", "fault", answer.detail or str(answer.error), _NO_ANSWER_HELP)
         return
-    yield Diagnosis(
-        "handshake", "ok", f"{addresses.shown(settings.platform_url)} answers over mutual TLS"
-    )
+    yield _handshake(addresses.shown(settings.platform_url), answer)
     found = f"a GET of the review endpoint is answered {answer.status}"
     if answer.status == UNAUTHORIZED:
         yield Diagnosis(
@@ -88,6 +87,35 @@ def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("credentials", "ok", f"{found}, not 401")
+
+
+def _handshake(platform: str | None, answer: PlatformAnswer) -> Diagnosis:
+    """Of a platform that has answered: whether it was by mutual TLS."""
+    found = f"{platform} answers over {answer.tls or 'TLS'}"
+    match answer.certificate:
+        case OurCertificate.GIVEN:
+            how = "mutual TLS: it asked for our certificate, and was given it"
+            return Diagnosis("handshake", "ok", f"{found}, {how}")
+        case OurCertificate.WITHHELD:
+            return Diagnosis(
+                "handshake",
+                "fault",
+                f"{found}, and asked for a certificate that ours is not: it was given none",
+                "ask the platform for which key and signature it takes client certificates, and"
+                " have one issued that fits",
+            )
+        case OurCertificate.NOT_ASKED:
+            return Diagnosis(
+                "handshake",
+                "warning",
+                f"{found}, and never asked for our certificate: this is not mutual TLS, whoever has"
+                " the credentials can submit as well",
+                "ask the platform whether PRAZO_PLATFORM_URL is the address that wants a client"
+                " certificate",
+            )
+    return Diagnosis(
+        "handshake", "ok", f"{found}; this Python does not tell whether it asked for a certificate"
+    )
 
 
 async def _safe_answer(settings: Settings) -> PlatformAnswer:

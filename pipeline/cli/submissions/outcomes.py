@@ -41,6 +41,13 @@ FINAL_ANSWERS: Final = {
 """Of each final answer but 200: what it means, and what to do (docs/contract.md#errors)."""
 
 
+CERTIFICATE_WORDS: Final = {
+    "not_asked": "the platform did not ask for our client certificate: this was not mutual TLS",
+    "withheld": "the platform asked for a client certificate that ours is not, so it got none",
+}
+"""What a person should know of a call without our certificate, whatever was answered."""
+
+
 def say_what_would_happen(
     settings: Settings, process: str, decision: "Go | Refused | Busy | NotDue"
 ) -> int:
@@ -73,6 +80,8 @@ def print_result(process_id: str, result: "Result") -> None:
             _print_violations(result.warnings, "warning")
             shown = result.outcome if answer.status is None else f"{answer.status} {result.outcome}"
             say(f"{process_id}: {result.attempt_id}: {shown}")
+            if answer.certificate in CERTIFICATE_WORDS:
+                say(f"{process_id}: {CERTIFICATE_WORDS[answer.certificate]}", err=True)
             if answer.is_truncated or (answer.status is None and answer.detail):
                 say(f"{process_id}: {answer.detail}", err=True)
             if not result.is_recorded:
@@ -154,7 +163,7 @@ def _say_what_waits(process: str, outcome: str, due_at: int, settings: Settings)
         from pipeline.http.certificates import what_ended
 
         say(
-            f"{process}: the TLS handshake failed, so the platform has received nothing"
+            f"{process}: the TLS handshake failed, so the platform has processed nothing"
             f"{what_ended(settings.client_cert_file)}",
             "  To fix it: check the certificates with `prazo doctor --platform`",
             err=True,

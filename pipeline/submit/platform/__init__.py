@@ -10,10 +10,10 @@ import contextlib
 import logging
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import httpx
 
@@ -24,6 +24,7 @@ from pipeline.http.outgoing.failures import causes, in_words
 from pipeline.http.outgoing.headers import authorization
 from pipeline.settings import Settings
 from pipeline.submit.platform import handshake
+from pipeline.submit.platform.certificate_asked import OurCertificate
 from pipeline.submit.platform.connections import Certificates, Connections
 
 LOG = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ TIMEOUT: Final = "timeout"
 TLS_REFUSED: Final = "tls_refused"
 NETWORK_ERROR: Final = "network_error"
 
+_CONNECTED: Final = "connection.start_tls.complete"
 _WRITING: Final = ("http11.send_request_headers.started", "http11.send_request_body.started")
 """What httpcore says directly before it writes each part; raising there closes the connection."""
 
@@ -54,6 +56,10 @@ class PlatformAnswer:
     """Why, for whoever looks after the connection."""
     is_withheld: bool = False
     """We did not send it whole, so the platform has nothing to process."""
+    tls: str | None = None
+    """The version of TLS; None where no handshake ended."""
+    certificate: OurCertificate | None = None
+    """Whether the platform asked for our certificate and got it; None where nobody knows."""
 
     def header(self, name: str) -> str | None:
         """A header of the answer by its name in lower case; None where it has none."""
@@ -137,19 +143,20 @@ class Platform:
             b"Connection": b"close",
         }
         url = self._url + path_of(Address(self.marketplace_id, seller_id))
-        opened: list[str] = []  # steps that show a connection made for this request
+        opened: list[Any] = []  # connections of TLS that were made for this request
         written: list[str] = []  # steps that show that some of it may have left
 
-        async def note(step: str, _: object) -> None:
-            if step == "connection.start_tls.complete":
-                opened.append(step)
+        async def note(step: str, known: Mapping[str, Any]) -> None:
+            if step == _CONNECTED:
+                opened.append(known["return_value"].get_extra_info("ssl_object"))
             elif permit is not None and step in _WRITING:
                 if step == _WRITING[0]:
                     await permit.ask()
                 permit.look()
                 written.append(step)
 
-        async with self._connection() as (client, context):
+        connections = await self._connections_now()
+        async with connections.client() as client:
             request = client.build_request(
                 method,
                 url,
@@ -158,15 +165,20 @@ class Platform:
                 extensions={"trace": note},
             )
             answer = await _exchange(client, request, seconds - (time.monotonic() - began))
+        if opened and opened[-1] is not None:
+            answer = replace(
+                answer,
+                tls=opened[-1].version(),
+                certificate=connections.handshakes.of(opened[-1]),
+            )
         if answer.error == TIMEOUT and permit and not (written or answer.is_withheld):
             return withheld("its time was over before anything could be written")
         left = seconds - (time.monotonic() - began)
         if answer.error == NETWORK_ERROR and opened and left > 0:
-            return await _explained(answer, context, url, left)
+            return await _explained(answer, connections, url, left)
         return answer
 
-    @contextlib.asynccontextmanager
-    async def _connection(self) -> AsyncIterator[tuple[httpx.AsyncClient, ssl.SSLContext]]:
+    async def _connections_now(self) -> Connections:
         """The present connections; those of former certificates end with what they carry."""
         now = time.monotonic()
         if now - self._looked_at >= RECHECK_SECONDS:
@@ -175,9 +187,7 @@ class Platform:
             if context is not None:
                 former, self._connections = self._connections, self._new_connections(context)
                 await former.retire()
-        connections = self._connections
-        async with connections.client() as client:
-            yield client, connections.context
+        return self._connections
 
     def _new_connections(self, context: ssl.SSLContext) -> Connections:
         return Connections(context, self.timeout_seconds)
@@ -245,7 +255,7 @@ def withheld(why: str) -> PlatformAnswer:
 
 
 async def _explained(
-    answer: PlatformAnswer, context: ssl.SSLContext, url: str, seconds: float
+    answer: PlatformAnswer, connections: Connections, url: str, seconds: float
 ) -> PlatformAnswer:
     """A connection of its own was lost before any answer: was our certificate the reason?
 
@@ -254,10 +264,10 @@ async def _explained(
     """
     try:
         async with asyncio.timeout(seconds):
-            why = await asyncio.to_thread(handshake.refusal, context, url, seconds)
+            why = await asyncio.to_thread(handshake.refusal, connections, url, seconds)
     except OSError:  # also TimeoutError: nothing more is known
         return answer
-    return answer if why is None else PlatformAnswer(error=TLS_REFUSED, detail=why)
+    return answer if why is None else replace(answer, error=TLS_REFUSED, detail=why)
 
 
 def failure_of(error: BaseException) -> str | None:

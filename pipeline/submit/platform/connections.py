@@ -16,6 +16,7 @@ from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
 from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of, unread
 from pipeline.http.outgoing import clients, contexts, pem
+from pipeline.submit.platform.certificate_asked import Handshakes
 
 LOG = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ class Connections:
 
     def __init__(self, context: ssl.SSLContext, timeout_seconds: float) -> None:
         self.context = context
+        self.handshakes = Handshakes(context)
         self._client = clients.client(
             context,
             httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),

@@ -5,32 +5,44 @@ import ssl
 from typing import Final
 from urllib.parse import urlsplit
 
+from pipeline.submit.platform.certificate_asked import OurCertificate
+from pipeline.submit.platform.connections import Connections
+
 HTTPS_PORT: Final = 443
 QUIET_SECONDS: Final = 1.0
 """How long a platform stays silent that has taken our certificate: it waits for our request."""
 
 
-def refusal(context: ssl.SSLContext, url: str, seconds: float) -> str | None:
+def refusal(connections: Connections, url: str, seconds: float) -> str | None:
     """Why the platform at an https URL refuses the handshake, or we do; None where neither does.
 
     Blocks for at most so many seconds, and `QUIET_SECONDS`. Raises `OSError` where no connection
-    comes about. Some servers hang up without the alert that TLS asks of them: one that does so
-    before any request has refused the handshake as well.
+    comes about. Some servers hang up without the alert that TLS asks of them: one that asked for
+    our certificate, and does so before any request, has refused it.
     """
     address = urlsplit(url)
     host = address.hostname or ""
     with socket.create_connection((host, address.port or HTTPS_PORT), timeout=seconds) as raw:
         try:
-            with context.wrap_socket(raw, server_hostname=host) as connection:
+            connection = connections.context.wrap_socket(
+                raw, server_hostname=host, do_handshake_on_connect=False
+            )
+        except ConnectionError:  # it hung up before the handshake could begin
+            return None
+        with connection:
+            try:
+                connection.do_handshake()
                 connection.settimeout(QUIET_SECONDS)
                 if connection.recv(1):
                     return None
-        except TimeoutError:
-            return None
-        except ssl.SSLError as error:
-            return words(error)
-        except ConnectionError:
-            pass
+            except TimeoutError:
+                return None
+            except ssl.SSLError as error:
+                return words(error)
+            except ConnectionError:
+                pass
+            if connections.handshakes.of(connection) is OurCertificate.NOT_ASKED:
+                return None
     return "the platform hung up before any request, as where it does not take our certificate"
 
 
