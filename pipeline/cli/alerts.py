@@ -99,13 +99,13 @@ def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
         return []
     from pipeline.alert.summaries.reports import filters_of
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.commands import Patience, open_ledger
     from pipeline.serve.due_alerts import DueByLedger
 
     try:
         with (
             contextlib.closing(open_guarded(settings, create=False)) as inbox,
-            open_ledger(settings, is_keeper=False) as ledger,
+            open_ledger(settings, is_keeper=False, patience=Patience()) as ledger,
         ):
             saved = DueByLedger(ledger, inbox).saved_views(names)
     except PrazoError as error:
@@ -155,7 +155,7 @@ def send() -> None:
     from pipeline.alert.delivering import Sent
     from pipeline.alert.dispatcher import Dispatcher
     from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.commands import not_following, open_ledger
+    from pipeline.serve.commands import Patience, not_following, open_ledger
     from pipeline.serve.due_alerts import DueByLedger
 
     settings = Settings.load()
@@ -171,7 +171,7 @@ def send() -> None:
 
     with (
         contextlib.closing(open_guarded(settings, create=False)) as inbox,
-        open_ledger(settings) as ledger,
+        open_ledger(settings, patience=Patience()) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
         source = DueByLedger(ledger, inbox)
@@ -324,11 +324,12 @@ def revoke(feed: str, actor: str) -> None:
     from pipeline.inbox.kept_heads import open_guarded
     from pipeline.ledger.views.formats import Asked
     from pipeline.log import actions
-    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+    from pipeline.serve.commands import Patience, lacking, open_ledger
 
-    settings = Settings.load()
-    with open_ledger(settings) as ledger:
-        ledger.catch_up(CATCH_UP_SECONDS)
+    settings, patience = Settings.load(), Patience()
+    with open_ledger(settings, patience=patience) as ledger:
+        if (lack := lacking(ledger, patience)) is not None:
+            say(lack, err=True)
         found = ledger.shown(Asked("calendar_feeds", filters=[f"feed_id={feed}"])).rows
     if not found or found[0]["revoked_at"] is not None:
         raise CallerError(

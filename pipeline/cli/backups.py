@@ -87,10 +87,10 @@ def _say_what_a_restore_would_miss(done: "BackedUp") -> None:
 def _sign(settings: Settings) -> None:
     """Lets whoever holds the ledger sign what the inbox holds now; a backup does without, too."""
     from pipeline.errors import PrazoError
-    from pipeline.serve.commands import CATCH_UP_SECONDS, open_ledger
+    from pipeline.serve.commands import CATCH_UP_SECONDS, ENDLESS, open_ledger
 
     try:
-        with open_ledger(settings) as ledger:
+        with open_ledger(settings, patience=ENDLESS) as ledger:
             ledger.catch_up(CATCH_UP_SECONDS)
             ledger.checkpoint()
     except (PrazoError, OSError) as error:

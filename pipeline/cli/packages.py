@@ -61,7 +61,7 @@ def export(
     """
     from pipeline.audit import request as export_request
     from pipeline.cli import terminal
-    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.commands import ENDLESS, open_ledger
 
     is_period = since is not None or until is not None
     if [process is not None, seller is not None, is_period].count(True) != 1 or (
@@ -95,7 +95,7 @@ def export(
     )
     with locked(out.with_name(f".{out.name}.lock"), busy):
         check_place(out, settings, may_replace=False)  # of one that has just ended
-        with open_ledger(settings) as ledger, terminal.progress() as on_progress:
+        with open_ledger(settings, patience=ENDLESS) as ledger, terminal.progress() as on_progress:
             exported = ledger.export(request, out, on_progress)
     _say_what_it_holds(exported, out)
     if settings.witnesses_file is not None and not _is_cosigned(out, settings.witnesses_file):
@@ -265,13 +265,18 @@ def checkpoint(key: bool) -> None:
 
     Example: prazo checkpoint > 2026-03-01.note
     """
-    from pipeline.serve.commands import open_ledger
+    from pipeline.serve.commands import Patience, lacking, open_ledger
 
-    with open_ledger(Settings.load()) as ledger:
+    patience = Patience()
+    with open_ledger(Settings.load(), patience=patience) as ledger:
+        lack = lacking(ledger, patience)
         signed = ledger.checkpoint()
     say(*[signed.key] if key else signed.note.removesuffix("\n").split("\n"))
     for number, earlier in enumerate(signed.earlier_keys if key else (), start=1):
         say(f"key {number} of the log was {earlier}", err=True)
+    if lack is not None:
+        say(lack, err=True)
+        sys.exit(1)
 
 
 @main.command()

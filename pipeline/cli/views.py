@@ -102,7 +102,7 @@ def print_view(
     from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger.views import formats
-    from pipeline.serve.commands import lacking, open_ledger
+    from pipeline.serve.commands import Patience, lacking, open_ledger
 
     at = None if as_of is None else instants.parse(as_of)
     if as_of is not None and at is None:
@@ -113,8 +113,9 @@ def print_view(
     settings = Settings.load()
     if out is not None:
         check_place(out, settings)  # before it is recorded that personal data was shown
-    with open_ledger(settings) as ledger:
-        lack = lacking(ledger)
+    patience = Patience()
+    with open_ledger(settings, patience=patience) as ledger:
+        lack = lacking(ledger, patience)
         if form == "table":
             most = TABLE_ROWS if limit is None else limit
             shown = ledger.shown(question._replace(limit=most))

@@ -8,7 +8,7 @@ import functools
 import logging
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +30,7 @@ from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.following.follower import Follower, OnProgress, Status
+from pipeline.ledger.following.reading import always
 from pipeline.ledger.following.recovery import Abandoned, Opened, Recovery
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.installed import installed_later
@@ -64,6 +65,7 @@ class LedgerService:
         without_bodies: bool = False,
         may_create: bool = True,
         serves_a_fork: bool = False,
+        may_go_on: Callable[[], bool] = always,
     ) -> None:
         """`is_keeper`: may leave heads in the inbox and sign them, if it has the log's key.
         `without_bodies`: a ledger of commitments and masked facts only.
@@ -71,8 +73,10 @@ class LedgerService:
         `serves_a_fork`: opens the ledger even where its inbox is an older copy that was put back.
         The ledger says so, and neither follows nor signs until the inbox has again what it lacks.
         Without it, that raises `InboxForked`.
+        `may_go_on`: asked before each batch of a ledger that has to be made first.
 
-        Raises `LedgerInUse`, `LedgerRefused` or `InboxUnavailable`.
+        Raises `LedgerInUse`, `LedgerRefused`, `InboxUnavailable`, or `LedgerBehind` where it may
+        not go on.
         """
         self.settings, self.is_keeper = settings, is_keeper
         if settings.alerts_file is not None:
@@ -108,7 +112,7 @@ class LedgerService:
                 is_keeper=lambda key: is_keeper and key is not None and self.signing.holds(key),
                 head_file=place(settings),
             )
-            opened = self.recovery.open()
+            opened = self.recovery.open(may_go_on=may_go_on)
             if is_keeper and self.signer is None:
                 self.signing.take_up()  # its key may have come into force in what was given back
             if opened.fork is not None and not serves_a_fork:
@@ -263,25 +267,30 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
         service.close()
 
 
-def as_made(settings: Settings, **options: bool) -> LedgerService:
+def as_made(
+    settings: Settings, *, may_go_on: Callable[[], bool] = always, **options: bool
+) -> LedgerService:
     """Opens the ledger with bodies or without, as it was made. `options` are those of
     `LedgerService`. A ledger without bodies is never a keeper's."""
     try:
-        return LedgerService(settings, **options)
+        return LedgerService(settings, may_go_on=may_go_on, **options)
     except LedgerWithoutBodies:
         analysts = {"is_keeper": False, "without_bodies": True}
-        return LedgerService(settings, **options | analysts)
+        return LedgerService(settings, may_go_on=may_go_on, **options | analysts)
 
 
 @contextmanager
-def unheld_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[LedgerService]:
+def unheld_ledger(
+    settings: Settings, *, is_keeper: bool = True, may_go_on: Callable[[], bool] = always
+) -> Iterator[LedgerService]:
     """The ledger, opened for one command that finds no holder to ask; never starts a log.
-    `is_keeper`: false for a command that only looks, and writes nothing to the inbox.
+    `is_keeper`: false for a command that only looks, and writes nothing to the inbox. `may_go_on`:
+    as for `LedgerService`.
 
     Raises `LedgerInUse` where another process has it all the same.
     """
     try:
-        service = as_made(settings, may_create=False, is_keeper=is_keeper)
+        service = as_made(settings, may_create=False, is_keeper=is_keeper, may_go_on=may_go_on)
     except LedgerInUse as error:
         raise LedgerInUse(
             error.what,

@@ -1,5 +1,7 @@
 """Gives a command the ledger: through the process that holds it, or opened here if none does."""
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from pipeline.log.actions import By
 
 CATCH_UP_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.5
+"""A ledger that was waited for is asked for at least so long what it lacks."""
 
 
 class Ledger(Protocol):
@@ -65,18 +69,39 @@ class Ledger(Protocol):
         """Writes an audit package to a file."""
 
 
+class Patience:
+    """How long a command that only reads still waits for its ledger, from its start on: to have it,
+    and for the entries that the inbox holds."""
+
+    def __init__(self, seconds: float = CATCH_UP_SECONDS) -> None:
+        self._until = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """In seconds."""
+        return max(0.0, self._until - time.monotonic())
+
+
+ENDLESS: Final = Patience(math.inf)
+"""For what needs the whole log, whatever time that takes."""
+
+
 @contextmanager
-def open_ledger(settings: Settings, *, is_keeper: bool = True) -> Iterator[Ledger]:
+def open_ledger(
+    settings: Settings, *, patience: Patience, is_keeper: bool = True
+) -> Iterator[Ledger]:
     """The ledger, through its holder or opened here. `is_keeper`: false for who only looks.
 
-    Raises `LedgerInUse` if another process goes on holding it and does not answer.
+    Raises `LedgerInUse` if another process goes on holding it and does not answer, and
+    `LedgerBehind` where it has to be made and that takes too long.
     """
     with ExitStack() as opened:
-        yield announcements.once_free(lambda: opened.enter_context(_ledger(settings, is_keeper)))
+        yield announcements.once_free(
+            lambda: opened.enter_context(_ledger(settings, is_keeper, patience))
+        )
 
 
 @contextmanager
-def _ledger(settings: Settings, is_keeper: bool) -> Iterator[Ledger]:
+def _ledger(settings: Settings, is_keeper: bool, patience: Patience) -> Iterator[Ledger]:
     if announcements.find(settings.ledger) is not None:
         from pipeline.serve.remote import holder
 
@@ -86,7 +111,9 @@ def _ledger(settings: Settings, is_keeper: bool) -> Iterator[Ledger]:
                 return
     from pipeline.ledger.service import unheld_ledger
 
-    with unheld_ledger(settings, is_keeper=is_keeper) as service:
+    with unheld_ledger(
+        settings, is_keeper=is_keeper, may_go_on=lambda: patience.left() > 0
+    ) as service:
         yield OwnLedger(service)
 
 
@@ -132,7 +159,7 @@ def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgre
     A ledger that must not be served at all is a fault in the verdict.
     """
     try:
-        with open_ledger(settings, is_keeper=False) as ledger:
+        with open_ledger(settings, is_keeper=False, patience=ENDLESS) as ledger:
             return ledger.audit(against, on_progress)
     except LedgerRefused as error:
         from pipeline.audit.verify import Verdict
@@ -142,9 +169,9 @@ def audit(settings: Settings, against: str | None, on_progress: "stores.OnProgre
         return verdict
 
 
-def lacking(ledger: Ledger) -> str | None:
+def lacking(ledger: Ledger, patience: Patience) -> str | None:
     """Has a ledger catch up; how far it is from what the inbox holds, in words, if it is."""
-    behind = ledger.catch_up(CATCH_UP_SECONDS)
+    behind = ledger.catch_up(max(_LOOK_SECONDS, patience.left()))
     if (stuck := not_following(ledger)) is not None:
         return stuck
     return f"The ledger is still {counted(behind, 'entry')} behind the inbox." if behind else None
@@ -238,11 +265,10 @@ class OwnLedger:
         return self._service.reader.count(view, as_of=as_of, where=filtering.parse(filters))
 
     def checkpoint(self) -> "SignedCheckpoint":
-        """The signed checkpoint of this moment, with the log's keys.
+        """The signed checkpoint of what the ledger has, with the log's keys.
 
         Raises `CallerError` if there is none.
         """
-        self._service.catch_up()
         return self._service.signed_checkpoint()
 
     def audit(self, against: str | None, on_progress: "stores.OnProgress") -> "Verdict":

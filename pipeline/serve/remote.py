@@ -37,6 +37,8 @@ if TYPE_CHECKING:  # as in commands.py
     from pipeline.ledger.service import SignedCheckpoint
 
 ALIVE_SECONDS: Final = 2.0
+STATUS_SECONDS: Final = 10.0
+"""For what a holder knows at any time: one that was paused must not keep a command waiting."""
 ROWS_SECONDS: Final = 300.0
 ANSWER_SECONDS: Final = 3600.0
 """For packages and audits, which read the whole log."""
@@ -75,7 +77,7 @@ class Holder:
 
     def status(self) -> dict[str, Any]:
         """How far its ledger is: the fields of `pipeline.ledger.following.follower.Status`."""
-        status: dict[str, Any] = self._get("/api/status").json()
+        status: dict[str, Any] = self._get("/api/status", seconds=STATUS_SECONDS).json()
         return status
 
     def catch_up(self, seconds: float) -> int:
@@ -182,9 +184,10 @@ class Holder:
         path: str,
         parameters: Mapping[str, Any] | None = None,
         kinds: Mapping[int, type[PrazoError]] = _ERRORS,
+        seconds: float = ROWS_SECONDS,
     ) -> httpx.Response:
         with _answering():
-            answer = self._client.get(path, params=parameters, timeout=ROWS_SECONDS)
+            answer = self._client.get(path, params=parameters, timeout=seconds)
         return _checked(answer, kinds)
 
 

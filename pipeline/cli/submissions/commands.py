@@ -305,8 +305,9 @@ def _answered(settings: Settings) -> Mapping[str, str]:
     from pipeline.ledger.views.formats import Asked
     from pipeline.serve import commands, identifiers
 
-    with commands.open_ledger(settings) as ledger:
-        if (lack := commands.lacking(ledger)) is not None:
+    patience = commands.Patience()
+    with commands.open_ledger(settings, patience=patience) as ledger:
+        if (lack := commands.lacking(ledger, patience)) is not None:
             say(lack, err=True)
         rows = ledger.shown(Asked("open_processes", filters=["next_action=submit"])).rows
     with closing(open_inbox(settings.inbox, create=False)) as inbox:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from pipeline.errors import InboxForked, LedgerClosed
+from pipeline.errors import InboxForked, LedgerBehind
 from pipeline.inbox import Inbox
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.following.continuity import check_continuity
@@ -16,6 +16,7 @@ from pipeline.ledger.following.reading import ReadAhead, always
 from pipeline.ledger.store import Ledger
 from pipeline.log.commitments import require_known
 from pipeline.log.entries import LEAF_RULES, Entry
+from pipeline.texts import counted
 
 MAX_ENTRIES_PER_BATCH: Final = 8192
 MAX_BYTES_PER_BATCH: Final = 32 * 2**20
@@ -136,13 +137,19 @@ def append_all(
     may_go_on: Callable[[], bool] = always,
 ) -> None:
     """Appends what the inbox holds, up to the size `until`. Raises as `Appending.append` does, and
-    `LedgerClosed` where it may not go on: asked before each batch."""
+    `LedgerBehind` where it may not go on: asked before each batch."""
     with contextlib.closing(Appending(ledger, inbox)) as appending:
         while (until is None or ledger.size < until) and appending.append(
             until, may_go_on=may_go_on
         ):
             if not may_go_on():
-                raise LedgerClosed(f"The ledger {ledger.path} is not completed", "its process ends")
+                end = inbox.last()[0] if until is None else until
+                raise LedgerBehind(
+                    f"The ledger is still {counted(end - ledger.size, 'entry')} behind the inbox",
+                    "it is being made from there, and whoever opened it does not wait any longer",
+                    "let `prazo serve` or `prazo follow` make it, which commands then ask; or wait"
+                    " for `prazo rebuild`",
+                )
 
 
 def _most_behind(size: int) -> int:
