@@ -24,7 +24,7 @@ from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
-from pipeline import memory
+from pipeline import memory, places
 from pipeline.audit.export import ON_ITS_WAY
 from pipeline.errors import PrazoError
 from pipeline.files import temporary
@@ -179,6 +179,7 @@ def _closed(sections: dict[str, dict[str, st.Page]]) -> list[st.Page]:
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
+    places.leave_out_key_logs()
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     with ExitStack() as held:

@@ -5,13 +5,15 @@ import errno
 import ipaddress
 import re
 import socket
-from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from typing import Final, NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit
 
 _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 _NUMBER: Final = re.compile(r"(?:.*\.)?[0-9]+\.?")
 """No name of a host ends in digits alone: it would be an address (RFC 3696, section 2)."""
+_PROXY_PORT: Final = 3128
+"""Where none is named: what most forward proxies listen on."""
 ELSEWHERE: Final = "listen on an address that this machine has, such as 127.0.0.1"
 """What to do where nothing can listen on one."""
 
@@ -52,6 +54,46 @@ def parts_of_url(url: str) -> SplitResult:
     if not is_whole:
         raise ValueError("is not an http:// or https:// URL")
     return parts
+
+
+class ForwardProxy(NamedTuple):
+    """Where a forward proxy listens, and who we are there."""
+
+    host: str
+    port: int
+    user: str | None = None
+    password: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its host and port, without the credentials."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def forward_proxy(url: str) -> ForwardProxy:
+    """The proxy of a URL. ValueError for what is none; its words repeat nothing of the URL."""
+    try:
+        parts = parts_of_url(url)
+        host = parts.hostname or ""
+        is_whole = is_host(host) and url.isprintable() and " " not in url
+        has_more = bool(parts.path.strip("/") or parts.query or parts.fragment)
+        is_whole = is_whole and not has_more and parts.netloc.count("@") < 2
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise ValueError(
+            "is not like http://proxy.example:3128 or http://user:password@proxy.example:3128 (the"
+            " value is not repeated here, since it may hold a password): in a password, write %40"
+            " for @, %2F for /, %3F for ?, %23 for #"
+        )
+    if parts.scheme != "http":
+        raise ValueError(
+            "must start with http://: the proxy is spoken to in the clear, and within its tunnel"
+            " TLS is between us and the platform"
+        )
+    user = None if parts.username is None else unquote(parts.username)
+    port = _PROXY_PORT if parts.port is None else parts.port
+    return ForwardProxy(host, port, user, unquote(parts.password or ""))
 
 
 def is_host(text: str) -> bool:

@@ -141,6 +141,18 @@ Zone = Annotated[str, AfterValidator(_known_zone)]
 """The name of an IANA time zone."""
 
 
+left_out: Final[set[str]] = set()
+"""Variables of other programs that were set, and that `leave_out_key_logs` took away."""
+
+
+def leave_out_key_logs() -> None:
+    """Takes the variables out of this process's environment that have TLS libraries write down keys
+    that decrypt its connections: those of libraries that make contexts of their own, too."""
+    for name in ("SSLKEYLOGFILE", "sslkeylogfile"):
+        if os.environ.pop(name, None) is not None:
+            left_out.add(name)
+
+
 def variables() -> dict[str, str | None]:
     """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
     of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.

@@ -22,7 +22,15 @@ from pydantic import (
 )
 
 from pipeline.errors import SettingsError
-from pipeline.hosts import bare, is_host, is_loopback, networks, parts_of_url, words
+from pipeline.hosts import (
+    bare,
+    forward_proxy,
+    is_host,
+    is_loopback,
+    networks,
+    parts_of_url,
+    words,
+)
 from pipeline.places import (
     PREFIX,
     FilePath,
@@ -262,6 +270,21 @@ class Settings(BaseModel):
     platform_credentials_file: FilePath | None = Field(
         None, description="`user:password` for basic, the token for bearer."
     )
+    platform_proxy: str | None = Field(
+        None,
+        description="Forward proxy to the platform, http://host:port, by CONNECT; a user and"
+        " password in the URL go to it alone. None: straight; a proxy of the environment is never"
+        " asked.",
+    )
+    platform_proxy_credentials_file: FilePath | None = Field(
+        None,
+        description="`user:password` of that proxy, instead of in its URL; reread when it changes.",
+    )
+    platform_headers_file: FilePath | None = Field(
+        None,
+        description="Further headers of each call of the platform, such as a key that it hands out,"
+        " one `name: value` a line; reread when it changes.",
+    )
     marketplace_id: str | None = Field(None, description="Our id in the platform's paths.")
     request_timeout_seconds: float = Field(
         60, gt=0, le=600, description="Longest wait for the platform's answer, in seconds."
@@ -377,6 +400,14 @@ class Settings(BaseModel):
             raise ValueError("holds a ?, a # or a space: paths are put behind it")
         return url
 
+    @field_validator("platform_proxy")
+    @classmethod
+    def _forward_proxy(cls, url: str | None) -> str | None:
+        if not url:
+            return None
+        forward_proxy(url)
+        return url
+
     @field_validator("journey_url", "journey_code_url")
     @classmethod
     def _https_but_here(cls, url: str | None, info: ValidationInfo) -> str | None:
@@ -462,6 +493,13 @@ class Settings(BaseModel):
             problems.append("PRAZO_JOURNEY_CODE_URL and PRAZO_JOURNEY_CODE_SECRET_FILE go together")
         if (self.client_cert_file is None) != (self.client_key_file is None):
             problems.append("PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE go together")
+        if self.platform_proxy_credentials_file is not None and (
+            self.platform_proxy is None or "@" in self.platform_proxy
+        ):
+            problems.append(
+                "PRAZO_PLATFORM_PROXY_CREDENTIALS_FILE goes with a PRAZO_PLATFORM_PROXY that holds"
+                " no user and password"
+            )
         if problems:
             raise ValueError("; ".join(problems))
         return self

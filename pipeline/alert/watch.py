@@ -28,7 +28,8 @@ from pipeline.errors import SettingsError
 from pipeline.files.reread import READ_SECONDS, read_small, unread
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
-from pipeline.http.outgoing.headers import authorization
+from pipeline.http.outgoing.headers import authorization, extra_headers
+from pipeline.http.outgoing.proxies import login_in
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
@@ -192,6 +193,10 @@ class Watch:
             credentials = settings.platform_credentials_file
             if credentials is not None:
                 authorization(read_small(credentials), settings.platform_auth, credentials)
+            if (headers := settings.platform_headers_file) is not None:
+                extra_headers(read_small(headers), headers)
+            if (login := settings.platform_proxy_credentials_file) is not None:
+                login_in(read_small(login), login)
         except (OSError, ValueError, SettingsError) as error:
             return str(error)
         return ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from pipeline import memory
+from pipeline import memory, places
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files.disk import is_full
 from pipeline.texts import LogLines, printable
@@ -231,6 +231,7 @@ def main(debug: bool) -> None:
 
     Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
     """
+    places.leave_out_key_logs()
     memory.look_for_cycles_less_often()
     memory.start_no_blas_threads()
     os.umask(0o077)  # whatever is written may hold personal data: ledgers, packages, artifacts

@@ -290,7 +290,7 @@ async def _relay(send: Send, sent: Sent) -> None:
     if given.is_withheld:
         why = {"error": f"this attempt was given up; {_UNSENT}; send the same payload again"}
         content = {**why, "why": given.detail, "attempt_id": sent.attempt_id}
-        await answer_json(send, 504, content, its_id)
+        await answer_json(send, 504 if given.error == TIMEOUT else 502, content, its_id)
         return
     if given.status is None:
         status, error = _UNANSWERED.get(given.error or "", _DISCONNECTED)

@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from pipeline.cli.doctor import alerts, doors, erasures, forwarding, journeys, platform, stores
+from pipeline.cli.doctor import (
+    alerts,
+    doors,
+    environment,
+    erasures,
+    forwarding,
+    journeys,
+    platform,
+    stores,
+)
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.errors import PrazoError, of_the_machine
@@ -48,6 +57,7 @@ _Checks = tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]]], ...]
 
 _OF_SETTINGS: Final[_Checks] = (
     ("settings", _names),
+    ("environment", environment.environment),
     ("deliveries", doors.authenticity),
     ("API", doors.tokens),
     ("login", doors.login),

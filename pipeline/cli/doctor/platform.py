@@ -62,7 +62,8 @@ def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
         return
     answer = asyncio.run(_safe_answer(settings))
     if answer.status is None:
-        yield Diagnosis("handshake", "fault", answer.detail or str(answer.error), _NO_ANSWER_HELP)
+        found, remedy = answer.detail or str(answer.error), answer.remedy or _NO_ANSWER_HELP
+        yield Diagnosis("handshake", "fault", found, remedy)
         return
     yield _handshake(addresses.shown(settings.platform_url), answer)
     found = f"a GET of the review endpoint is answered {answer.status}"

@@ -43,6 +43,8 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
         settings.taxpayer_key_file,
         settings.signing_key_file,
         settings.platform_credentials_file,
+        settings.platform_proxy_credentials_file,
+        settings.platform_headers_file,
         settings.client_key_file,
         settings.oidc_file,
         settings.proxy_secret_file,

@@ -84,6 +84,8 @@ def print_result(process_id: str, result: "Result") -> None:
                 say(f"{process_id}: {CERTIFICATE_WORDS[answer.certificate]}", err=True)
             if answer.is_truncated or (answer.status is None and answer.detail):
                 say(f"{process_id}: {answer.detail}", err=True)
+            if answer.remedy:
+                say(f"  To fix it: {answer.remedy}", err=True)
             if not result.is_recorded:
                 waits = "the answer is not in the log yet; it is tried until this command ends"
                 say(f"{process_id}: {waits}", err=True)

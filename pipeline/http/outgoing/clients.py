@@ -14,11 +14,16 @@ def client(
     context: ssl.SSLContext,
     limits: httpx.Limits,
     socket_options: Iterable[SocketOption] | None = None,
+    proxy: httpx.Proxy | None = None,
 ) -> httpx.AsyncClient:
     """A client without a time limit: whoever uses it limits each exchange as a whole."""
     return httpx.AsyncClient(
         transport=httpx.AsyncHTTPTransport(
-            verify=context, trust_env=False, limits=limits, socket_options=socket_options
+            verify=context,
+            trust_env=False,
+            limits=limits,
+            proxy=proxy,
+            socket_options=socket_options,
         ),
         trust_env=False,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -20,8 +20,10 @@ import httpx
 from pipeline.contract.paths import Address, is_segment, path_of
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RECHECK_SECONDS, RereadFile
+from pipeline.hosts import ForwardProxy, forward_proxy
+from pipeline.http.outgoing import proxies
 from pipeline.http.outgoing.failures import causes, in_words
-from pipeline.http.outgoing.headers import authorization
+from pipeline.http.outgoing.headers import authorization, extra_headers
 from pipeline.settings import Settings
 from pipeline.submit.platform import handshake
 from pipeline.submit.platform.certificate_asked import OurCertificate
@@ -37,7 +39,8 @@ TIMEOUT: Final = "timeout"
 TLS_REFUSED: Final = "tls_refused"
 NETWORK_ERROR: Final = "network_error"
 
-_CONNECTED: Final = "connection.start_tls.complete"
+_CONNECTED: Final = ("connection.start_tls.complete", "proxy.start_tls.complete")
+_TUNNELLED: Final = "proxy.start_tls.started"
 _WRITING: Final = ("http11.send_request_headers.started", "http11.send_request_body.started")
 """What httpcore says directly before it writes each part; raising there closes the connection."""
 
@@ -56,6 +59,8 @@ class PlatformAnswer:
     """Why, for whoever looks after the connection."""
     is_withheld: bool = False
     """We did not send it whole, so the platform has nothing to process."""
+    remedy: str | None = None
+    """What to do, where that is known."""
     tls: str | None = None
     """The version of TLS; None where no handshake ended."""
     certificate: OurCertificate | None = None
@@ -91,6 +96,8 @@ class Platform:
             raise SettingsError("PRAZO_MARKETPLACE_ID cannot be an id in a path")
         self._url = url
         self._authorization = _credentials(credentials, settings.platform_auth)
+        self._extra = _extra_headers(settings)
+        self._proxy = _proxy(settings)
         self._certificates = Certificates(*pair, settings.platform_ca_file)
         self._connections = self._new_connections(self._certificates.context())
         self._looked_at = time.monotonic()
@@ -134,8 +141,11 @@ class Platform:
         permit: Permit | None = None,
     ) -> PlatformAnswer:
         began = time.monotonic()  # a disk that hangs with our files takes of the request's time
+        authorized, extra = await asyncio.to_thread(
+            lambda: (self._authorization.get(), self._extra())
+        )
         headers = {
-            b"Authorization": await asyncio.to_thread(self._authorization.get),
+            b"Authorization": authorized,
             **own_headers,
             b"Accept": b"application/json",
             b"Accept-Encoding": b"identity",  # the answer's bytes are kept, and relayed, as sent
@@ -144,12 +154,15 @@ class Platform:
         }
         url = self._url + path_of(Address(self.marketplace_id, seller_id))
         opened: list[Any] = []  # connections of TLS that were made for this request
+        tunnels: list[str] = []  # steps that show that a proxy has connected us
         written: list[str] = []  # steps that show that some of it may have left
 
         async def note(step: str, known: Mapping[str, Any]) -> None:
-            if step == _CONNECTED:
+            if step in _CONNECTED:
                 opened.append(known["return_value"].get_extra_info("ssl_object"))
-            elif permit is not None and step in _WRITING:
+            elif step == _TUNNELLED:
+                tunnels.append(step)
+            elif permit is not None and step in _WRITING and not _is_connect(known):
                 if step == _WRITING[0]:
                     await permit.ask()
                 permit.look()
@@ -161,10 +174,13 @@ class Platform:
                 method,
                 url,
                 content=payload,
-                headers=list(headers.items()),
+                headers=[*headers.items(), *extra],
                 extensions={"trace": note},
             )
-            answer = await _exchange(client, request, seconds - (time.monotonic() - began))
+            answer, error = await _exchange(client, request, seconds - (time.monotonic() - began))
+        proxy = connections.proxy
+        if error is not None and proxy is not None and not tunnels:
+            return _untunnelled(proxy, error, request.url.host)
         if opened and opened[-1] is not None:
             answer = replace(
                 answer,
@@ -184,13 +200,15 @@ class Platform:
         if now - self._looked_at >= RECHECK_SECONDS:
             self._looked_at = now
             context = await asyncio.to_thread(self._certificates.changed)
+            if context is None and await asyncio.to_thread(self._proxy) != self._connections.proxy:
+                context = await asyncio.to_thread(self._certificates.context)
             if context is not None:
                 former, self._connections = self._connections, self._new_connections(context)
                 await former.retire()
         return self._connections
 
     def _new_connections(self, context: ssl.SSLContext) -> Connections:
-        return Connections(context, self.timeout_seconds)
+        return Connections(context, self.timeout_seconds, self._proxy())
 
     async def close(self) -> None:
         """Closes the connections as soon as no request uses them."""
@@ -206,6 +224,8 @@ def faults(settings: Settings) -> Iterator[SettingsError]:
         return
     for check in (
         lambda: _credentials(credentials, settings.platform_auth).get(),
+        lambda: _extra_headers(settings)(),
+        lambda: _proxy(settings)(),
         lambda: Certificates(*pair, settings.platform_ca_file).context(),
     ):
         try:
@@ -219,8 +239,9 @@ def faults(settings: Settings) -> Iterator[SettingsError]:
 
 async def _exchange(
     client: httpx.AsyncClient, request: httpx.Request, seconds: float
-) -> PlatformAnswer:
-    """A status that came counts, whatever became of the rest of the answer."""
+) -> tuple[PlatformAnswer, Exception | None]:
+    """The answer, and what kept us from having one. A status that came counts, whatever became of
+    the rest of the answer."""
     response: httpx.Response | None = None
     body = bytearray()
     try:
@@ -231,18 +252,19 @@ async def _exchange(
                 if len(body) > MAX_ANSWER_BYTES:
                     del body[MAX_ANSWER_BYTES:]
                     detail = f"the answer is over {MAX_ANSWER_BYTES} bytes"
-                    return _answered(response, body, detail)
-            return _answered(response, body)
+                    return _answered(response, body, detail), None
+            return _answered(response, body), None
     except Withheld as error:
-        return withheld(str(error))
+        return withheld(str(error)), None
     except Exception as error:
         failure = failure_of(error)
         if failure is None:
             raise
         detail = _words(error)[:MAX_DETAIL_CHARACTERS]
         if response is not None:
-            return _answered(response, body, f"the answer ended within its body: {detail}")
-        return PlatformAnswer(error=failure, detail=detail)
+            cut = f"the answer ended within its body: {detail}"
+            return _answered(response, body, cut), None
+        return PlatformAnswer(error=failure, detail=detail), error
     finally:
         if response is not None:
             with contextlib.suppress(Exception):  # it has been read as far as it goes
@@ -252,6 +274,19 @@ async def _exchange(
 def withheld(why: str) -> PlatformAnswer:
     """Of a request that we kept back: no answer can come in its time."""
     return PlatformAnswer(error=TIMEOUT, detail=f"nothing was sent: {why}", is_withheld=True)
+
+
+def _untunnelled(proxy: ForwardProxy, error: Exception, target: str) -> PlatformAnswer:
+    """Of a request that came no farther than the proxy: nothing has reached the platform."""
+    why, remedy = proxies.failure(proxy, error, target)
+    kind = failure_of(error) or NETWORK_ERROR
+    detail = why[:MAX_DETAIL_CHARACTERS]
+    return PlatformAnswer(error=kind, detail=detail, is_withheld=True, remedy=remedy)
+
+
+def _is_connect(known: Mapping[str, Any]) -> bool:
+    """Whether a step is of the request for a tunnel, of which nothing reaches the platform."""
+    return getattr(known.get("request"), "method", b"") == b"CONNECT"
 
 
 async def _explained(
@@ -346,3 +381,20 @@ def _required(settings: Settings) -> tuple[str, str, Path, tuple[Path, Path]]:
 
 def _credentials(path: Path, form: str) -> RereadFile[bytes]:
     return RereadFile(path, lambda text: authorization(text, form, path))
+
+
+def _extra_headers(settings: Settings) -> Callable[[], list[tuple[bytes, bytes]]]:
+    """What gives the headers of `PRAZO_PLATFORM_HEADERS_FILE`, as they are by then."""
+    path = settings.platform_headers_file
+    return list if path is None else RereadFile(path, lambda text: extra_headers(text, path)).get
+
+
+def _proxy(settings: Settings) -> Callable[[], ForwardProxy | None]:
+    """What gives the forward proxy, with its credentials as they are by then."""
+    if settings.platform_proxy is None:
+        return lambda: None
+    proxy, path = forward_proxy(settings.platform_proxy), settings.platform_proxy_credentials_file
+    if path is None:
+        return lambda: proxy
+    login = RereadFile(path, lambda text: proxies.login_in(text, path))
+    return lambda: ForwardProxy(proxy.host, proxy.port, *login.get())

@@ -15,7 +15,8 @@ from pipeline import instants
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
 from pipeline.files.reread import LOOK_SECONDS, READ_SECONDS, Stamp, stamp_of, unread
-from pipeline.http.outgoing import clients, contexts, pem
+from pipeline.hosts import ForwardProxy
+from pipeline.http.outgoing import clients, contexts, pem, proxies
 from pipeline.submit.platform.certificate_asked import Handshakes
 
 LOG = logging.getLogger(__name__)
@@ -34,13 +35,17 @@ class Connections:
     answer of the next request otherwise, and what crosses the closing of an idle one is lost.
     """
 
-    def __init__(self, context: ssl.SSLContext, timeout_seconds: float) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, timeout_seconds: float, proxy: ForwardProxy | None = None
+    ) -> None:
         self.context = context
+        self.proxy = proxy
         self.handshakes = Handshakes(context)
         self._client = clients.client(
             context,
             httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=0),
             _socket_options(timeout_seconds),
+            None if proxy is None else proxies.for_httpx(proxy),
         )
         self._users = 0
         self._is_retired = False

@@ -5,6 +5,7 @@ import ssl
 from typing import Final
 from urllib.parse import urlsplit
 
+from pipeline.http.outgoing import proxies
 from pipeline.submit.platform.certificate_asked import OurCertificate
 from pipeline.submit.platform.connections import Connections
 
@@ -22,7 +23,13 @@ def refusal(connections: Connections, url: str, seconds: float) -> str | None:
     """
     address = urlsplit(url)
     host = address.hostname or ""
-    with socket.create_connection((host, address.port or HTTPS_PORT), timeout=seconds) as raw:
+    port = address.port or HTTPS_PORT
+    proxy = connections.proxy
+    with (
+        socket.create_connection((host, port), timeout=seconds)
+        if proxy is None
+        else proxies.tunnel(proxy, host, port, seconds)
+    ) as raw:
         try:
             connection = connections.context.wrap_socket(
                 raw, server_hostname=host, do_handshake_on_connect=False

@@ -1,0 +1,82 @@
+"""What variables of other programs do, or do not, is said where one is set."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline import places
+from pipeline.cli.doctor import examine
+from pipeline.cli.doctor.environment import environment
+from tests.support.commands import run
+from tests.support.marketplace import Marketplace
+
+
+@pytest.fixture(autouse=True)
+def none_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if re.search(r"(?i)_PROXY$|^SSL|BUNDLE$|^NETRC$|^OPENSSL", name):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(places, "left_out", set())
+
+
+def said(marketplace: Marketplace, **changes: object) -> list[tuple[str, str]]:
+    found = environment(marketplace.settings(**changes))
+    return [(it.verdict, it.found) for it in found]
+
+
+def test_nothing_is_said_where_nothing_is_set(marketplace: Marketplace) -> None:
+    assert said(marketplace) == []
+
+
+def test_a_proxy_of_the_environment_is_said_to_have_no_effect(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was ignored without a word, and submissions failed behind a firewall where curl's did
+    not. The value, which may hold a password, is not shown."""
+    monkeypatch.setenv("https_proxy", "http://market:s3cret@proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "*")
+    [(verdict, found)] = said(marketplace)
+    assert verdict == "warning"
+    assert found.startswith("HTTPS_PROXY, NO_PROXY has no effect on Prazo; ")
+    assert "s3cret" not in found
+    [(verdict, _)] = said(marketplace, platform_proxy="http://proxy.example:3128")
+    assert verdict == "ok"
+    every = [it for it in examine(marketplace.settings()) if it.check == "environment"]
+    assert len(every) == 1
+
+
+def test_authorities_that_are_not_there_are_a_fault(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Then nobody is believed, and each handshake failed without a reason."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    (first, why), (second, used) = said(marketplace)
+    assert (first, second) == ("fault", "ok")
+    assert why.startswith(f"SSL_CERT_FILE names {tmp_path / 'none.pem'}, which is not there")
+    assert used.endswith(f"those of {tmp_path} count")
+
+
+def test_a_log_of_keys_is_left_out_for_libraries_too(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
+    """Whoever reads that file can decrypt what was sent, credentials and payloads among it."""
+    log = tmp_path / "keys.log"
+    done = run(marketplace, "doctor", "--platform", SSLKEYLOGFILE=str(log))
+    assert "SSLKEYLOGFILE is set, and left out" in done.out + done.err
+    assert not log.exists()
+
+
+def test_what_openssl_reads_is_named(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENSSL_CONF", "/etc/ssl/other.cnf")
+    monkeypatch.setenv("NETRC", "/home/ana/.netrc")
+    assert [it for _, it in said(marketplace)] == [
+        "NETRC has no effect on Prazo; Apprise and the login by oidc alone, which are not ours, go"
+        " by it",
+        "OPENSSL_CONF is read by OpenSSL; versions, ciphers, options and checks of TLS stay as"
+        " Prazo sets them",
+    ]
