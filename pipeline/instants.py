@@ -7,7 +7,8 @@ stored and passed to Arrow without a conversion, and nobody can forget its time 
 import contextlib
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as clock_time
 from functools import lru_cache
 
 SECOND = 1_000_000
@@ -35,6 +36,7 @@ _ISO = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)"
     r"(?:[.,]([0-9]+))?(?:([Zz])|([+-](?:[01][0-9]|2[0-3]))(?::?([0-5][0-9]))?)?"
 )
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _BASIC = re.compile(
     r"([0-9]{4})([0-9]{2})([0-9]{2})[Tt]([0-9]{2})([0-9]{2})([0-9]{2})?((?![0-9:]).*)?"
 )
@@ -110,6 +112,38 @@ def _instant(match: re.Match[str]) -> int | None:
     if not _FIRST <= whole <= _LAST:  # an offset may push a legal local time out of the calendar
         return None
     return whole + int(fraction[:6].ljust(6, "0")) if fraction else whole
+
+
+def starting(text: object, zone: tzinfo) -> int | None:
+    """The instant that a person asks for: as `parse` reads it, or the start of a day in their zone.
+    None for any other text."""
+    days = _day(text, zone)
+    return parse(text) if days is None else days[0]
+
+
+def ending(text: object, zone: tzinfo, now: int) -> int | None:
+    """The instant at which a person looks: as `parse` reads it, or the last microsecond of a day in
+    their zone; of the day that is not over, `now`. None for any other text."""
+    days = _day(text, zone)
+    if days is None:
+        return parse(text)
+    first, beyond = days
+    return now if first <= now < beyond else beyond - 1
+
+
+def _day(text: object, zone: tzinfo) -> tuple[int, int] | None:
+    """When a day begins and the next one does; None for what is not a day like 2026-03-01."""
+    if not isinstance(text, str) or not _DAY.fullmatch(text):
+        return None
+    try:
+        day = date.fromisoformat(text)
+        first, beyond = (
+            from_datetime(datetime.combine(it, clock_time(), zone))
+            for it in (day, day + timedelta(days=1))
+        )
+    except (ValueError, OverflowError):
+        return None
+    return (first, beyond) if _FIRST <= first < beyond <= _LAST else None
 
 
 def of(instant: int) -> datetime:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     BaseModel,
@@ -254,7 +255,8 @@ class Settings(BaseModel):
     )
     time_zone: Zone = Field(
         "America/Sao_Paulo",
-        description="Zone in which pages show instants by default.",
+        description="Zone in which pages show instants by default, and in which a day is meant that"
+        " a command or the API is given.",
     )
 
     # --- platform ---
@@ -503,6 +505,11 @@ class Settings(BaseModel):
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which days are meant and instants shown, unless a reader chose another."""
+        return ZoneInfo(self.time_zone)
 
     @property
     def has_inbox_file(self) -> bool:

@@ -1,6 +1,7 @@
 """Instants: which texts are one, which microsecond they are, and how they are written again."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -206,3 +207,48 @@ def test_a_naive_datetime_is_utc_and_an_aware_one_what_it_says():
     sao_paulo = timezone(timedelta(hours=-3))
     assert instants.from_datetime(datetime(2026, 2, 28, 21, tzinfo=sao_paulo)) == FIRST_OF_MARCH
     assert instants.of(FIRST_OF_MARCH) == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+NOON = instants.parse("2026-09-01T12:00:00Z") or 0
+
+
+def at(text: str) -> int:
+    found = instants.parse(text)
+    assert found is not None
+    return found
+
+
+def test_a_day_that_a_person_asks_for_begins_and_ends_in_their_zone() -> None:
+    """`prazo export --from 2026-09-01` said that this is not an instant, and a page with
+    ?as_of=2026-09-01 showed the present."""
+    assert instants.starting("2026-09-01", SAO_PAULO) == at("2026-09-01T03:00:00Z")
+    assert instants.starting("2026-09-01", UTC) == at("2026-09-01T00:00:00Z")
+    assert instants.ending("2026-08-31", SAO_PAULO, NOON) == at("2026-09-01T02:59:59.999999Z")
+    assert instants.ending("2026-09-02", SAO_PAULO, NOON) == at("2026-09-03T02:59:59.999999Z")
+
+
+def test_a_day_that_is_not_over_ends_now() -> None:
+    assert instants.ending("2026-09-01", SAO_PAULO, NOON) == NOON
+    assert instants.ending("2026-08-31", SAO_PAULO, at("2026-09-01T02:00:00Z")) == at(
+        "2026-09-01T02:00:00Z"
+    )
+
+
+def test_a_day_without_a_midnight_begins_when_its_clocks_do() -> None:
+    """In 2018 summer time began in Brazil at midnight, which was one o'clock at once."""
+    assert instants.starting("2018-11-04", SAO_PAULO) == at("2018-11-04T03:00:00Z")
+
+
+def test_an_instant_that_a_person_asks_for_is_read_like_any_other() -> None:
+    for text in ("2026-09-01T09:00:00-03:00", "2026-09-01T12:00Z", "2026-09-01T12:00:00"):
+        assert instants.starting(text, SAO_PAULO) == instants.ending(text, SAO_PAULO, 0) == NOON
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-02-30", "2026-9-1", "20260901", "2026-09", "yesterday", "", "0001-01-01", "9999-12-31"],
+)
+def test_what_is_no_day_of_the_calendar_is_none(text: str) -> None:
+    assert instants.starting(text, ZoneInfo("Asia/Tokyo")) is None
+    assert instants.ending(text, ZoneInfo("Asia/Tokyo"), NOON) is None

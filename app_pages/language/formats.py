@@ -44,7 +44,7 @@ def zone() -> ZoneInfo:
     try:
         return ZoneInfo(st.session_state.get("tz") or st.query_params.get("tz", ""))
     except (KeyError, ValueError, OSError):
-        return ZoneInfo(service.current().settings.time_zone)
+        return service.current().settings.zone
 
 
 def minute(instant: datetime | None) -> str:

@@ -12,6 +12,7 @@ from app_pages.language import formats, moments
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import downloads, views
 from pipeline import instants
+from pipeline.ledger import service
 from pipeline.ledger.views.catalogue import public
 from pipeline.serve import compared
 from pipeline.serve.compared import KIND, MOST_ROWS, THEN, Difference
@@ -31,7 +32,7 @@ def since() -> int | None:
     if asked in moments.ENDS:
         there = moments.end_of(asked, views.moment(), formats.zone())
         return instants.from_datetime(there)
-    at = instants.parse(asked)
+    at = instants.ending(asked, formats.zone(), service.current().now())
     return at if at is not None and 1900 < instants.of(at).year < 9000 else None
 
 

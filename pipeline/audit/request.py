@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any, Final, Literal
 
 from pipeline import instants
@@ -104,10 +105,16 @@ def to_json(request: Request) -> dict[str, Any]:
 
 
 def from_json(
-    content: Any, *, actor: str | None, recorded_by: str, otherwise: Profile = "full"
+    content: Any,
+    *,
+    actor: str | None,
+    recorded_by: str,
+    zone: tzinfo = UTC,
+    otherwise: Profile = "full",
 ) -> Request:
     """The request in a parsed JSON body. `actor`, if not None, replaces the one in the body;
-    `otherwise` is the profile where it names none.
+    `otherwise` is the profile where it names none; `zone` is that of days without a time, which
+    stand for their start.
 
     Raises `CallerError` if the body is not such a request.
     """
@@ -132,8 +139,8 @@ def from_json(
         scope=Scope(
             process_id=texts["process_id"],
             seller_id=texts["seller_id"],
-            since=_instant(texts["from"]),
-            until=_instant(texts["to"]),
+            since=_instant(texts["from"], zone),
+            until=_instant(texts["to"], zone),
         ),
         reason=texts["reason"] or "",
         actor=actor or texts["actor"] or "",
@@ -151,10 +158,13 @@ def _text(content: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _instant(text: str | None) -> int | None:
+def _instant(text: str | None, zone: tzinfo) -> int | None:
     if text is None:
         return None
-    instant = instants.parse(text)
+    instant = instants.starting(text, zone)
     if instant is None:
-        raise WrongUsage(f"{text!r} is not an instant", remedy="write it like 2026-03-01T09:00:00Z")
+        raise WrongUsage(
+            f"{text!r} is not an instant",
+            remedy="write it like 2026-03-01T09:00:00Z, or a day like 2026-03-01",
+        )
     return instant

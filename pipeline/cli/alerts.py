@@ -5,7 +5,7 @@ import contextlib
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import click
 
@@ -242,9 +242,12 @@ def acknowledge(alert: str, actor: str, reason: str | None) -> None:
     say(f"{actor} sees to alert {alert}.")
 
 
+_UNTIL: Final = "ISO 8601, UTC without an offset; of a day, its start in PRAZO_TIME_ZONE."
+
+
 @alerts.command()
 @click.argument("alert")
-@click.option("--until", required=True, metavar="INSTANT", help="ISO 8601, UTC without an offset.")
+@click.option("--until", required=True, metavar="T", help=_UNTIL)
 @click.option("--reason", required=True, metavar="TEXT", help="Why it can wait.")
 @click.option("--actor", required=True, metavar="NAME", help="Who puts it off.")
 def snooze(alert: str, until: str, reason: str, actor: str) -> None:
@@ -256,10 +259,13 @@ def snooze(alert: str, until: str, reason: str, actor: str) -> None:
     from pipeline.alert import acting
     from pipeline.inbox.kept_heads import open_guarded
 
-    at = instants.parse(until)
+    settings = Settings.load()
+    at = instants.starting(until, settings.zone)
     if at is None:
-        raise click.UsageError(f"--until: {until!r} is not an instant like 2026-03-01T09:00:00Z")
-    with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
+        raise click.UsageError(
+            f"--until: {until!r} is not an instant like 2026-03-01T09:00:00Z, nor a day"
+        )
+    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
         acting.snooze(inbox, alert, until=at, reason=reason, actor=actor, recorded_by=user())
     say(f"Alert {alert} waits until {instants.readable(at)}.")
 

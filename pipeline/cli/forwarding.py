@@ -134,7 +134,8 @@ def dead(endpoint: str) -> None:
 @click.option("--from-seq", type=click.IntRange(1), help="Everything from this entry on.")
 @click.option(
     "--from-time",
-    help="Everything recorded from this instant on, ISO 8601, UTC without an offset.",
+    help="Everything recorded from this instant on: ISO 8601, UTC without an offset, or a day, in"
+    " PRAZO_TIME_ZONE.",
 )
 def replay(
     endpoint: str,
@@ -158,15 +159,15 @@ def replay(
             "one of --seq, --from-seq and --from-time is needed",
             "name what is to be sent once more",
         )
-    since = instants.parse(from_time)
+    settings = Settings.load()
+    since = instants.starting(from_time, settings.zone)
     if from_time is not None and since is None:
         raise WrongUsage(
             "Nothing was replayed",
             f"{from_time} is not an instant",
-            "write it as 2026-03-01T12:00:00Z",
+            "write it as 2026-03-01T12:00:00Z, or a day like 2026-03-01",
         )
     by = By(reason, actor, user())
-    settings = Settings.load()
     with _opened(settings) as inbox:
         if seq is not None:
             given = endpoints.load(settings.forward_file)

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 @click.option("--process", metavar="ID", help="One review process.")
 @click.option("--seller", metavar="ID", help="One seller, with all its processes.")
 @click.option(
-    "--from", "since", metavar="T", help="A period's start, ISO 8601, UTC without an offset."
+    "--from",
+    "since",
+    metavar="T",
+    help="A period's start: ISO 8601, UTC without an offset, or a day, in PRAZO_TIME_ZONE.",
 )
-@click.option("--to", "until", metavar="T", help="Its end, not included.")
+@click.option("--to", "until", metavar="T", help="Its end, not included: of September, 2026-10-01.")
 @click.option("--out", type=OutFile(), required=True)
 @click.option("--reason", required=True, help="Why; an entry in the log.")
 @click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
@@ -68,6 +71,7 @@ def export(
         is_period and (since is None or until is None)
     ):
         raise click.UsageError("give one of --process ID, --seller ID, or --from T with --to T")
+    settings = Settings.load()
     request = export_request.from_json(
         {
             "process_id": process,
@@ -82,8 +86,8 @@ def export(
         },
         actor=actor,
         recorded_by=user(),
+        zone=settings.zone,
     )
-    settings = Settings.load()
     # Else it is recorded first, and uses up a second person's word. What would be lost may be the
     # only package that shows how things stood then.
     check_place(out, settings, may_replace=False)

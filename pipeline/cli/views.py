@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -22,7 +21,9 @@ _BYTES = ("parquet", "xlsx")
 """Formats that are not text: a terminal would obey what is in them."""
 
 as_of_instant = click.option(
-    "--as-of", help="Instant to look at, ISO 8601, UTC without an offset; now if not given."
+    "--as-of",
+    help="Instant to look at: ISO 8601, UTC without an offset, or a day, at its end in"
+    " PRAZO_TIME_ZONE; now if not given.",
 )
 as_rows = click.option(
     "--format",
@@ -104,13 +105,15 @@ def print_view(
     from pipeline.ledger.views import formats
     from pipeline.serve.commands import Patience, lacking, open_ledger
 
-    at = None if as_of is None else instants.parse(as_of)
+    settings = Settings.load()
+    at = None if as_of is None else instants.ending(as_of, settings.zone, instants.now())
     if as_of is not None and at is None:
-        raise click.UsageError(f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z")
+        raise click.UsageError(
+            f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z, nor a day"
+        )
     if out is None and form in _BYTES and sys.stdout.isatty():
         raise click.UsageError(f"no terminal shows {form}: give --out FILE")
     question = formats.Asked(view, at, filters, limit, unmasking)
-    settings = Settings.load()
     if out is not None:
         check_place(out, settings)  # before it is recorded that personal data was shown
     patience = Patience()
@@ -124,7 +127,7 @@ def print_view(
                 total = ledger.count(view, as_of=shown.as_of, filters=filters)
             terminal.print_rows(shown, total, out)
         else:
-            look = formats.Look(ZoneInfo(settings.time_zone))
+            look = formats.Look(settings.zone)
             content = ledger.encoded(question, form, look)  # type: ignore[arg-type]
             if out is None:
                 with printing():

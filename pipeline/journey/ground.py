@@ -6,7 +6,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -274,7 +273,7 @@ class Ground:
         return page_of(drawn.signed(""), status, headers)
 
     def _local(self, at: int, language: Language) -> str:
-        there = datetime.fromtimestamp(at / instants.SECOND, ZoneInfo(self._settings.time_zone))
+        there = datetime.fromtimestamp(at / instants.SECOND, self._settings.zone)
         return words.minute(there, language)
 
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
-from zoneinfo import ZoneInfo
 
 import prometheus_client
 from anyio import CapacityLimiter, move_on_after, to_thread
@@ -190,12 +189,18 @@ def _asked(request: Request, *allowed: str) -> QueryParams:
     return query
 
 
+def _instant(query: QueryParams) -> int | None:
+    """The instant that is asked for, days as the settings' zone has them; None for now."""
+    service = current()
+    return questions.instant(query.get("as_of"), service.settings.zone, service.now())
+
+
 def _count(request: Request, caller: Caller) -> Response:
     query = _asked(request, "as_of")
     name = request.path_params["name"]
     rows = current().reader.count(
         name,
-        as_of=questions.instant(query.get("as_of")),
+        as_of=_instant(query),
         **questions.selection(query, name, may_see_people="read_personal" in caller.scopes),
     )
     return JSONResponse({"count": rows})
@@ -210,7 +215,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
     form = query.get("format", "json")
     if form not in formats.FORMATS:
         raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
-    at = questions.instant(query.get("as_of"))
+    at = _instant(query)
     chosen = questions.selection(query, name, may_see_people="read_personal" in caller.scopes)
     chosen["order_by"] = questions.order(query.get("order"))
     limit = questions.whole(query.get("limit"), "limit")
@@ -237,7 +242,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
         chosen = identifiers.masked_question(chosen)
     headers = {"Prazo-Last-Seq": str(last_seq), "Prazo-As-Of": instants.readable(at)}
     notes = formats.notes(name, rows, as_of=at, last_seq=last_seq, **chosen)
-    look = formats.Look(ZoneInfo(service.settings.time_zone))
+    look = formats.Look(service.settings.zone)
     return Response(
         formats.encode(rows, form, notes, look),
         media_type=formats.MEDIA_TYPES[form],
@@ -325,6 +330,7 @@ def _exported(caller: Caller, content: Any) -> Response:
         content,
         actor=_name(caller),
         recorded_by=caller.name,
+        zone=current().settings.zone,
         otherwise="full" if may_see_people else "masked",
     )
     if wanted.profile == "full" and not may_see_people:

@@ -41,7 +41,7 @@ def document(service: LedgerService) -> dict[str, Any]:
         for name, view in public().items()
     }
     selecting = [
-        _asked("as_of", "The instant to look at; now, if not given", _instant()),
+        _asked("as_of", "The instant, or the day (at its end), to look at; else now", _moment()),
         *_chosen(),
     ]
     shown = [
@@ -82,7 +82,7 @@ def _of_proof() -> dict[str, Any]:
     """The paths of heads, checkpoints, packages and audits."""
     package = {
         **{it: _text() for it in ("process_id", "seller_id", "reason", "actor", "against")},
-        **{it: _instant() for it in ("from", "to")},
+        **{it: _moment() for it in ("from", "to")},
         "profile": {"type": "string", "enum": ["full", "masked"]},
         "withhold": {"type": "array", "items": {"type": "integer"}},
     }
@@ -208,6 +208,11 @@ def _text() -> dict[str, Any]:
 
 def _instant() -> dict[str, Any]:
     return {"type": "string", "format": "date-time"}
+
+
+def _moment() -> dict[str, Any]:
+    """An instant, or a day in the holder's zone, as somebody asks for it."""
+    return {"anyOf": [_instant(), {"type": "string", "format": "date"}]}
 
 
 def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Reads what a request asks for: which rows of a view, and what its body says."""
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import Any, Final, NamedTuple, get_args
 
 from starlette.datastructures import QueryParams
@@ -46,14 +47,16 @@ def order(text: str | None) -> str | None:
     return f"{text[1:]} desc" if text.startswith("-") else text
 
 
-def instant(text: str | None) -> int | None:
-    """An instant in microseconds; None where none is asked for. Raises `WrongUsage`."""
+def instant(text: str | None, zone: tzinfo, now: int) -> int | None:
+    """The instant to look at, in microseconds, of a day its end in the zone; None where none is
+    asked for. Raises `WrongUsage`."""
     if not text:
         return None
-    found = instants.parse(text)
+    found = instants.ending(text, zone, now)
     if found is None:
         raise WrongUsage(
-            f"{text!r} is not an instant", remedy="write as_of like 2026-03-01T09:00:00Z"
+            f"{text!r} is not an instant",
+            remedy="write as_of like 2026-03-01T09:00:00Z, or a day like 2026-03-01",
         )
     return found
 
