@@ -21,7 +21,7 @@ FORGET: Final[FourEyes] = "forget"
 ONE_SUBJECT: Final = ("process_id", "seller_id", "attempt_id")
 """A filter by one id in one of these columns asks about one subject; any other about many."""
 HIDDEN: Final = "…"
-_PERSONAL: Final = frozenset(
+PERSONAL: Final = frozenset(
     {"seller_name", "taxpayer_key", *(it for some in MASKED_COLUMNS.values() for it in some)}
 )
 """Columns whose values say something about a person: no list of requests shows them."""
@@ -164,7 +164,8 @@ def rows(
     offset: int = 0,
 ) -> Asked | None:
     """What somebody asks who wants to see personal values of a view's rows; None where the filter
-    names one process, seller or attempt. Arguments as for `Reader.read`."""
+    names one process, seller or attempt. Arguments as for `Reader.read`; what says
+    something about a person stands by a digest (`pipeline.clearance.sought`)."""
     if any(isinstance(where.get(column), str) for column in ONE_SUBJECT):
         return None
     filters = {
@@ -176,7 +177,7 @@ def rows(
     said["as_of"] = None if as_of is None else instants.canonical(as_of)
 
     def hidden(of: Mapping[str, Any]) -> dict[str, Any]:
-        return {column: HIDDEN if column in _PERSONAL else it for column, it in of.items()}
+        return {it: HIDDEN if it in PERSONAL or "hmac:" in str(of[it]) else of[it] for it in of}
 
     shown = {name: hidden(some) for name, some in filters.items() if some}
     brief = {name: it for name, it in said.items() if it}

@@ -1,7 +1,8 @@
 """Finds what the log holds of a seller, and why it may not be erased yet. It asks the inbox alone.
 
 What people of the marketplace did stays, with their names and reasons: an audit asks for it. What a
-note says of the seller goes, and so does what somebody supplied to a delivery.
+note says of the seller goes, and so does what somebody supplied to a delivery, and by what they
+looked the seller up. A reason goes where it quotes the person.
 """
 
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
+from pipeline.erasure.quoting import NOTE, Person, quoting
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import owners
@@ -31,7 +33,6 @@ from pipeline.log.entries import (
 from pipeline.submit.casefile import CaseFiles
 from pipeline.texts import some_of
 
-NOTE: Final = "note"
 ERASED_KINDS: Final = frozenset(
     {WEBHOOK, QUARANTINE, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, NOTE, SUPPLY}
 )
@@ -59,6 +60,11 @@ class Found:
     seller_id: str
     entries: Mapping[str | None, Sequence[Entry]]
     """By process, those whose bytes are to be erased; None: of no process."""
+    elsewhere: Mapping[str | None, Sequence[Entry]]
+    """Entries of people's work with others that quote the seller, by process; likewise to be
+    erased."""
+    with_why: frozenset[int]
+    """Of entries of people's work, those whose reasons stay."""
     artifacts: frozenset[str]
     """Digests of all that its collections name, erased or not, and of all that was stored for it
     though its entry never came."""
@@ -68,7 +74,16 @@ class Found:
     @property
     def kinds(self) -> dict[str, int]:
         """How many entries of each kind are to be erased."""
-        return dict(Counter(it.kind for some in self.entries.values() for it in some))
+        return dict(Counter(it.kind for some in self._all for it in some))
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is to be erased."""
+        return not any(self._all)
+
+    @property
+    def _all(self) -> list[Sequence[Entry]]:
+        return [*self.entries.values(), *self.elsewhere.values()]
 
 
 def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
@@ -92,12 +107,39 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     for _, entry in sorted(by_seq.items()):
         if entry.kind in ERASED_KINDS and entry.received is not None:
             entries[entry.process_id].append(entry)
+    person = person_of(by_seq.values(), keys)
+    elsewhere: dict[str | None, list[Entry]] = defaultdict(list)
+    quoted = [*quoting(inbox, person, [seller_id, *processes])]
+    for entry in (it.entry for it in quoted):
+        if entry.seq in by_seq:
+            if entry.kind not in ERASED_KINDS:
+                entries[entry.process_id].append(entry)
+        else:
+            elsewhere[_process_of(inbox, entry)].append(entry)
     return Found(
         seller_id,
         entries,
+        elsewhere,
+        frozenset(it.entry.seq for it in quoted if it.says_why),
         frozenset(artifacts_of(of_seller, keys)) | stored,
         [it.seq for it in of_seller if it.kind == EXPORT],
     )
+
+
+def person_of(entries: Iterable[Entry], keys: Keys) -> Person:
+    """What these entries, some of which may be erased already, say of a person."""
+    person = Person(keys)
+    for entry in entries:
+        if entry.kind in (WEBHOOK, COLLECTION):
+            person.know(facts_of(entry, keys))
+    return person
+
+
+def _process_of(inbox: Inbox, entry: Entry) -> str | None:
+    """The process in whose stream the erasure of an entry stands: no other seller is forgotten."""
+    if entry.process_id is None and entry.seller_id is not None:
+        return next(iter(_processes(inbox.find(seller_id=entry.seller_id))), None)
+    return entry.process_id
 
 
 def recorded_again(inbox: Inbox, seller_id: str, until: int) -> list[int]:

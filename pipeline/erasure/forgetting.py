@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.clearance import acts, clearances
-from pipeline.erasure.finding import Found, artifacts_of, find, recorded_again
-from pipeline.errors import CallerError, NoRoom, OperatorError
+from pipeline.erasure.finding import Found, artifacts_of, find, person_of, recorded_again
+from pipeline.errors import CallerError, NoRoom, OperatorError, WrongUsage
 from pipeline.files.disk import make_folder
 from pipeline.files.locks import locked
 from pipeline.inbox import Inbox
@@ -107,6 +107,7 @@ def forget(
     if not is_key_lost:
         _require_one_key(settings, inbox, keys)
     found = find(inbox, keys, seller_id)
+    _require_silent(inbox, keys, seller_id, reason)
     former = tuple(former_files(settings))
     if is_dry_run:
         store = artifact_store(settings, inbox)
@@ -130,7 +131,7 @@ def forget(
     begun_at = inbox.now()
     _forget_links(inbox, seller_id)
     seqs: tuple[int, ...] = ()
-    if found.entries:
+    if not found.is_none:
         found = find(inbox, keys, seller_id)  # with what its page recorded until then
         seqs = _erase(inbox, keys, found, said)
     store = artifact_store(settings, inbox)
@@ -154,6 +155,16 @@ def forget(
     )
 
 
+def _require_silent(inbox: Inbox, keys: Keys, seller_id: str, reason: str) -> None:
+    """An erasure's own reason stays for good, so it must not quote who is forgotten."""
+    if person_of(inbox.find(seller_id=seller_id), keys).is_quoted_in(reason, is_theirs=True):
+        raise WrongUsage(
+            "Nothing was erased",
+            "the reason quotes the person, and it would stay in the log",
+            "say why without a name, a number or an address of theirs",
+        )
+
+
 class _Said(NamedTuple):
     """With whose consent the data is erased, by whom, and why, for the entries of erasures."""
 
@@ -163,7 +174,7 @@ class _Said(NamedTuple):
 
 def _cleared(settings: Settings, inbox: Inbox, found: Found, by: By) -> clearances.Clearance | None:
     """The second person's consent to erase what was found, where that is needed."""
-    if not found.entries:
+    if found.is_none:
         return None
     return clearances.settle(inbox, acts.Terms.of(settings), acts.erasure(found.seller_id), by)
 
@@ -172,9 +183,12 @@ def _erase(inbox: Inbox, keys: Keys, found: Found, said: _Said) -> tuple[int, ..
     """Erases the bytes of entries, process by process; the seqs of the erasures that say so."""
     clearance = said.clearance
     seqs: list[int] = []
-    for process_id, entries in _portions(found):
-        remains = {it.seq: kept.of(facts_of(it, keys)) for it in entries}
-        draft = _erasure(remains, found.seller_id, process_id, keys, said)
+    for seller_id, process_id, entries in _portions(found):
+        remains = {}
+        for entry in entries:
+            facts, says_why = facts_of(entry, keys), entry.seq in found.with_why
+            remains[entry.seq] = kept.of(facts, says_why=says_why)
+        draft = _erasure(remains, seller_id, process_id, keys, said)
         if clearance is not None and not seqs:
             draft = clearance.begun_by(draft)
         claim, *besides = erasing(remains, draft.ingest_key)
@@ -185,7 +199,11 @@ def _erase(inbox: Inbox, keys: Keys, found: Found, said: _Said) -> tuple[int, ..
 
 
 def _erasure(
-    remains: Mapping[int, bytes], seller_id: str, process_id: str | None, keys: Keys, said: _Said
+    remains: Mapping[int, bytes],
+    seller_id: str | None,
+    process_id: str | None,
+    keys: Keys,
+    said: _Said,
 ) -> Draft:
     clearance = said.clearance
     return erasures.erasure(
@@ -198,11 +216,13 @@ def _erasure(
     )
 
 
-def _portions(found: Found) -> Iterator[tuple[str | None, Sequence[Entry]]]:
-    """(process, some of its entries): as many entries as one erasure may name."""
-    for process_id, entries in found.entries.items():
-        for start in range(0, len(entries), erasures.MOST_ENTRIES):
-            yield process_id, entries[start : start + erasures.MOST_ENTRIES]
+def _portions(found: Found) -> Iterator[tuple[str | None, str | None, Sequence[Entry]]]:
+    """(seller, process, some of its entries): as many entries as one erasure may name. Of entries
+    beside the seller's own it names none: nobody else is forgotten."""
+    for seller_id, by_process in ((found.seller_id, found.entries), (None, found.elsewhere)):
+        for process_id, entries in by_process.items():
+            for start in range(0, len(entries), erasures.MOST_ENTRIES):
+                yield seller_id, process_id, entries[start : start + erasures.MOST_ENTRIES]
 
 
 def _forget_links(inbox: Inbox, seller_id: str) -> None:
@@ -345,7 +365,8 @@ def recorded_again_since(inbox: Inbox) -> dict[str, list[int]]:
     forgotten: no erasure names these."""
     if not inbox.find(kind=RECONCILIATION):
         return {}
-    forgotten = {it.seller_id or "": it.occurred_at for it in inbox.find(kind=ERASURE)}
+    erasures_made = inbox.find(kind=ERASURE)
+    forgotten = {it.seller_id: it.occurred_at for it in erasures_made if it.seller_id is not None}
     found = {it: recorded_again(inbox, it, until) for it, until in forgotten.items()}
     return {seller_id: seqs for seller_id, seqs in found.items() if seqs}
 

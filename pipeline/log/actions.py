@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
-from pipeline.log.entries import UNMASK, Draft
+from pipeline.log.entries import Draft
 from pipeline.texts import is_blank
 
 MAX_REASON_CHARACTERS = 2000
@@ -206,38 +206,6 @@ def _signed(
         body=canonical_json({"actor": actor, **content}),
         process_id=process_id,
         seller_id=seller_id,
-    )
-
-
-def unmasking(
-    view: str,
-    where: Mapping[str, object],
-    *,
-    reason: str,
-    actor: str | None,
-    recorded_by: str,
-    **content: JsonValue,
-) -> Draft:
-    """The draft that says: somebody is about to see a view's personal columns.
-
-    `where`: column -> value, the filter of the rows. If it names a process or a seller, the entry
-    belongs to their streams. `content` is added. Raises `WrongUsage` like `action`.
-    """
-
-    def named(column: str) -> str | None:
-        value = where.get(column)
-        return value if isinstance(value, str) else None
-
-    return action(
-        UNMASK,
-        reason=reason,
-        actor=actor,
-        recorded_by=recorded_by,
-        process_id=named("process_id"),
-        seller_id=named("seller_id"),
-        view=view,
-        filters={column: str(value) for column, value in where.items()},
-        **content,
     )
 
 

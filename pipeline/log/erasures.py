@@ -37,7 +37,7 @@ def erasure(
     reason: str,
     actor: str | None,
     recorded_by: str,
-    seller_id: str,
+    seller_id: str | None,
     process_id: str | None,
     taxpayer_mark: str,
     **content: JsonValue,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipeline.audit.request import Request
     from pipeline.audit.verify import Verdict
     from pipeline.clearance.clearances import Clearance
+    from pipeline.contract.body import JsonValue
     from pipeline.ledger.service import LedgerService, SignedCheckpoint
     from pipeline.log.actions import By
 
@@ -134,21 +135,35 @@ def unmask_rows(
             "ask where a ledger with bodies is",
         )
     from pipeline.clearance import acts, clearances
-    from pipeline.log.actions import unmasking
+    from pipeline.clearance.sought import Sought
+    from pipeline.log.actions import action
+    from pipeline.log.entries import UNMASK
 
     service.require_unerased()
 
+    sought = Sought(service.inbox, service.keys)
+    filters = {it: sought.filters(asked.get(it) or {}) for it in ("where", "contains", "between")}
     clearance = clearances.settle(
         service.inbox,
         acts.Terms.of(service.settings),
-        acts.rows(view, **asked),
+        acts.rows(view, **{**asked, **filters}),
         unmask,
     )
+    by = unmask if clearance is None else unmask._replace(reason=clearance.reason)
+    more: dict[str, JsonValue] = {it: filters[it] for it in ("contains", "between") if filters[it]}
+    draft = action(
+        UNMASK,
+        **by._asdict(),
+        process_id=sought.subject(asked["where"], "process_id"),
+        seller_id=sought.subject(asked["where"], "seller_id"),
+        view=view,
+        filters=filters["where"],
+        **more,
+        **({} if clearance is None else clearance.named),
+    )
     if clearance is None:
-        service.inbox.append([unmasking(view, asked["where"], **unmask._asdict())])
+        service.inbox.append([draft])
         return None
-    cleared = unmask._replace(reason=clearance.reason)
-    draft = unmasking(view, asked["where"], **cleared._asdict(), **clearance.named)
     clearance.check(service.inbox.append([clearance.begun_by(draft)])[0])
     return clearance
 

@@ -12,7 +12,7 @@ from pipeline.clearance.acts import Asked, Terms
 from pipeline.clearance.clearances import Awaited, Clearance
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.log.actions import By, unmasking
+from pipeline.log.actions import By, action
 
 TERMS = Terms(frozenset({"unmask"}), instants.HOUR, has_logins=False)
 WHERE = {"state": ["EXPIRED"]}
@@ -62,7 +62,8 @@ def approve(inbox: Inbox) -> None:
 def begin(inbox: Inbox, clearance: Clearance | None) -> None:
     """Records the act, as what shows rows does."""
     assert clearance is not None
-    draft = unmasking("seller_state", WHERE, reason="a check", actor="Ana", recorded_by="test")
+    said = {"view": "seller_state", "filters": WHERE}
+    draft = action("unmask", reason="a check", actor="Ana", recorded_by="test", **said)
     clearance.check(inbox.append([clearance.begun_by(draft)])[0])
 
 

@@ -38,6 +38,7 @@ from pipeline.ledger.facts.rows import (
 from pipeline.log import entries as kinds
 from pipeline.log.entries import MOST_BYTES, Entry
 from pipeline.log.reconciling import WAS
+from pipeline.texts import is_tax_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,14 @@ class Keys:
             known = "".join(it for it in known if it.isascii() and it.isalnum())
         known = known.upper()
         return hmac.digest(self.taxpayer, known.encode(), "sha256") if known else b""
+
+    def of_typed(self, text: str) -> bytes:
+        """A digest of what somebody looked for: equal for equal tax ids, however they are
+        punctuated, and for other texts that differ in case and blanks alone."""
+        if is_tax_id(text.strip()):
+            return self.of_taxpayer(text) or b""
+        known = " ".join(text.casefold().split())
+        return hmac.digest(self.taxpayer, b"typed: " + known.encode("utf-8", "replace"), "sha256")
 
 
 def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:

@@ -4,6 +4,7 @@ States, dates, codes and counts follow from it as they did from the bytes, and s
 which values are compared. No I/O.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -48,18 +49,60 @@ _OF_NOBODY: Final = frozenset({MISSING, "[]", "{}", '""', '"true"', '"false"'})
 """What `mask_found` leaves of what came in the place of an unreadable part, whichever it is. It
 stays, since the finding about that part says it; what earlier releases erased is without."""
 
+TYPED: Final[Mapping[str, frozenset[str]]] = {
+    "unmask": frozenset({"filters", "contains", "between"}),
+    "clearance": frozenset({"what", "shown"}),
+    "saved_view": frozenset({"name", "query"}),
+    "report": frozenset({"name", "query", "filters", "page", "recipient"}),
+    "ticket": frozenset({"number"}),
+    **dict.fromkeys(
+        ("export", "override", "replacement", "assignment", "reminded", "calendar", "alert"),
+        frozenset[str](),
+    ),
+}
+"""Kinds of entries about people's work here, and what of their content somebody typed: it goes
+where it, or the reason, quotes a person who is forgotten. Who did what, and when, stays."""
+
 _KEYED: Final = frozenset({"taxpayer_key"})
 """Under the key of tax ids, which may be another machine's."""
 _LATER: Final = frozenset({"found"})
 """Not there where an earlier release erased."""
+_WHY: Final = frozenset({"reason of work"})
+"""A reason that stays unless it quotes the person."""
 
 _KINDS: Final = {table: kind for kind, table in TABLES.items()}
 
 
-def of(facts: Iterable[Fact]) -> bytes:
-    """What stays of an entry that has these facts: canonical JSON, the same for the same facts."""
-    kept = [[TABLES[type(fact)], _kept(fact)] for fact in facts]
+def of(facts: Iterable[Fact], *, says_why: bool = False) -> bytes:
+    """What stays of an entry that has these facts: canonical JSON, the same for the same facts.
+    `says_why`: of what people did here, with their reasons, which quote nobody."""
+    kept = [[TABLES[type(fact)], _stays(fact, says_why)] for fact in facts]
     return canonical_json({"facts": kept, "form": FORM})
+
+
+def said_in(body: bytes | None) -> Any:
+    """What the body of an entry about people's work says, or what stays of it where it was erased.
+    Raises ValueError for what is not JSON."""
+    said = json.loads(body or b"null")
+    if not isinstance(said, dict) or said.keys() != {"facts", "form"}:
+        return said
+    [[_, kept]] = said["facts"]
+    return {
+        **json.loads(kept.get("content") or "{}"),
+        **{name: kept.get(name) or "" for name in ("actor", "reason")},
+    }
+
+
+def _stays(fact: Fact, says_why: bool) -> dict[str, Any]:
+    if not isinstance(fact, Action) or fact.kind not in TYPED:
+        return _kept(fact)
+    said = json.loads(fact.content or "{}")
+    content = {name: it for name, it in said.items() if name not in TYPED[fact.kind]}
+    kept = _kept(fact) | {"content": canonical_json(content).decode()}
+    # The digest of the whole would let what was typed be tried.
+    kept["body_sha256"] = ""
+    kept["body_sha256"] = hashlib.sha256(canonical_json(kept)).hexdigest()
+    return kept | ({"reason": fact.reason} if says_why and fact.reason is not None else {})
 
 
 def _kept(fact: Fact) -> dict[str, Any]:
@@ -79,7 +122,8 @@ def agree(stated: bytes, expected: bytes) -> bool:
     """Whether both are what stays of the same bytes, under whichever key tax ids compare, and
     whichever release erased what is `stated`."""
     said = _comparable(stated, _KEYED)
-    return said in (_comparable(expected, _KEYED), _comparable(expected, _KEYED | _LATER))
+    left_out = (_KEYED, _KEYED | _LATER, _KEYED | _WHY)
+    return said in [_comparable(expected, it) for it in left_out]
 
 
 def _comparable(stays: bytes, left_out: frozenset[str]) -> list[list[Any]] | None:
@@ -87,10 +131,17 @@ def _comparable(stays: bytes, left_out: frozenset[str]) -> list[list[Any]] | Non
         facts = json.loads(stays)["facts"]
         return [
             [of, {name: value for name, value in kept.items() if name not in left_out}]
-            for of, kept in facts
+            for of, kept in (_without_why(it) if left_out >= _WHY else it for it in facts)
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _without_why(fact: list[Any]) -> list[Any]:
+    table, kept = fact
+    if _KINDS.get(table) is not Action or kept.get("kind") not in TYPED:
+        return fact
+    return [table, {name: it for name, it in kept.items() if name != "reason"}]
 
 
 def facts_in(entry: Entry) -> Iterator[Fact]:

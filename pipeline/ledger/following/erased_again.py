@@ -26,10 +26,11 @@ def erase_what_came_back(inbox: Inbox, held: Iterable[Entry], keys: Keys | None)
         erase_again(inbox, _what_stays(there, keys))
 
 
-def stays_of(entry: Entry, keys: Keys) -> Entry:
-    """The entry with what stays of it in the place of the bytes that came. Raises `LedgerRefused`
-    where it is not as it was recorded."""
-    return entry._replace(body=remains.of(facts_of(entry, keys)), salt=None)
+def stays_of(entry: Entry, keys: Keys, *, says_why: bool = False) -> Entry:
+    """The entry with what stays of it in the place of the bytes that came; `says_why` as for
+    `remains.of`. Raises `LedgerRefused` where it is not as it was recorded."""
+    stays = remains.of(facts_of(entry, keys), says_why=says_why)
+    return entry._replace(body=stays, salt=None)
 
 
 def keys_here(settings: Settings, inbox: Inbox) -> Keys | None:
@@ -42,4 +43,5 @@ def keys_here(settings: Settings, inbox: Inbox) -> Keys | None:
 def _what_stays(entries: Iterable[Entry], keys: Keys) -> Iterator[Entry]:
     for entry in entries:
         with contextlib.suppress(LedgerRefused):  # not as it was recorded: nothing vouches for it
-            yield stays_of(entry, keys)
+            for says_why in (False, True):  # the erasure's digest says which
+                yield stays_of(entry, keys, says_why=says_why)

@@ -78,7 +78,7 @@ def _compared(former: duckdb.DuckDBPyConnection, inbox: Inbox) -> tuple[list[int
             if is_changed(entry, other, identity, erased):
                 changed.append(entry.seq)
             elif entry.is_erased and not other.is_erased and not uncommitted(other, identity):
-                expected = remains.of(facts_of(other, keys))
+                expected = remains.of(facts_of(other, keys), says_why=True)
                 if not remains.agree(entry.body or b"", expected):
                     misstated.append(entry.seq)
     return changed, misstated

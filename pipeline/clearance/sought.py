@@ -1,0 +1,64 @@
+"""Says by what somebody looked people up, so that the log can hold it for good.
+
+An entry about people's work is never rewritten. So what somebody typed stands in it by a keyed
+digest: whoever has the key of tax ids can tell whether a value is the one that was looked for, and
+nobody else can try all CPFs.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipeline import instants
+from pipeline.clearance.acts import PERSONAL
+from pipeline.contract.body import JsonValue
+from pipeline.inbox import Inbox
+from pipeline.ledger.facts import Keys
+from pipeline.ledger.views.formats import plain
+
+DIGEST: Final = "hmac:"
+WORDS: Final = frozenset(
+    {
+        *("PENDING", "OVERDUE", "EXPIRED", "FINISHED", "UNKNOWN", "ACP", "ACI"),
+        *("breach", "risk", "notice", "true", "false", "individual", "business"),
+        *("pending_analysis", "enabled", "denied", "disabled", "deleted", "unknown"),
+    }
+)
+"""What filters ask for besides people: it stands as it was typed."""
+_OF: Final = {
+    "process_id": "select 1 from entries where process_id = $1 limit 1",
+    "seller_id": "select 1 from entries where seller_id = $1 limit 1",
+    "attempt_id": "select 1 from entries where attempt_id = $1 limit 1",
+}
+
+
+class Sought:
+    """Turns what somebody typed into what the log may hold."""
+
+    def __init__(self, inbox: Inbox, keys: Keys) -> None:
+        self._inbox = inbox
+        self._keys = keys
+
+    def value(self, column: str, value: object) -> JsonValue:
+        """One value of a filter by a column."""
+        if isinstance(value, list | tuple):
+            return [self.value(column, it) for it in value]
+        if not isinstance(value, str):
+            return plain(value)
+        is_instant = column not in PERSONAL and instants.parse(value) is not None
+        if value in WORDS or is_instant or self.is_known(column, value):
+            return value
+        return DIGEST + self._keys.of_typed(value).hex()
+
+    def filters(self, values: Mapping[str, Any]) -> dict[str, JsonValue]:
+        """The values of filters by several columns; both ends of a range, too."""
+        return {column: self.value(column, it) for column, it in values.items()}
+
+    def subject(self, where: Mapping[str, object], column: str) -> str | None:
+        """The id by which an entry belongs to a stream: one that the log knows. What else somebody
+        typed there may be anything."""
+        value = where.get(column)
+        return value if isinstance(value, str) and self.is_known(column, value) else None
+
+    def is_known(self, column: str, value: str) -> bool:
+        """Whether a value is the id of a process, seller or attempt of the log."""
+        return column in _OF and bool(self._inbox.query(_OF[column], value))
