@@ -25,6 +25,7 @@ from pipeline.audit.package.disclosure import LOST, Artifacts, check_withheld
 from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.preparing import OnProgress, Prepared, nothing_in_scope, prepare
 from pipeline.audit.request import Request
+from pipeline.audit.seals import counted
 from pipeline.audit.verify import Policy
 from pipeline.audit.witness.cosigned import cosigned, read_policy
 from pipeline.clearance import acts, clearances
@@ -266,12 +267,14 @@ def _sealed(
     and the time by an authority."""
     if seals.policy is not None:
         on_progress("asking witnesses", 0, 1)
-        note = cosigned(service, note, seals.policy)
+        with counted("witnesses"):
+            note = cosigned(service, note, seals.policy)
     files = {"data/checkpoint.note": note.encode()}
     if service.settings.timestamp_url:
-        files["data/checkpoint.tsr"] = timestamps.stamp(
-            service.settings.timestamp_url, note.encode()
-        )
+        with counted("timestamp"):
+            files["data/checkpoint.tsr"] = timestamps.stamp(
+                service.settings.timestamp_url, note.encode()
+            )
         if seals.chain is not None:
             files["data/timestamp.pem"] = seals.chain
     return files

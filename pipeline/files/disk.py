@@ -108,6 +108,13 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+def existing(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there: on its disk the path would be."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.resolve()
+
+
 def make_folder(folder: Path) -> None:
     """Makes a folder where there is none, with those that it lies in, so that their names survive a
     power cut."""

@@ -116,10 +116,15 @@ def temporary_files() -> None:
     """Tries the folder in which the system keeps temporary files: uploads of over 1 MiB wait there,
     and packages are put together. Raises `OperatorError`."""
     try:
-        try_to_write(Path(tempfile.gettempdir()), TRIAL_BYTES)
+        try_to_write(temporary_folder(), TRIAL_BYTES)
     except OSError as error:
         raise OperatorError(
             "Temporary files cannot be written",
             "there is no room left for them" if is_full(error) else error.strerror or str(error),
             "make room for temporary files, or let TMPDIR name another folder",
         ) from None
+
+
+def temporary_folder() -> Path:
+    """Where the system keeps temporary files. Raises `OSError` where there is no such place."""
+    return Path(tempfile.gettempdir())

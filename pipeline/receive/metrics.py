@@ -2,7 +2,7 @@
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 import prometheus_client
@@ -10,10 +10,16 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.utils import floatToGoString
 
+from pipeline import instants
+from pipeline.http.machine import Machine
 from pipeline.http.refusals import Refusals
+from pipeline.inbox.heartbeats import Part
+from pipeline.settings import Settings
 
 WAYS: Final = ("webhooks", "collections", "journeys", "submissions")
 """How something comes to a receiver: `journeys` asks for links, `submissions` by the gateway."""
+COUNTED_FROM_0: Final = ("401", "403")
+"""Statuses whose count has to be there before the first, for Prometheus to see it grow."""
 Recorded = Literal["new", "again", "quarantined"]
 """How a delivery was recorded."""
 
@@ -58,8 +64,9 @@ class Tally:
 class Metrics:
     """What `/metrics` shows. Each app has its own registry, since a process may run several."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.registry = prometheus_client.CollectorRegistry()
+        self.registry.register(Machine(settings))
         self.deliveries = Tally()
         self.registry.register(self.deliveries)
         self.rejections = prometheus_client.Counter(
@@ -74,6 +81,24 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        for status in COUNTED_FROM_0:
+            self.rejections.labels(status)
+        for outcome in ("unauthorized", "tls_refused"):
+            self.attempts.labels(outcome)
+        expected = prometheus_client.Gauge(
+            "prazo_part_expected",
+            "1 for a part that these settings ask for, whether it runs or not",
+            ["part"],
+            registry=self.registry,
+        )
+        for part, setting in (
+            (Part.RESUMER, settings.platform_url),
+            (Part.FORWARDER, settings.forward_file),
+            (Part.ALERTS, settings.alerts_file),
+            (Part.JOURNEY, settings.journey_url),
+        ):
+            if setting is not None:
+                expected.labels(part.value).set(1)
         self.refusals = Refusals(WAYS)
         self.registry.register(self.refusals)
         self.last_seq = prometheus_client.Gauge(
@@ -81,8 +106,14 @@ class Metrics:
         )
         self.heartbeats = prometheus_client.Gauge(
             "prazo_heartbeat_timestamp_seconds",
-            "When a receiver of a shared inbox, the resumer, a whole backup or a verification"
+            "When a receiver of a shared inbox, another process, a whole backup or a verification"
             " without faults was last there",
             ["part"],
             registry=self.registry,
         )
+
+    def show_heartbeats(self, beats: Mapping[Part, int]) -> None:
+        """Shows these, and no other: after a restore no backup was made, of which a rule speaks."""
+        self.heartbeats.clear()
+        for part, at in beats.items():
+            self.heartbeats.labels(part.value).set(at / instants.SECOND)

@@ -78,7 +78,7 @@ class Receiver:
 
     def __init__(self, settings: Settings) -> None:
         """Raises `SettingsError` if the secrets cannot be read, or `InboxUnavailable`."""
-        self._metrics = Metrics()
+        self._metrics = Metrics(settings)
         self._turned_away = TurnedAwayRequests(self._metrics)
         self._deliveries = Deliveries(settings, self._metrics, self._turned_away)
         self._inbox = open_shared(settings)
@@ -305,8 +305,7 @@ class Receiver:
         with contextlib.suppress(InboxUnavailable, TimeoutError):  # the gauges stay as they were
             last_seq, beats = await asyncio.wait_for(asyncio.shield(self._looking), READY_SECONDS)
             self._metrics.last_seq.set(last_seq)
-            for part, at in beats.items():
-                self._metrics.heartbeats.labels(part.value).set(at / instants.SECOND)
+            self._metrics.show_heartbeats(beats)
         await trying
         shown = prometheus_client.generate_latest(self._metrics.registry)
         kind = prometheus_client.CONTENT_TYPE_LATEST.encode()

@@ -11,6 +11,7 @@ from pipeline.http.outgoing.looks import Looked, Looks
 from pipeline.inbox import Inbox
 from pipeline.journey.entrance import door
 from pipeline.ledger.service import LedgerService
+from pipeline.ledger.views.reader import Reader
 
 LOOK_SECONDS: Final = 30.0
 """Between two looks, however often somebody asks: one takes up to two seconds of a core."""
@@ -29,6 +30,8 @@ class Figures(NamedTuple):
     last_delivery_at: datetime | None
     silent_since: datetime | None
     journeys: dict[str, int]  # step -> journeys that took it
+    not_delivered: int
+    """Messages of alerts that their channels refused in the last day, and have not taken since."""
     refusals: dict[str, int]
     """Reason -> how often the seller's page refused something; empty where nobody knows."""
 
@@ -61,10 +64,22 @@ def watch(service: LedgerService) -> Looks[Figures]:
             intake["last_at"],
             intake["silent_since"],
             {row["step"]: row["journeys"] for row in journeys},
+            _not_delivered(reader, at),
             _refusals(service.inbox),
         )
 
     return Looks(look, name="deadlines", every_seconds=LOOK_SECONDS, first_seconds=FIRST_SECONDS)
+
+
+def _not_delivered(reader: Reader, at: int) -> int:
+    since = instants.of(at - instants.DAY).replace(tzinfo=None)
+    rows = reader.read(
+        "alerts_sent",
+        as_of=at,
+        where={"sent_at": None},
+        between={"first_tried_at": (since, None)},
+    )
+    return sum(it is not None for it in rows["answer"].to_pylist())
 
 
 def _refusals(inbox: Inbox) -> dict[str, int]:

@@ -12,6 +12,7 @@ import prometheus_client
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from pipeline import instants
+from pipeline.audit import seals
 from pipeline.ledger.following.follower import Status
 from pipeline.ledger.service import LedgerService
 from pipeline.serve import calendar, figures, standing
@@ -50,6 +51,7 @@ def exposition(service: LedgerService) -> bytes:
     registry.register(_Collector(service))
     registry.register(standing.refusals(service))
     registry.register(standing.trials(service))
+    registry.register(standing.machine(service))
     return prometheus_client.generate_latest(registry)
 
 
@@ -88,6 +90,7 @@ class _Collector:
         yield from self._submissions()
         yield from self._artifacts()
         yield from self._forwardings()
+        yield from _seals()
         yield CounterMetricFamily(
             "prazo_calendar_refusals",
             "Requests for calendars with an address that no open feed has",
@@ -120,11 +123,13 @@ class _Collector:
             {state: queue[state] for state in ("waiting", "due", "overdue")},
         )
         rows = self._service.reader.read("attempts_by_outcome").to_pylist()
+        attempts = {row["outcome"]: row["attempts"] for row in rows}
         yield _gauges(
             "prazo_attempts",
             "Submission attempts in the log, by outcome",
             "outcome",
-            {row["outcome"]: row["attempts"] for row in rows},
+            # From 0 on: Prometheus does not see a series grow that appears with its first count.
+            {"unauthorized": 0, "tls_refused": 0, **attempts},
         )
 
     def _artifacts(self) -> Iterator[Metric]:
@@ -198,6 +203,21 @@ def _alerts(found: Figures) -> Iterator[Metric]:
         "For how long the oldest alert that nobody took or put off has been due; 0 for none",
         found.oldest_seconds,
     )
+    yield _gauge(
+        "prazo_alerts_not_delivered",
+        "Messages of the last day that their channel refused and has not taken since",
+        found.not_delivered,
+    )
+
+
+def _seals() -> Iterator[Metric]:
+    """What others were asked to add to packages that were made by this process."""
+    family = CounterMetricFamily(
+        "prazo_seals", "Cosignatures and timestamps asked for packages", labels=["by", "outcome"]
+    )
+    for (by, outcome), count in seals.COUNTS.items():
+        family.add_metric([by, outcome], count)
+    yield family
 
 
 def _journeys(found: Figures) -> Iterator[Metric]:

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Final
 
 from pipeline.errors import PrazoError
+from pipeline.http.machine import Machine
 from pipeline.http.refusals import Refusals, reason_of
 from pipeline.http.trials import Trials, in_thread, temporary_files
 from pipeline.ledger.service import LedgerService
@@ -25,6 +26,12 @@ def trials(service: LedgerService) -> Trials:
     if service.is_keeper:
         stores["inbox"] = in_thread(service.inbox.probe)
     return Trials(stores)
+
+
+@lru_cache(maxsize=1)
+def machine(service: LedgerService) -> Machine:
+    """Disks and certificates of its machine."""
+    return Machine(service.settings)
 
 
 def note(service: LedgerService, way: str, error: PrazoError) -> None:

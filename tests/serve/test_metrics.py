@@ -188,7 +188,7 @@ def test_of_an_empty_log_every_figure_is_none_at_all(
         shown = _shown(service)
     names = ("open_processes", "due_soon", "late", "alerts", "oldest", "silence")
     of_deadlines = [it for it in shown if it.startswith(tuple(f"prazo_{each}" for each in names))]
-    assert len(of_deadlines) == 23
+    assert len(of_deadlines) == 24
     assert {shown[it] for it in of_deadlines} == {0}
     assert "prazo_last_delivery_timestamp_seconds" not in shown
 

@@ -16,6 +16,7 @@ from pipeline.audit.export import Seals
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
+from pipeline.files.disk import existing
 from pipeline.http import addresses
 from pipeline.inbox import kept_heads
 from pipeline.inbox.artifacts import artifact_store, look
@@ -101,7 +102,7 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
     if not settings.has_inbox_file and settings.artifacts_in != "folder":
         del places[1]  # nothing is written there: it may be read, as before
     # Where several lie in one folder, the last counts, which is the gravest.
-    for place, held_up in {_existing(it): held_up for it, held_up in places}.items():
+    for place, held_up in {existing(it): held_up for it, held_up in places}.items():
         free = shutil.disk_usage(place).free
         if not os.access(place, os.W_OK | os.X_OK):
             is_mounted_so = os.statvfs(place).f_flag & os.ST_RDONLY
@@ -123,12 +124,6 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
             )
         else:
             yield Diagnosis("disk", "ok", f"{free / 2**30:,.1f} GiB free at {place}")
-
-
-def _existing(path: Path) -> Path:
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return path.resolve()
 
 
 def inbox(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
