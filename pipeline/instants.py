@@ -137,13 +137,14 @@ def _day(text: object, zone: tzinfo) -> tuple[int, int] | None:
         return None
     try:
         day = date.fromisoformat(text)
-        first, beyond = (
-            from_datetime(datetime.combine(it, clock_time(), zone))
-            for it in (day, day + timedelta(days=1))
-        )
+        first, beyond = _midnight(day, zone), _midnight(day + timedelta(days=1), zone)
     except (ValueError, OverflowError):
         return None
     return (first, beyond) if _FIRST <= first < beyond <= _LAST else None
+
+
+def _midnight(day: date, zone: tzinfo) -> int:
+    return from_datetime(datetime.combine(day, clock_time(), zone))
 
 
 def of(instant: int) -> datetime:

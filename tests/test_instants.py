@@ -249,6 +249,6 @@ def test_an_instant_that_a_person_asks_for_is_read_like_any_other() -> None:
     "text",
     ["2026-02-30", "2026-9-1", "20260901", "2026-09", "yesterday", "", "0001-01-01", "9999-12-31"],
 )
-def test_what_is_no_day_of_the_calendar_is_none(text: str) -> None:
+def test_a_day_that_the_calendar_lacks_is_none(text: str) -> None:
     assert instants.starting(text, ZoneInfo("Asia/Tokyo")) is None
     assert instants.ending(text, ZoneInfo("Asia/Tokyo"), NOON) is None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import Folder, main, name_first, say, user
-from pipeline.errors import CallerError, WrongUsage
+from pipeline.errors import CallerError, OperatorError, WrongUsage
+from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
 from pipeline.texts import counted
 
@@ -33,8 +34,10 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     from pipeline.audit import backup as backups
     from pipeline.cli import terminal
 
+    settings = Settings.load()
+    if (barred := not_writable(folder)) is not None:
+        raise OperatorError("Nothing was copied", barred, GIVE_WRITE)
     with terminal.progress() as on_progress:
-        settings = Settings.load()
         done = backups.backup(
             settings,
             folder,

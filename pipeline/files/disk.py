@@ -7,11 +7,16 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from pipeline.errors import WrongUsage
 from pipeline.files.locks import mark_in_use
 from pipeline.places import named_by
+
+GIVE_WRITE: Final = (
+    "mount it for writing, or give the right to whoever runs this; or choose another"
+)
+"""What to do where `not_writable` says why."""
 
 
 @contextmanager
@@ -113,6 +118,17 @@ def existing(path: Path) -> Path:
     while not path.exists() and path != path.parent:
         path = path.parent
     return path.resolve()
+
+
+def not_writable(folder: Path) -> str | None:
+    """Why nothing can be put into a folder, or into the one in which it would be made; None where
+    it can."""
+    place = existing(folder.absolute())
+    if os.access(place, os.W_OK | os.X_OK):
+        return None
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        return f"{place} is mounted read-only"
+    return f"this user may not write to {place}"
 
 
 def make_folder(folder: Path) -> None:

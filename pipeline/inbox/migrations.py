@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.errors import InboxMissing, InboxUnavailable
+from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.files.locks import alone_in
 from pipeline.inbox import schema
 from pipeline.places import DATABASE_SUFFIXES
@@ -116,7 +117,12 @@ def _connection(
             connection.execute("pragma synchronous = full")
             yield connection
     except sqlite3.Error as error:
-        unavailable = InboxUnavailable(f"The inbox {path} cannot be {done}", str(error), remedy)
+        barred = None if is_at_rest else not_writable(path.parent)
+        unavailable = InboxUnavailable(
+            f"The inbox {path} cannot be {done}",
+            str(error) if barred is None else barred,
+            remedy if barred is None else GIVE_WRITE,
+        )
         raise schema.unreadable(path, error) or unavailable from error
 
 

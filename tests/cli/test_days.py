@@ -47,7 +47,7 @@ def shown(folder: Path, *options: str, zone: str = "America/Sao_Paulo") -> set[s
 
 
 def test_who_looks_at_a_day_sees_it_to_its_end_in_their_zone(folder: Path) -> None:
-    """`--as-of 2026-08-31` was no instant. An officer who means the last day of a month wants what
+    """`--as-of 2026-08-31` was refused. An officer who means the last day of a month wants what
     that day still brought."""
     assert shown(folder, "--as-of", "2026-08-31") == {"before"}
     assert shown(folder, "--as-of", "2026-09-30") == {"before", "first", "last"}

@@ -63,7 +63,7 @@ def test_a_ledger_that_has_to_be_made_first_is_not_waited_for_to_its_end(
     """`prazo show` waited 119 s where 10 are promised: the ledger was gone, and was made again to
     the head that its keeper had left before the first second was counted."""
     patience = Patience.__init__
-    monkeypatch.setattr(Patience, "__init__", lambda it: patience(it, 1.0))
+    monkeypatch.setattr(Patience, "__init__", lambda self: patience(self, 1.0))
     done = here(*command, environment=environment_in(tmp_path), folder=tmp_path)
     assert done.returncode == 1
     found = re.search(r"Error: The ledger is still (\d+) entries behind the inbox", done.stderr)
@@ -82,7 +82,7 @@ def test_what_needs_the_whole_log_waits_for_it(
     settings: Settings, slow: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patience = Patience.__init__
-    monkeypatch.setattr(Patience, "__init__", lambda it: patience(it, 0.5))
+    monkeypatch.setattr(Patience, "__init__", lambda self: patience(self, 0.5))
     package = ("export", "--seller", "s1", "--out", "p.zip", "--reason", "r", "--actor", "Ana")
     done = here(*package, environment=environment_in(tmp_path), folder=tmp_path)
     assert (done.returncode, (tmp_path / "p.zip").exists()) == (0, True)

@@ -1,6 +1,5 @@
 """Examines where things are kept: secrets, disk, inbox, clock, artifacts, kept head, ledger."""
 
-import os
 import re
 import shlex
 import shutil
@@ -16,7 +15,7 @@ from pipeline.audit.export import Seals
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
-from pipeline.files.disk import existing
+from pipeline.files.disk import existing, not_writable
 from pipeline.http import addresses
 from pipeline.inbox import kept_heads
 from pipeline.inbox.artifacts import artifact_store, look
@@ -104,14 +103,11 @@ def disk(settings: Settings) -> Iterator[Diagnosis]:
     # Where several lie in one folder, the last counts, which is the gravest.
     for place, held_up in {existing(it): held_up for it, held_up in places}.items():
         free = shutil.disk_usage(place).free
-        if not os.access(place, os.W_OK | os.X_OK):
-            is_mounted_so = os.statvfs(place).f_flag & os.ST_RDONLY
+        if (barred := not_writable(place)) is not None:
             yield Diagnosis(
                 "disk",
                 "fault",
-                f"{place} is mounted read-only"
-                if is_mounted_so
-                else f"this user may not write to {place}",
+                barred,
                 "mount it for writing, or give the right to whoever runs Prazo: what has its place"
                 " there is not recorded, or not followed, and then nobody is told of anything",
             )

@@ -3,11 +3,16 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.stores import disk
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import migrations
 from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
-from tests.support.stores import settings_in
+from tests.support.commands import here
+from tests.support.stores import environment_in, settings_in
 
 
 def read_only(settings: Settings) -> list[str]:
@@ -51,3 +56,26 @@ def test_what_a_full_disk_holds_up_is_said_of_each(small_disk: Path, tmp_path: P
         assert [it.remedy for it in disk(settings) if str(small_disk) in it.found] == [remedy]
     together = own.model_copy(update=paths)
     assert [it.remedy for it in disk(together)] == [held_up["inbox"]]
+
+
+def test_a_backup_onto_a_disk_that_is_mounted_read_only_says_so(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    """It said that the inbox cannot be migrated, and to stop every process that uses it. A first
+    backup there named a file that nobody knows."""
+    LedgerService(settings_in(tmp_path)).close()
+    saved = small_disk / "saved"
+    first = here("backup", str(saved), environment=environment_in(tmp_path), folder=tmp_path)
+    assert first.returncode == 0, first.stderr
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    for folder, barred in ((saved, saved), (small_disk / "other" / "one", small_disk)):
+        done = here("backup", str(folder), environment=environment_in(tmp_path), folder=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"Error: Nothing was copied: {barred} is mounted read-only\n"
+            "  To fix it: mount it for writing, or give the right to whoever runs this; or choose"
+            " another\n"
+        )
+    with pytest.raises(InboxUnavailable, match="is mounted read-only") as refused:
+        migrations.migrate(saved / "inbox.db")
+    assert "stop every process" not in refused.value.remedy
