@@ -6,6 +6,7 @@ Imported (`streamlit run app.py`, uvicorn) this file is the ASGI app that holds 
 
 import logging
 import os
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
+from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory, places
@@ -29,6 +31,7 @@ from pipeline.audit.export import ON_ITS_WAY
 from pipeline.errors import PrazoError
 from pipeline.files import temporary
 from pipeline.http import limits
+from pipeline.http.sockets import LimitedSocket
 from pipeline.ledger import service
 from pipeline.serve import api
 from pipeline.serve.roles import Person, RoleMap, provider
@@ -38,7 +41,8 @@ from pipeline.texts import LogLines
 LOG = logging.getLogger(__name__)
 
 PAGES = Path(__file__).parent / "app_pages"
-ICON = PAGES / "static" / "icon.png"
+# By itself, no file: those are handed out to whoever has logged in alone.
+ICON = f"data:image/png;base64,{b64encode((PAGES / 'static' / 'icon.png').read_bytes()).decode()}"
 LOGO = PAGES / "static" / "logo.svg"
 ANY_ADDRESS = "0.0.0.0"
 # Where a run that is to end, as on a quick way back, still writes into the session while the next
@@ -170,10 +174,15 @@ def _closed(sections: dict[str, dict[str, st.Page]]) -> list[st.Page]:
     """For each page that is not among these, one in its place that says so."""
     is_open = {name for pages in sections.values() for name in pages}
     return [
-        st.Page(frame.closed_page, title=_("Not open"), url_path=path.stem, visibility="hidden")
-        for path in sorted(PAGES.glob("[a-z]*.py"))
-        if path.stem not in is_open
+        st.Page(frame.closed_page, title=_("Not open"), url_path=name, visibility="hidden")
+        for name in _names()
+        if name not in is_open
     ]
+
+
+def _names() -> list[str]:
+    """Of all pages, as they stand in their addresses."""
+    return sorted(path.stem for path in PAGES.glob("[a-z]*.py"))
 
 
 @asynccontextmanager
@@ -210,7 +219,7 @@ else:
         to_stderr = logging.StreamHandler()
         to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=logging.WARNING, handlers=[to_stderr])
-    limits.limit_every_connection()
+    limits.limit_every_connection(LimitedSocket)
     app = st.App(
         __file__,
         routes=api.routes(),
@@ -233,6 +242,7 @@ else:
             Middleware(NotStored),
             Middleware(Early),
             Middleware(starting.or_end()(Door), load=_settings),
+            Middleware(starting.or_end()(Served), _names(), api.routes(), load=_settings),
             Middleware(starting.or_end()(Lobby), load=_settings),
         ],
     )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from app_pages.door import access
+from app_pages.door import access, audience, handed
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
@@ -262,13 +262,12 @@ with right.container(border=True, height="stretch"):
         st.markdown(_("Nothing has been signed yet."))
     else:
         st.container(key="note").code(signed.note, language=None, wrap_lines=True)
-        st.download_button(
+        handed.button(
             _("Download"),
-            signed.note,
+            signed.note.encode,
             file_name=f"checkpoint-{signed.size}.note",
             mime="text/plain",
-            icon=":material/download:",
-            on_click="ignore",
+            may=lambda whoever: audience.may_open(whoever, "ledger"),
         )
     if held.signer is not None:
         st.markdown(_("The key that verifies it:"))

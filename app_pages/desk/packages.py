@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from app_pages.door import access
+from app_pages.door import access, handed
 from app_pages.language import formats, occurrences, words
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, views
@@ -16,7 +16,6 @@ from pipeline import instants
 from pipeline.audit.export import ON_ITS_WAY, Exported, export
 from pipeline.audit.request import Request, Scope
 from pipeline.clearance.clearances import Awaited
-from pipeline.errors import CallerError
 from pipeline.files.temporary import OwnFolder
 from pipeline.ledger import service
 from pipeline.serve.roles import Permission
@@ -325,16 +324,8 @@ def _say_that_it_waits() -> None:
 
 
 def _offer(made: _Package) -> None:
-    """The package that was made: its digest, its entry, the key, and the file itself, which is
-    handed out only while the session lasts and the permissions hold."""
-    exported, session = made.exported, access.session()
-
-    def content() -> bytes:
-        whoever = session()
-        if whoever is None or not all(map(whoever.may, made.permissions)):
-            raise CallerError("The package is not handed out", "the session or the role is over")
-        return exported.path.read_bytes()
-
+    """The package that was made: its digest, its entry, the key, and the file itself."""
+    exported, permissions = made.exported, made.permissions
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
         elements.details(
@@ -356,13 +347,12 @@ def _offer(made: _Package) -> None:
                 " see *Verifying a package* in the guide *Evidence*."
             )
         )
-        st.download_button(
+        handed.button(
             _("Download the package"),
-            content,
+            lambda: exported.path,
             file_name=exported.name,
             mime="application/zip",
-            icon=":material/download:",
-            on_click="ignore",
+            may=lambda whoever: all(map(whoever.may, permissions)),
         )
 
 

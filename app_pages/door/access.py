@@ -6,18 +6,15 @@ the freshness line moves.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
-from app_pages.door import audience
+from app_pages.door import audience, callers
 from app_pages.language import formats, words
 from app_pages.language.i18n import _, declare_language
-from pipeline import instants
 from pipeline.ledger import service
-from pipeline.serve.roles import LOCAL, Permission, Person, RoleMap
+from pipeline.serve.roles import LOCAL, Permission, Person
 from pipeline.settings import Settings
 
 WATCH_SECONDS = 7  # no multiple of other fragments' pauses: of two runs at once one is dropped
@@ -44,9 +41,9 @@ def session() -> Callable[[], Person | None]:
     settings = service.current().settings
     if settings.login == "none":
         return lambda: LOCAL
-    claims = st.user.to_dict() if settings.login == "oidc" else _proxy_claims(settings)
-    ends_at, roles = _ends_at(settings), _role_map(settings)
-    return lambda: roles.person(claims) if _now() < ends_at else None
+    claims = st.user.to_dict() if settings.login == "oidc" else _of_the_proxy(settings)
+    ends_at, roles = _ends_at(settings), callers.role_map(settings)
+    return lambda: roles.person(claims) if callers.now() < ends_at else None
 
 
 def may(permission: Permission) -> bool:
@@ -89,7 +86,7 @@ def leave(whoever: Person) -> None:
         st.markdown(", ".join(sorted(_(words.ROLES[it]) for it in whoever.roles)))
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
-    _watch()
+    _watch(whoever)
 
 
 def return_to_asked() -> None:
@@ -99,54 +96,28 @@ def return_to_asked() -> None:
 
 
 @st.fragment(run_every=WATCH_SECONDS)
-def _watch() -> None:
-    """Runs the page again once the session is over: an open page must not go on by itself."""
-    if person() is None:
+def _watch(whoever: Person) -> None:
+    """Runs the page again once the session is over or the roles are others: an open page must not
+    go on by itself."""
+    if person() != whoever:
         st.rerun()
 
 
+def _of_the_proxy(settings: Settings) -> dict[str, object]:
+    return callers.proxy_claims(settings, st.context.headers.get)
+
+
 def _is_over(settings: Settings) -> bool:
-    return _now() >= _ends_at(settings)
-
-
-def _now() -> float:
-    """In seconds of the epoch: a clock that is set back makes no session longer."""
-    now: float = service.current().now() / instants.SECOND
-    return now
+    return callers.now() >= _ends_at(settings)
 
 
 def _ends_at(settings: Settings) -> float:
     """When the session ends, in seconds of the epoch; 0 where there is none."""
     if settings.login == "oidc":
-        if not st.user.get("is_logged_in"):
-            return 0
-        issued, ends = st.user.get("iat"), st.user.get("exp")
-        if not isinstance(issued, int | float) or not isinstance(ends, int | float):
-            return 0  # both are required of an ID token; without them nothing ever ends
-        return min(ends, issued + settings.session_seconds)
+        return callers.token_ends_at(settings, st.user)
     # Headers are those of the moment when the browser connected; it has to come by the proxy again.
-    began: float = st.session_state.setdefault(_BEGAN, _now())
+    began: float = st.session_state.setdefault(_BEGAN, callers.now())
     return began + settings.session_seconds
-
-
-def _proxy_claims(settings: Settings) -> dict[str, object]:
-    """What the proxy says about the person. `Door` has checked that it is the proxy who says so."""
-    headers = st.context.headers
-    groups = headers.get(settings.proxy_groups_header) or ""
-    return {
-        "sub": (headers.get(settings.proxy_user_header) or "").strip(),
-        "groups": [it.strip() for it in groups.split(",") if it.strip()],
-    }
-
-
-@lru_cache(maxsize=4)
-def _map_at(path: Path) -> RoleMap:
-    return RoleMap(path)
-
-
-def _role_map(settings: Settings) -> RoleMap:
-    assert settings.roles_file is not None  # the settings are refused without it
-    return _map_at(settings.roles_file)
 
 
 def _ask_to_log_in(settings: Settings) -> None:
@@ -156,7 +127,7 @@ def _ask_to_log_in(settings: Settings) -> None:
         if _is_over(settings):
             st.warning(_("Reload the page to continue."), title=_("The session is over"))
         else:
-            _say_no_role(_proxy_claims(settings).get("sub"))
+            _say_no_role(_of_the_proxy(settings).get("sub"))
         return
     if st.user.get("is_logged_in") and not _is_over(settings):
         _say_no_role(st.user.get("email") or st.user.get("sub"))

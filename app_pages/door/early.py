@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from app_pages.door import paths
 from app_pages.door.security import INDEX
 from pipeline.http.asgi import App, Message, Receive, Scope, Send
 
@@ -79,7 +80,7 @@ class Early:
         if (
             scope["type"] != "http"
             or scope["method"] != "GET"
-            or scope["path"].startswith(_NOT_PAGES)
+            or paths.within(scope["path"]).startswith(_NOT_PAGES)
         ):
             await self._app(scope, receive, send)
             return

@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from app_pages.door import paths
+from app_pages.door.served import HEALTH
 from pipeline.alert.messages import links
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks
@@ -23,8 +25,6 @@ from pipeline.serve.roles import proxy_secrets
 from pipeline.settings import Settings
 
 SECRET_HEADER: Final = b"x-proxy-secret"
-_HEALTH: Final = "/_stcore/health"
-"""Says only that the server lives."""
 _OPEN: Final = (
     "/api/",  # asks for tokens of its own
     calendar.PATH,  # its addresses are secret
@@ -63,15 +63,16 @@ class Door:
     def _fault(self, scope: Scope) -> str | None:
         """Why the request is not let in; None where it is."""
         headers = folded(list(scope["headers"]))
+        path = paths.within(scope["path"])
         # The link is the permission, and nothing that a browser attaches adds to it. Its page sends
         # `Origin: null`, since no address is to be passed on.
-        if scope["path"].startswith(links.PATH):
+        if path.startswith(links.PATH):
             return None
         # Before anything else: Streamlit, which compares Origin too, asks an address outside for
         # this machine's own, and everybody waits for that.
         if hint := foreign_page(headers, scope.get("method", "GET")):
             return f"{hint}: open the dashboard itself"
-        if scope["path"] == _HEALTH or scope["path"].startswith(_OPEN):
+        if path == HEALTH or path.startswith(_OPEN):
             return None
         match self._settings.login:
             case "none":

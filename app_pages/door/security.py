@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit
 
+from app_pages.door import paths
 from pipeline.http.asgi import App, FixedHeaders
 from pipeline.serve import calendar
 
@@ -75,4 +76,5 @@ class NotStored(FixedHeaders):
     """Rows and files: no browser and no proxy may keep them for whoever comes next."""
 
     def __init__(self, app: App) -> None:
-        super().__init__(app, {"cache-control": "no-store"}, PRIVATE)
+        below = [f"{it}{place}" for it in {"", paths.base()} for place in PRIVATE]
+        super().__init__(app, {"cache-control": "no-store"}, below)

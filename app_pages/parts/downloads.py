@@ -10,18 +10,16 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import streamlit as st
 
-from app_pages.door import access, audience
+from app_pages.door import audience, handed
 from app_pages.language import columns, formats
 from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.parts import views
 from pipeline import instants
-from pipeline.errors import CallerError
 from pipeline.ledger import service
 from pipeline.ledger.views import formats as tables
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import Format
 from pipeline.serve import compared, identifiers
-from pipeline.serve.roles import Person
 from pipeline.texts import printable
 
 OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
@@ -107,29 +105,22 @@ def offer(question: Question, *, rows: int, key: str) -> None:
             if form == "xlsx" and rows > tables.XLSX_ROWS:
                 st.markdown(_("A spreadsheet cannot hold this many rows: choose another format."))
                 continue
-            st.download_button(
+            handed.button(
                 name,
-                maker(question, form, reader, access.session()),
+                maker(question, form, reader),
                 file_name=file_name(question, form, views.moment(), reader.zone),
                 mime=tables.MEDIA_TYPES[form],
-                icon=":material/download:",
-                on_click="ignore",
+                may=lambda whoever: audience.may_read(whoever, question.view),
                 key=f"download {key} {form}",
-                width="stretch",
+                is_wide=True,
             )
 
 
-def maker(
-    question: Question, form: Format, reader: Reader, session: Callable[[], Person | None]
-) -> Callable[[], bytes]:
-    """Makes the file once the button is pressed, when the page's run is long over, and the session
-    of whoever looks may be, too."""
+def maker(question: Question, form: Format, reader: Reader) -> Callable[[], bytes]:
+    """Makes the file once its button is pressed."""
 
     def make() -> bytes:
         view = question.view
-        whoever = session()
-        if whoever is None or not audience.may_read(whoever, view):
-            raise CallerError(f"{view} is not handed out", "the session is over, or the role gone")
         held = service.current()
         at = held.now() if question.as_of is None else question.as_of
         last_seq = held.ledger.size

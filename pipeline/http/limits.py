@@ -274,9 +274,10 @@ def _on_its_way(transport: asyncio.Transport) -> int:
     return int.from_bytes(held, sys.byteorder)
 
 
-def limit_every_connection() -> None:
+def limit_every_connection(web_socket: type[asyncio.Protocol] | None = None) -> None:
     """Lets each connection of uvicorn's own class have these limits, for a server that somebody
-    else starts and configures: the dashboard's, which Streamlit does."""
+    else starts and configures: the dashboard's, which Streamlit does. `web_socket`: what a
+    connection becomes that was offered to be one."""
     begin = HttpToolsProtocol.__init__
     if hasattr(begin, "__wrapped__"):
         return
@@ -286,5 +287,7 @@ def limit_every_connection() -> None:
         if type(self) is HttpToolsProtocol:
             self.__class__ = Limited  # before its parser takes note of what to call
         begin(self, *arguments, **options)  # type: ignore[arg-type]
+        if web_socket is not None:
+            self.ws_protocol_class = web_socket
 
     HttpToolsProtocol.__init__ = limited  # type: ignore[method-assign]

@@ -41,14 +41,15 @@ English."""
 
 @contextmanager
 def dashboard(
-    folder: Path, *options: str, port: int | None = None, **settings: str
+    folder: Path, *options: str, port: int | None = None, below: str = "", **settings: str
 ) -> Iterator[str]:
     """`streamlit run app.py` over the inbox in the folder; its base URL.
 
-    `options` are Streamlit's, `settings` further variables of the environment.
+    `options` are Streamlit's, `settings` further variables of the environment. `below`: the address
+    under which a proxy would serve it, such as `/prazo`.
     """
     port = port or free_port()
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://127.0.0.1:{port}{below}"
     environment = os.environ | {
         **environment_in(folder),
         "PRAZO_DASHBOARD_PORT": str(port),
@@ -57,6 +58,7 @@ def dashboard(
     command = [
         *(sys.executable, "-m", "streamlit", "run", "app.py"),
         *("--server.address", "127.0.0.1", "--server.port", str(port)),
+        *(("--server.baseUrlPath", below) if below else ()),
         *options,
     ]
     log = folder / "dashboard.log"

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 from app_pages.parts import downloads
 from pipeline import instants
-from pipeline.serve.roles import LOCAL
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import AS_OF, before, review
@@ -96,8 +95,8 @@ def test_a_file_says_what_differs_and_since_when(open_log: OpenLog) -> None:
     )
     reader = downloads.Reader("en", ZoneInfo("UTC"))
     with open_log(HISTORY):
-        content = downloads.maker(question, "csv", reader, lambda: LOCAL)()
-        sheet = downloads.maker(question, "xlsx", reader, lambda: LOCAL)()
+        content = downloads.maker(question, "csv", reader)()
+        sheet = downloads.maker(question, "xlsx", reader)()
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     assert [[*row.values()] for row in rows] == [
         ["changed", "prc_changed", "OVERDUE", "EXPIRED"],

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
 import openpyxl
@@ -14,11 +13,9 @@ import pytest
 from app_pages.language import columns
 from app_pages.parts import downloads, lists
 from pipeline import instants
-from pipeline.errors import CallerError
 from pipeline.ledger.views import formats
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import Format
-from pipeline.serve.roles import LOCAL, Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
     AS_OF,
@@ -58,11 +55,10 @@ NOTES = {
 def made(
     form: Format,
     open_log: OpenLog,
-    session: Callable[[], Person | None] = lambda: LOCAL,
     reader: downloads.Reader = ANA,
 ) -> bytes:
     with open_log(HISTORY):
-        return downloads.maker(ASKED, form, reader, session)()
+        return downloads.maker(ASKED, form, reader)()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +111,7 @@ def test_parquet_says_no_id_that_it_was_asked_by(open_log: OpenLog) -> None:
     """The id of a seller whose page shows a mask stood in the file, as the filter."""
     of_one = downloads.Question("open_processes", where={"seller_id": ["52998224725"]})
     with open_log(HISTORY):
-        content = downloads.maker(of_one, "parquet", ANA, lambda: LOCAL)()
+        content = downloads.maker(of_one, "parquet", ANA)()
     metadata = pyarrow.parquet.read_schema(io.BytesIO(content)).metadata
     assert metadata[b"prazo.where seller_id"] == b"***25"
 
@@ -188,7 +184,7 @@ def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
     found: dict[str, set[object]] = {}
     with open_log(history):
         for name, question in asked.items():
-            content = downloads.maker(question, "xlsx", BIA, lambda: LOCAL)()
+            content = downloads.maker(question, "xlsx", BIA)()
             first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
             for place, label in enumerate(first):
                 found[f"{name}: {label}"] = {row[place] for row in rows}
@@ -225,7 +221,7 @@ def test_xlsx_says_in_words_why_sellers_were_denied_and_deliveries_could_not_be_
     found: dict[str, list[object]] = {}
     with open_log(history):
         for name, question in asked.items():
-            content = downloads.maker(question, "xlsx", BIA, lambda: LOCAL)()
+            content = downloads.maker(question, "xlsx", BIA)()
             first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
             for place, label in enumerate(first):
                 found[f"{name}: {label}"] = [row[place] for row in rows]
@@ -265,17 +261,6 @@ def test_every_column_of_a_list_has_a_name_for_people() -> None:
     listed = {column for view in columns.VIEWS for column in public()[view].columns}
     unnamed, unused = listed - columns.LABELS.keys(), columns.LABELS.keys() - listed
     assert (unnamed, unused) == (set(), set()), "correct LABELS in app_pages/language/columns.py"
-
-
-@pytest.mark.parametrize(
-    "whoever", [None, Person("bia", frozenset({Role.ANALYST}))], ids=["nobody", "analyst"]
-)
-def test_a_button_that_outlived_its_session_or_role_hands_nothing_out(
-    whoever: Person | None, open_log: OpenLog
-) -> None:
-    """The button is pressed on a page that was drawn long ago."""
-    with pytest.raises(CallerError, match="the session is over, or the role gone"):
-        made("csv", open_log, lambda: whoever)
 
 
 @pytest.mark.parametrize("evil", ['abc;=HYPERLINK("http://x")', "a\n=1+1", "b\t@x", "c;+1"])

@@ -1,0 +1,93 @@
+"""Limits what the other side of a web socket may have us keep, before and while it speaks.
+
+uvicorn bounds a message by one size for everybody, far more than a stranger needs, and counts
+neither the frames of a message nor messages that wait. Nor does it ever give up a connection that
+it closes and whose peer reads nothing.
+"""
+
+from typing import Final
+
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
+from websockets.http11 import Request
+
+FIRST_BYTES: Final = 65_536
+"""Of a message, all its frames together, until the app knows whom it hears."""
+MAX_FRAMES: Final = 1024
+"""Of one message: each takes memory, an empty one, too."""
+MAX_WAITING: Final = 1024
+"""Messages that came together and wait to be heard. Then nothing more is read."""
+LEAVE_SECONDS: Final = 20
+"""For what was sent last to be read, once the connection is to end."""
+TAKE: Final = "prazo.take_messages_of"
+"""Of a scope's extensions: a function that takes the size in bytes which a message of this web
+socket may have from now on."""
+
+
+class LimitedSocket(WebSocketsSansIOProtocol):
+    """uvicorn's web socket, with limits that hold before memory is taken: a frame that would make
+    its message too long ends the connection (1009) as soon as its length is read."""
+
+    def handle_connect(self, event: Request) -> None:
+        """Begins with the limit for whom nobody knows yet."""
+        self._take(FIRST_BYTES)
+        super().handle_connect(event)
+        if not self.handshake_complete:  # else it was no offer that could be taken
+            self.scope["extensions"][TAKE] = self._take  # type: ignore[assignment]
+
+    def _take(self, most: int) -> None:
+        self.conn.max_message_size = most
+
+    def handle_cont(self, event: Frame) -> None:
+        """Takes a further frame of a message, unless it has too many."""
+        if self.close_sent:
+            return
+        if len(self.frames) >= MAX_FRAMES:
+            self._refuse(CloseCode.MESSAGE_TOO_BIG)
+        else:
+            super().handle_cont(event)
+
+    def send_receive_event_to_app(self) -> None:
+        """Lets a message wait for the app, unless too many do."""
+        if self.queue.qsize() >= MAX_WAITING and not self.close_sent:
+            self._refuse(CloseCode.POLICY_VIOLATION)
+        else:
+            super().send_receive_event_to_app()
+
+    def handle_ping(self) -> None:
+        """Answers, unless the peer does not read what it was answered before."""
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def _refuse(self, code: CloseCode) -> None:
+        self.frames = []
+        self.conn.fail(code)
+        self.handle_parser_exception()
+
+    def handle_parser_exception(self) -> None:
+        """Ends the connection, since what came is wrong or too long."""
+        super().handle_parser_exception()
+        self._leave()
+
+    def keepalive_timeout(self) -> None:
+        """Ends the connection, since its peer is not there, unless it is we who did not listen: the
+        answer then stands behind messages that wait for their turn."""
+        if self.read_paused:
+            self.pong_timer = self.pending_ping_payload = None
+            self.schedule_ping()
+        else:
+            super().keepalive_timeout()
+            self._leave()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Sends what the app says; with the last of it, the connection's time to end begins."""
+        if message["type"] == "websocket.close":
+            self._leave()
+        await super().send(message)
+
+    def _leave(self) -> None:
+        # A mere close would wait until all is read.
+        self.loop.call_later(LEAVE_SECONDS, self.transport.abort)
