@@ -2,6 +2,8 @@
 
 import io
 import re
+from pathlib import Path
+from typing import cast
 from zoneinfo import ZoneInfo
 
 import openpyxl
@@ -26,6 +28,7 @@ from tests.app_pages.support.occurrences import (
     seller_event,
 )
 
+ROOT = Path(__file__).resolve().parents[3]
 # More than a page of them, and one whose seller begins like a formula.
 HISTORY = [
     *(review(f"prc_{n:02}", before(days=40)) for n in range(70)),
@@ -91,8 +94,44 @@ def test_a_grid_shows_what_would_reverse_or_hide_its_text() -> None:
     assert lists.still(rows) == [{"a": "x\\u202ey", "b": ["\\u2066z", "w"], "n": 1}]
 
 
-def test_pandas_takes_a_csv_as_it_is_and_it_holds_every_row(open_log: OpenLog) -> None:
-    rows = pandas.read_csv(io.BytesIO(made("csv", open_log)))
+def as_the_page_says(content: bytes) -> pandas.DataFrame:
+    """A CSV as docs/analysts.md has pandas read it."""
+    page = (ROOT / "docs" / "analysts.md").read_text(encoding="utf-8")
+    [options] = re.findall(r'pandas\.read_csv\("late\.csv", (.*)\)', page)
+    names = {"read": pandas.read_csv, "file": io.BytesIO(content)}
+    return cast(pandas.DataFrame, eval(f"read(file, {options})", names))
+
+
+NINE_THIRTY = instants.parse("2026-03-01T09:30:00.000005Z")
+MIDNIGHT = instants.parse("2026-03-01T00:00:00Z")
+
+
+def test_pandas_takes_each_cell_of_a_csv_as_it_stands() -> None:
+    """It was said to take the file as it is: an id 00123 became 123, a code NA nothing, and a
+    column of ids with one null became 1.0."""
+    table = pa.table(
+        {
+            "id": ["00123", "1e5", "007", "True"],
+            "code": ["NA", "null", None, "n/a"],
+            "text": ["=1+1", "-", "São Paulo", "a;=b"],
+            "at": pa.array([NINE_THIRTY, None, MIDNIGHT, None], pa.timestamp("us")),
+            "days": [-3, None, 0, 7],
+        }
+    )
+    content = formats.encode(table, "csv")
+    assert not content.startswith(b"\xef\xbb\xbf")
+    rows = as_the_page_says(content)
+    assert rows["id"].tolist() == ["00123", "1e5", "007", "True"]
+    assert rows["code"].fillna("(null)").tolist() == ["NA", "null", "(null)", "n/a"]
+    assert rows["text"].tolist() == ["'=1+1", "'-", "São Paulo", "a;'=b"]
+    assert rows["days"].fillna("(null)").tolist() == ["-3", "(null)", "0", "7"]
+    moments = pandas.to_datetime(rows["at"], format="ISO8601")
+    assert moments[0] == pandas.Timestamp("2026-03-01T09:30:00.000005Z")
+    assert moments[2] == pandas.Timestamp("2026-03-01T00:00:00Z")
+
+
+def test_a_csv_holds_every_row(open_log: OpenLog) -> None:
+    rows = as_the_page_says(made("csv", open_log))
     assert list(rows.columns) == list(public()["open_processes"].columns)
     assert len(rows) == 71
     evil = rows.set_index("process_id").loc["prc_evil"]
