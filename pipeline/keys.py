@@ -6,8 +6,9 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import NoRoom, OperatorError
+from pipeline.errors import NoRoom, OperatorError, Unreadable
 from pipeline.files.disk import is_full, write_whole
+from pipeline.written import text_in
 
 LOG = logging.getLogger(__name__)
 
@@ -41,8 +42,8 @@ def secret_key(path: Path) -> bytes:
 def read_key(path: Path) -> bytes:
     """The 32 bytes in a key file that is there; `OperatorError` as in `secret_key`."""
     try:
-        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
-    except (OSError, ValueError) as error:
+        key = bytes.fromhex(text_in(path.read_bytes()).strip())
+    except (OSError, ValueError, Unreadable) as error:
         raise _unusable(path, error) from None
     if len(key) != KEY_BYTES:
         raise OperatorError(

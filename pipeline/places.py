@@ -18,6 +18,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator
 
+from pipeline.errors import Unreadable
+from pipeline.written import text_in
+
 PREFIX: Final = "PRAZO_"
 _LIKE_A_CONNECTION: Final = re.compile(
     r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
@@ -172,14 +175,13 @@ def _said_in(file: Path) -> dict[str, str | None]:
     cannot be read, or a line of it that is about a variable of ours: without that line a default
     would be in force, such as deliveries that nobody authenticates."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = text_in(file.read_bytes())
     except FileNotFoundError:
         return {}
     except OSError as error:  # a folder, too: so a container mounts a file that is not there
         raise ValueError(f"the {file} file cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        where = f"{error.reason} at byte {error.start}"
-        raise ValueError(f"the {file} file is not UTF-8: {where}") from None
+    except Unreadable as unreadable:
+        raise ValueError(f"the {file} file cannot be read: {unreadable.what}") from None
     from dotenv import dotenv_values  # most services are given an environment
     from dotenv.parser import parse_stream
 

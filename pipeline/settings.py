@@ -299,8 +299,9 @@ class Settings(BaseModel):
     )
     revenue_bands_file: FilePath | None = Field(
         None,
-        description="The platform's revenue bands, one per line. Where it is set, `revenue` is one"
-        " of them; else any `<lower>_to_<upper>`.",
+        description="The platform's revenue bands, `<lower>_to_<upper>`, one per line; lines with"
+        " `#` are comments. Where it is set, `revenue` is one of them; else any"
+        " `<lower>_to_<upper>`.",
     )
 
     # --- the seller's page ---

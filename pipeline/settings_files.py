@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
 from pipeline.hosts import parts_of_url
+from pipeline.written import read_small
 
 Model = TypeVar("Model", bound=BaseModel)
 _EXTRA: Final = "Extra inputs are not permitted"
@@ -21,11 +22,9 @@ def read(path: Path, model: type[Model], *, what: str, page: str) -> Model:
     `what`: how the message calls the file's content. `page`: the page that the message refers to.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise _refusal(path, what, page, [str(error.strerror)]) from None
-    except UnicodeDecodeError as error:
-        raise _refusal(path, what, page, [f"it is not TOML: {error}"]) from None
+        text = read_small(path)
+    except SettingsError as error:
+        raise _refusal(path, what, page, [error.why]) from None
     return parsed(text, path, model, what=what, page=page)
 
 

@@ -136,7 +136,7 @@ def test_what_was_read_before_stays_in_force_until_there_is_something_better(
     ("content", "why"),
     [
         (None, "No such file"),
-        (b"\xff\xfe", "can't decode"),
+        (b"7\n\xe9", "line 2 is not UTF-8: it holds the byte E9"),
         (b"1" * 2_000_000, "over 1048576 bytes"),
     ],
 )

@@ -164,7 +164,7 @@ def test_a_file_of_settings_that_is_not_utf_8_is_refused_in_words(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(".env").write_bytes("PRAZO_AUDIT_CONTACT=João".encode("latin-1"))
-    with pytest.raises(SettingsError, match=r"\.env file is not UTF-8: .* at byte 22"):
+    with pytest.raises(SettingsError, match=r"\.env file cannot be read: line 1 is not UTF-8"):
         Settings.load()
 
 

@@ -25,7 +25,7 @@ from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.aside import Aside, OneAtATime
 from pipeline.errors import SettingsError
-from pipeline.files.reread import READ_SECONDS, read_small, unread
+from pipeline.files.reread import READ_SECONDS, unread
 from pipeline.http import addresses
 from pipeline.http.certificates import check_usable, end_of, first_to_end, last_to_end
 from pipeline.http.outgoing.headers import authorization, extra_headers
@@ -36,6 +36,7 @@ from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
 from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 from pipeline.texts import names_person
+from pipeline.written import read_small
 
 LOG = logging.getLogger(__name__)
 

@@ -539,6 +539,12 @@ def read_checkpoint(text: str) -> Checkpoint:
     return Checkpoint(log, int(size), _hash(root))
 
 
+def _as_written(text: bytes) -> bytes:
+    """A text without what an editor or a mail program put into its file: a byte order mark, and
+    line ends of two characters."""
+    return text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+
+
 def stated_by(note: bytes) -> Checkpoint:
     """What a signed checkpoint that somebody gives says, whoever signed it. Raises `Unusable` for
     any other file: nothing that was to be verified is to blame for it."""
@@ -2522,7 +2528,7 @@ def _stamped(
         blocks = pem_blocks(kept)
         lists, more = (pem([it for it in blocks if it[0] == kind]) for kind in (CRL, CERTIFICATE))
         if authority is not None:
-            Path(trusted).write_bytes(Path(authority).read_bytes() + b"\n" + lists)
+            Path(trusted).write_bytes(_as_written(Path(authority).read_bytes()) + b"\n" + lists)
             Path(others).write_bytes(more)
             chain = ["-CAfile", trusted]
             then = ["-attime", str(int(valid_at.timestamp()))] if valid_at else []
@@ -2626,7 +2632,8 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         against, policy = (
-            None if file is None else file.read_bytes() for file in (given.against, given.policy)
+            None if file is None else _as_written(file.read_bytes())
+            for file in (given.against, given.policy)
         )
         if given.package.is_dir():
             raise Unusable(f"{given.package} is a folder: give the zip file as it came")

@@ -13,6 +13,7 @@ from pipeline.errors import CallerError, OperatorError, WrongUsage
 from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
 from pipeline.texts import counted
+from pipeline.written import read_given
 
 if TYPE_CHECKING:
     from pipeline.audit.backup import BackedUp
@@ -139,7 +140,7 @@ def restore(
     insisted = None
     if accept_unsigned is not None and actor is not None:
         insisted = By(accept_unsigned, actor, user())
-    note = None if against is None else against.read_text("utf-8", "replace")
+    note = None if against is None else read_given(against)
     with terminal.progress() as on_progress:
         settings = Settings.load()
         if folder is None:

@@ -12,6 +12,7 @@ from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
 from pipeline.settings import Settings
 from pipeline.texts import counted, printable
+from pipeline.written import read_given
 
 if TYPE_CHECKING:
     from pipeline.audit.export import Exported
@@ -82,7 +83,7 @@ def export(
             "actor": actor,
             "profile": profile,
             "withhold": list(withhold),
-            "against": None if against is None else against.read_text("utf-8", "replace"),
+            "against": None if against is None else read_given(against),
         },
         actor=actor,
         recorded_by=user(),
@@ -198,7 +199,7 @@ def verify(
     decided, as where the checkpoint is newer than the package; each question that is open is named.
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
-    earlier = None if against is None else against.read_bytes()
+    earlier = None if against is None else read_given(against).encode()
     if earlier is not None and not earlier.strip():
         raise click.UsageError(f"--against: {against} is empty")
     if file is None:
@@ -254,7 +255,7 @@ def _verdict_on_package(
             key=key,
             against=earlier,
             authority=None if authority is None else str(authority),
-            policy=None if policy is None else policy.read_bytes(),
+            policy=None if policy is None else read_given(policy).encode(),
             archives=[it.read_bytes() for it in archive],
             seconds=MAX_SECONDS if seconds is None else seconds,
         )

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from pipeline.aside import OneAtATime
-from pipeline.errors import FileBarred, SettingsError
+from pipeline.errors import SettingsError
+from pipeline.written import read_small, unreadable
 
 LOG = logging.getLogger(__name__)
 
@@ -17,7 +18,6 @@ READ_SECONDS: Final = 10.0
 RECHECK_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 2.0
 """How long a caller waits who can go on with what was read before."""
-MAX_FILE_BYTES: Final = 1_048_576
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]
@@ -30,33 +30,10 @@ def stamp_of(path: Path) -> Stamp:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def read_small(path: Path) -> str:
-    """The text of a small file that the settings name, such as a secret's. Raises
-    `SettingsError`."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise _unreadable(path, f"it is over {MAX_FILE_BYTES} bytes")
-        return data.decode("utf-8-sig")  # some editors write a byte order mark
-    except PermissionError as error:
-        raise _unreadable(path, str(error), FileBarred) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, str(error)) from None
-
-
 def unread(what: str, seconds: float) -> str:
     """What is said of files that were waited for, such as of a disk that hangs. `what`: "it was",
     "they were"."""
     return f"{what} not read within {seconds:.0f} s"
-
-
-def _unreadable(path: Path, why: str, kind: type[SettingsError] = SettingsError) -> SettingsError:
-    return kind(
-        f"The file {path} cannot be read",
-        why,
-        "check the path in the settings and the file's permissions",
-    )
 
 
 class RereadFile(Generic[T]):
@@ -113,7 +90,7 @@ class RereadFile(Generic[T]):
         try:
             read = self._looks.outcome(self._read_if_new, seconds)
         except TimeoutError:
-            raise _unreadable(self._path, unread("it was", seconds)) from None
+            raise unreadable(self._path, unread("it was", seconds)) from None
         if read is not None:
             self._stamp, self._value = read
         self._fault = None
@@ -123,7 +100,7 @@ class RereadFile(Generic[T]):
         try:
             stamp = stamp_of(self._path)
         except OSError as error:
-            raise _unreadable(self._path, str(error)) from None
+            raise unreadable(self._path, str(error)) from None
         if stamp == self._stamp and self._fault is None:
             return None
         return stamp, self._parse(read_small(self._path))

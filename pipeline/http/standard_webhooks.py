@@ -12,6 +12,7 @@ from typing import Final
 
 from pipeline import instants
 from pipeline.errors import SettingsError
+from pipeline.written import lines_in
 
 ID: Final = b"webhook-id"
 TIMESTAMP: Final = b"webhook-timestamp"
@@ -27,10 +28,10 @@ class NotSigned(Exception):
 
 def secrets_in(text: str, path: Path | None) -> list[bytes]:
     """The secrets of a file, one per line: `whsec_` and base64. Raises `SettingsError`."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
+    secrets = [_secret(number, line, path) for number, line in lines_in(text)]
+    if not secrets:
         raise unusable(path, "the file is empty", "write one secret per line")
-    return [_secret(line, path) for line in lines]
+    return secrets
 
 
 def signed(
@@ -86,7 +87,7 @@ def _signature(secret: bytes, message_id: bytes, timestamp: bytes, body: bytes) 
     return base64.b64encode(hmac.digest(secret, signed_bytes, hashlib.sha256))
 
 
-def _secret(line: str, path: Path | None) -> bytes:
+def _secret(number: int, line: str, path: Path | None) -> bytes:
     try:
         secret = base64.b64decode(line.removeprefix("whsec_"), validate=True)
     except ValueError:
@@ -94,7 +95,7 @@ def _secret(line: str, path: Path | None) -> bytes:
     if not secret:  # with an empty key, anyone could sign
         raise unusable(
             path,
-            "an hmac secret is not base64",
+            f"an hmac secret is not base64: line {number}",
             "write it as the platform shows it: whsec_ and base64",
         )
     return secret

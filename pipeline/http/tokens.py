@@ -14,6 +14,7 @@ from typing import Final
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
 from pipeline.settings import Settings
+from pipeline.written import lines_in
 
 SCOPES: Final = frozenset({"collect", "submit", "read", "read_personal", "export"})
 
@@ -88,11 +89,8 @@ def _digest(token: bytes) -> bytes:
 
 def _parse(text: str, path: Path | None) -> list[_Token]:
     tokens: dict[bytes, _Token] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        match = _LINE.fullmatch(stripped)
+    for number, line in lines_in(text, has_comments=True):
+        match = _LINE.fullmatch(line)
         scopes = frozenset(re.split(r"[, ]+", match[2].strip())) if match else frozenset()
         if match is None or not scopes <= SCOPES:
             raise SettingsError(

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from pipeline import instants
 from pipeline.files.reread import RereadFile
 from pipeline.http import standard_webhooks
+from pipeline.written import lines_in
 
 Method = Literal["none", "header", "basic", "hmac"]
 
@@ -113,11 +114,12 @@ def _match(given: bytes | None, secrets: Sequence[bytes], method: Method) -> Ver
 def _secrets(text: str, method: Method, path: Path | None) -> list[bytes]:
     if method == "hmac":
         return standard_webhooks.secrets_in(text, path)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [*lines_in(text)]
     if not lines:
         raise standard_webhooks.unusable(path, "the file is empty", "write one secret per line")
-    if method == "basic" and not all(line.partition(":")[2] for line in lines):
-        raise standard_webhooks.unusable(
-            path, "a line has no password", "write user:password, one per line"
-        )
-    return [line.encode() for line in lines]
+    for number, line in lines:
+        if method == "basic" and not line.partition(":")[2]:
+            raise standard_webhooks.unusable(
+                path, f"a line has no password: line {number}", "write user:password, one per line"
+            )
+    return [line.encode() for _, line in lines]

@@ -35,6 +35,7 @@ from pipeline.log.artifacts import KeepArtifact, Keeping, KeepsBytes, keep_file
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
 from pipeline.log.ndjson import read_collection
 from pipeline.settings import Settings
+from pipeline.written import in_utf_8
 
 LOG = logging.getLogger(__name__)
 
@@ -161,7 +162,7 @@ def _content(path: Path, most: int) -> bytes:
         content = file.read(most + 1)
     if len(content) > most:
         raise Unreadable(f"it is over {most} bytes (PRAZO_MAX_BODY_BYTES)")
-    return content
+    return in_utf_8(content)
 
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> Draft:

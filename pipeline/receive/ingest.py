@@ -1,5 +1,6 @@
 """Records NDJSON files of occurrences in the inbox, for back-fill and for other systems' logs."""
 
+import codecs
 import hashlib
 import shutil
 import sys
@@ -17,6 +18,7 @@ from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import keep_file
 from pipeline.log.entries import QUARANTINE, Draft
 from pipeline.log.ndjson import read_event_line, read_line
+from pipeline.written import AS_UTF_8, mark_of
 
 LINES_PER_COMMIT: Final = 1000
 BYTES_PER_COMMIT: Final = 4 * 2**20
@@ -99,8 +101,18 @@ def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
     return read
 
 
+def _refuse_utf_16(file: BinaryIO) -> None:
+    """Its lines end in the middle of a character, so that no line could be read."""
+    if mark_of(file.read(2)) == "UTF-16":
+        raise WrongUsage(
+            "Nothing was taken", "the lines are in UTF-16, as PowerShell writes them", AS_UTF_8
+        )
+
+
 def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
     digest = hashlib.sha256()
+    file.seek(0)
+    _refuse_utf_16(file)
     file.seek(0)
     while block := file.read(MAX_LINE_BYTES):
         digest.update(block)
@@ -137,7 +149,7 @@ def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
             if rest.endswith(b"\n"):
                 break
         progress(size)
-        if line.strip():
+        if line.removeprefix(codecs.BOM_UTF8).strip():
             yield number, line
 
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from pipeline.clearance import acts
 from pipeline.errors import SettingsError
-from pipeline.files.reread import RereadFile, read_small
+from pipeline.files.reread import RereadFile
+from pipeline.written import lines_in, read_unmarked
 
 
 class Role(StrEnum):
@@ -119,7 +120,7 @@ def provider(path: Path) -> Mapping[str, Any]:
     Raises `SettingsError` if there is none."""
     why = "it has no section [auth]"
     try:
-        section = tomllib.loads(read_small(path)).get("auth")
+        section = tomllib.loads(read_unmarked(path, "Streamlit")).get("auth")
     except tomllib.TOMLDecodeError as error:
         section, why = None, f"it is not TOML: {error}"
     if not isinstance(section, dict):
@@ -138,7 +139,7 @@ def proxy_secrets(path: Path) -> RereadFile[list[bytes]]:
 
 
 def _secrets(text: str, path: Path) -> list[bytes]:
-    secrets = [line.strip().encode() for line in text.splitlines() if line.strip()]
+    secrets = [line.encode() for _, line in lines_in(text)]
     if not secrets:
         raise SettingsError(
             f"The proxy's secrets in {path} cannot be used",
@@ -157,11 +158,8 @@ def _name(claims: Mapping[str, Any]) -> str | None:
 
 def _parse(text: str, path: Path) -> list[Rule]:
     rules = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        match = _LINE.fullmatch(stripped)
+    for number, line in lines_in(text, has_comments=True):
+        match = _LINE.fullmatch(line)
         if match is None or match[1] not in set(Role):
             raise SettingsError(
                 f"Line {number} of {path} does not give a role",

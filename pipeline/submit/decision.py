@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 
 from pipeline.clearance import acts
 from pipeline.contract.body import JsonValue, identifier, parse_json
+from pipeline.contract.fields import BAND
 from pipeline.contract.paths import is_segment
 from pipeline.errors import SettingsError, Unreadable
 from pipeline.http.outgoing.headers import is_header_value
@@ -22,6 +23,8 @@ from pipeline.submit import retries, rules
 from pipeline.submit.casefile import CaseFile
 from pipeline.submit.retries import GivenUp, Idle, Standing, UnderWay, Waiting
 from pipeline.submit.rules import Violation
+from pipeline.texts import MOST_NAMED, printable
+from pipeline.written import Line, lines_in, read_small
 
 Via = Literal["cli", "api", "gateway"]
 
@@ -101,26 +104,27 @@ class Terms:
             settings.evidence_gate,
             settings.allow_numeric_revenue,
             settings.marketplace_id,
-            None if (path := settings.revenue_bands_file) is None else _bands(path),
+            None if (path := settings.revenue_bands_file) is None else bands_in(path),
             acts.Terms.of(settings),
         )
 
 
-def _bands(path: Path) -> frozenset[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
+def bands_in(path: Path) -> frozenset[str]:
+    """The platform's bands, one a line of a file. Raises `SettingsError`, which names every line
+    that is not a band: a seller could choose it, and nothing so chosen would be sent."""
+    lines = [*lines_in(read_small(path), has_comments=True)]
+    wrong = [f"line {it.number} is {printable(it.text)!r}" for it in lines if not _is_band(it)]
+    if wrong or not lines:
         raise SettingsError(
-            "The revenue bands cannot be read",
-            f"{path}: {error}",
-            "check PRAZO_REVENUE_BANDS_FILE",
-        ) from None
-    bands = frozenset(line.strip() for line in lines if line.strip())
-    if not bands:
-        raise SettingsError(
-            "The revenue bands cannot be used", f"{path} lists none", "write one band per line"
+            f"The revenue bands in {path} cannot be used",
+            "; ".join(wrong[:MOST_NAMED]) or "it lists none",
+            f"write on each line {BAND.expected}",
         )
-    return bands
+    return frozenset(line for _, line in lines)
+
+
+def _is_band(line: Line) -> bool:
+    return BAND.accepts(line.text)
 
 
 @dataclass(frozen=True, slots=True)

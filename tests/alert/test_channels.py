@@ -231,7 +231,11 @@ def test_a_dead_server_holds_no_other_channel_up(
         ("recipients.ana.webhook_secret_file", "garbage", "The webhook secrets in {} cannot be"),
         ("recipients.ana.apprise_file", None, "The file {} cannot be read"),
         ("recipients.ana.apprise_file", "", "{} holds no Apprise URL"),
-        ("recipients.ana.apprise_file", "garbage", "{} holds a line that is not an Apprise URL"),
+        (
+            "recipients.ana.apprise_file",
+            "garbage",
+            "{} holds a line that is not an Apprise URL: line 1",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own

@@ -26,10 +26,11 @@ from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
 from pipeline.errors import FileBarred, OperatorError, PrazoError
-from pipeline.files.reread import READ_SECONDS, read_small, unread
+from pipeline.files.reread import READ_SECONDS, unread
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.contexts import trusting
+from pipeline.written import lines_in, read_small
 
 LOG = logging.getLogger(__name__)
 
@@ -322,10 +323,10 @@ def _services(path: Path) -> dict[str, Any]:
     notifiers = {}
     reading = _IS_READ.set(True)
     try:
-        for line in filter(None, map(str.strip, read_small(path).splitlines())):
+        for number, line in lines_in(read_small(path)):
             notifiers[line] = apprise.Apprise()
             if not notifiers[line].add(line):
-                raise ValueError(f"{path} holds a line that is not an Apprise URL")
+                raise ValueError(f"{path} holds a line that is not an Apprise URL: line {number}")
             for service in notifiers[line]:
                 if service.socket_read_timeout == apprise.URLBase.socket_read_timeout:
                     # Apprise gives up after 4 s: a slow service has the message, and gets it again.

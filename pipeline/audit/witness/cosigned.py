@@ -14,6 +14,7 @@ from pipeline.http.outgoing import asking
 from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint
+from pipeline.written import read_small
 
 MAX_SIGNATURES: Final = 8
 """Lines that one witness may answer."""
@@ -22,11 +23,11 @@ MAX_SIGNATURES: Final = 8
 def read_policy(path: Path) -> Policy:
     """The policy in a file; `SettingsError` if there is none."""
     try:
-        return Policy(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return Policy(read_small(path))
+    except (SettingsError, ValueError) as error:
         raise SettingsError(
             f"The policy of witnesses {path} cannot be used",
-            str(error),
+            error.why if isinstance(error, SettingsError) else str(error),
             "write it as docs/evidence.md#witnesses shows",
         ) from None
 

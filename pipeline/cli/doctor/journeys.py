@@ -11,13 +11,13 @@ from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
 from pipeline.errors import SettingsError
-from pipeline.files.reread import read_small
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
 from pipeline.http.outgoing.receivers import said_in
 from pipeline.http.standard_webhooks import secrets_in
 from pipeline.journey.screens import Screens
 from pipeline.settings import Settings
+from pipeline.written import read_small
 
 ANSWER_SECONDS: Final = 5.0
 

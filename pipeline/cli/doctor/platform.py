@@ -9,6 +9,7 @@ from cryptography.x509 import Certificate
 
 from pipeline import instants
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.errors import SettingsError
 from pipeline.http import addresses
 from pipeline.http.certificates import (
     begin_of,
@@ -19,7 +20,7 @@ from pipeline.http.certificates import (
     last_to_end,
 )
 from pipeline.settings import Settings
-from pipeline.submit.decision import Terms
+from pipeline.submit.decision import bands_in
 from pipeline.submit.platform import Platform, PlatformAnswer
 from pipeline.submit.platform import faults as platform_faults
 from pipeline.submit.platform.certificate_asked import OurCertificate
@@ -39,12 +40,12 @@ EXPIRY_DAYS: Final = 30
 
 def platform(settings: Settings) -> Iterator[Diagnosis]:
     """The way to the platform, as far as files tell; nothing is sent."""
+    yield from _revenue_bands(settings)
     if settings.platform_url is None:
         yield Diagnosis("platform", "ok", "not set up: reviews can be watched but not submitted")
         return
     for fault in platform_faults(settings):
         yield Diagnosis("platform", "fault", fault.finding, fault.remedy)
-    Terms.of(settings)
     for name, path, begins, ends in (
         ("client certificate", settings.client_cert_file, last_to_begin, first_to_end),
         ("platform's CA", settings.platform_ca_file, first_to_begin, last_to_end),
@@ -53,6 +54,19 @@ def platform(settings: Settings) -> Iterator[Diagnosis]:
             yield _validity(name, path, begins, ends)
     if settings.platform_ca_file is None:
         yield Diagnosis("platform", "ok", "the system's authorities vouch for the platform")
+
+
+def _revenue_bands(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the file of bands can be used, also where only the seller's page reads it."""
+    if settings.revenue_bands_file is None:
+        return
+    try:
+        known = bands_in(settings.revenue_bands_file)
+    except SettingsError as error:
+        yield Diagnosis("revenue bands", "fault", error.finding, error.remedy)
+    else:
+        found = f"{counted(len(known), 'band')} in {settings.revenue_bands_file}"
+        yield Diagnosis("revenue bands", "ok", found)
 
 
 def asked_platform(settings: Settings) -> Iterator[Diagnosis]:

@@ -22,10 +22,11 @@ from pipeline.cli.submissions.outcomes import (
     print_result,
     say_what_would_happen,
 )
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, Unreadable
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 from pipeline.texts import is_blank
+from pipeline.written import in_utf_8
 
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
@@ -326,11 +327,15 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
 
 
 def _read(path: Path) -> bytes:
+    """The payload in a file: its bytes as they are, but for how an editor saved them."""
     with path.open("rb") as file:
         content = file.read(MAX_PAYLOAD_BYTES + 1)
     if len(content) > MAX_PAYLOAD_BYTES:
         raise CallerError(f"{path} is over {MAX_PAYLOAD_BYTES} bytes")
-    return content
+    try:
+        return in_utf_8(content)
+    except Unreadable as unreadable:
+        raise CallerError(f"The payload in {path} cannot be read", unreadable.what) from None
 
 
 def _approval(reason: str | None, actor: str | None, option: str) -> "Approval | None":

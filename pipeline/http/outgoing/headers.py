@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import SettingsError
+from pipeline.written import lines_in
 
 _VALUE: Final = re.compile(
     r"[!-~\u0080-\U0010ffff](?:[ -~\u0080-\U0010ffff]*[!-~\u0080-\U0010ffff])?"
@@ -33,9 +34,7 @@ def extra_headers(text: str, path: Path) -> list[tuple[bytes, bytes]]:
     shows no value: it may be a key."""
     found: dict[str, tuple[bytes, bytes]] = {}
     faults: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
+    for number, line in lines_in(text, has_comments=True):
         name, colon, value = (it.strip(" \t") for it in line.partition(":"))
         why = _fault_of(name, value) if colon else "is not like `name: value`"
         if why is None and name.lower() in found:
@@ -76,7 +75,7 @@ def is_header_value(text: str) -> bool:
 def authorization(text: str, form: str, path: Path) -> bytes:
     """The header that a credentials file's one line makes, `basic` or `bearer`; `SettingsError`
     where it makes none."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for _, line in lines_in(text)]
     if len(lines) != 1 or (form == "basic" and ":" not in lines[0]):
         raise SettingsError(
             f"The credentials in {path} cannot be used",

@@ -9,8 +9,8 @@ from typing import Final
 from pipeline import instants
 from pipeline.alert_rules.recipients import Mail
 from pipeline.errors import SettingsError
-from pipeline.files.reread import read_small
 from pipeline.http.outgoing.contexts import trusting
+from pipeline.written import read_small
 
 
 class Unanswered(OSError):

@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from pipeline.errors import SettingsError
 from pipeline.texts import typed
+from pipeline.written import AS_UTF_8, mark_of
 
 _WHAT: Final = "The TLS client certificate cannot be used"
 _CHANGED_PLACES: Final = "PRAZO_CLIENT_CERT_FILE and PRAZO_CLIENT_KEY_FILE may have changed places"
@@ -34,6 +35,8 @@ def flaw_of(path: Path, content: bytes, wanted: Wanted) -> Flaw | None:
     if not content.strip():
         left = "openssl leaves such a file where it failed; make it again:"
         return Flaw("is empty", f"{left} {_of_pfx(Path('FILE.p12'), path, wanted)}")
+    if (mark := mark_of(content)) is not None:  # OpenSSL passes over the first part of it
+        return Flaw(f"begins with a byte order mark of {mark}", f"{AS_UTF_8} without one")
     if b"-----BEGIN " not in content:
         return Flaw("is not in PEM", _as_pem(path, content, wanted))
     if b"-----" in _WHOLE.sub(b"", content):

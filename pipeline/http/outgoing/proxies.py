@@ -11,6 +11,7 @@ import httpx
 from pipeline.errors import SettingsError
 from pipeline.hosts import ForwardProxy
 from pipeline.http.outgoing.failures import causes
+from pipeline.written import lines_in
 
 SETTING: Final = "PRAZO_PLATFORM_PROXY"
 CREDENTIALS_SETTING: Final = "PRAZO_PLATFORM_PROXY_CREDENTIALS_FILE"
@@ -43,7 +44,7 @@ def tunnel(proxy: ForwardProxy, host: str, port: int, seconds: float) -> socket.
 
 def login_in(text: str, path: object) -> tuple[str, str]:
     """The user and password of a file's one line. Raises `SettingsError`, which shows neither."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for _, line in lines_in(text)]
     if len(lines) != 1 or ":" not in lines[0]:
         raise SettingsError(
             f"The credentials of the forward proxy in {path} cannot be used",
