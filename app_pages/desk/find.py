@@ -2,10 +2,12 @@
 name or e-mail for those who may see personal data.
 
 What is typed stands in no URL. A tax id is compared by its keyed digest; names are compared in
-memory, and a ledger without bodies has only their masks. Names are shown masked.
+memory, and a ledger without bodies has only their masks. Names are shown masked. A search by part
+of a name or an address is in the log before its answer is shown (`pipeline/serve/searches.py`).
 """
 
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,9 +16,12 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats, words
 from app_pages.language.i18n import _
-from app_pages.parts import links, lists, views
+from app_pages.parts import acting, links, lists, views
+from pipeline.clearance.clearances import Awaited
 from pipeline.contract.body import MAX_ID_CHARACTERS
+from pipeline.errors import PrazoError
 from pipeline.ledger import service
+from pipeline.serve import searches
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_tax_id
 
@@ -28,6 +33,8 @@ MENTIONS: Final = 60
 _BOX: Final = "find"
 _ASKED: Final = "find asked"
 _PLACE: Final = "find asked on"
+_HITS: Final = "find hits"
+_SESSION: Final = "find session"
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -38,6 +45,8 @@ class Found(NamedTuple):
     sellers: Sequence[str]
     names: Mapping[str | None, str]
     is_cut: bool
+    refused: PrazoError | None = None
+    """Why names and addresses were not searched."""
 
     @property
     def total(self) -> int:
@@ -64,6 +73,7 @@ def _take() -> None:
     """Keeps what was typed for the page that is drawn next, and empties the box."""
     st.session_state[_ASKED] = _SPACES.sub(" ", st.session_state[_BOX]).strip()[:MAX_ID_CHARACTERS]
     st.session_state[_BOX] = ""
+    st.session_state.pop(_HITS, None)
     st.session_state.pop(_PLACE, None)
 
 
@@ -99,6 +109,18 @@ def _close() -> None:
 
 
 def _show(text: str, found: Found) -> None:
+    if isinstance(found.refused, Awaited):
+        st.info(_("To search by part of a name or an address waits for a second person."))
+        links.to_alerts(_("What waits for a second person"))
+    elif found.refused is not None:
+        st.info(
+            _(
+                "Names and addresses were not searched: under your name that was done often within"
+                " this hour. Search by a whole id, tax id or address, or wait."
+            )
+            if isinstance(found.refused, searches.TooManySearches)
+            else _("Names and addresses were not searched.")
+        )
     if not found.total:
         st.markdown(
             _(
@@ -126,14 +148,45 @@ def look_up(text: str) -> Found:
     """Processes and sellers that fit a text."""
     exact = views.read("process_state", where={"process_id": text})
     processes = exact or views.read("process_state", contains={"process_id": text}, limit=SHOWN + 1)
-    sellers = list(dict.fromkeys(_sellers(text)))
+    sellers, refused = [*_sellers(text)], None
+    if not _is_found(text, sellers) and access.may(Permission.UNMASK):
+        hits, refused = _people(text)
+        sellers += hits
+    sellers = list(dict.fromkeys(sellers))
     listed = [{"seller_id": it} for it in sellers[:SHOWN]]
     return Found(
         processes[:SHOWN],
         sellers[:SHOWN],
         lists.seller_names([*processes[:SHOWN], *listed]),
         max(len(processes), len(sellers)) > SHOWN,
+        refused,
     )
+
+
+def _is_found(text: str, sellers: Sequence[str]) -> bool:
+    """Whether the text is all of an id: nobody is looked for by it any further."""
+    return is_tax_id(text) or text in sellers
+
+
+def _people(text: str) -> tuple[list[str], PrazoError | None]:
+    """The sellers with a name or an address like this, or why that was not looked for. Asked once
+    for what was typed, however often the page is drawn."""
+    held, as_of = service.current(), views.as_of()
+    asked = (text, as_of)
+    if st.session_state.get(_HITS, (None, None))[0] == asked:
+        return st.session_state[_HITS][1], None
+    try:
+        if searches.is_whole(text):
+            hits = searches.by_whole(held, text, as_of)
+        else:
+            session = st.session_state.setdefault(_SESSION, secrets.token_hex(8))
+            searcher = searches.Searcher(acting.reader_name(), session, acting.RECORDED_BY)
+            hits = searches.by_part(held, text, as_of, searcher)
+    except PrazoError as error:
+        acting.catch_up()  # a request for a second person is an entry
+        return [], error
+    st.session_state[_HITS] = (asked, hits)
+    return hits, None
 
 
 def _sellers(text: str) -> Iterable[str]:
@@ -144,29 +197,10 @@ def _sellers(text: str) -> Iterable[str]:
         yield text
         return
     held = service.current()
-    if is_tax_id(text) and (key := held.keys.of_taxpayer(text)) is not None:
-        yield from _mentioned(where={"taxpayer_key": key.hex()})
+    if is_tax_id(text):
+        yield from searches.by_whole(held, text, views.as_of())
         return
     for row in views.read("process_state", contains={"seller_id": text}, limit=MENTIONS):
         yield row["seller_id"]
     for row in views.read("seller_names", contains={"seller_id": text}, limit=MENTIONS):
         yield row["seller_id"]
-    if access.may(Permission.UNMASK):
-        if "@" not in text:
-            yield from _mentioned(contains={"seller_name": text})
-        yield from _mentioned(contains={"email": text})
-
-
-def _mentioned(
-    *, where: Mapping[str, object] | None = None, contains: Mapping[str, str] | None = None
-) -> Iterable[str]:
-    """The sellers of whom an event said so; never kept for another reader."""
-    rows = service.current().reader.read(
-        "seller_identities",
-        as_of=views.as_of(),
-        where=where,
-        contains=contains,
-        limit=MENTIONS,
-        unmask=True,
-    )
-    yield from rows.column("seller_id").to_pylist()

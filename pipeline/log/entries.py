@@ -43,6 +43,8 @@ COLLECTION: Final = "collection"
 
 UNMASK: Final = "unmask"
 
+SEARCH: Final = "search"  # by part of a personal value, with its count and the sellers it hit
+
 CLOCK: Final = "clock"  # a clock jumped, or is believed again
 
 SUPPLY: Final = "supply"  # what a person knew of a quarantined delivery

@@ -11,6 +11,7 @@ from pipeline.errors import CallerError, LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
 from pipeline.ledger.syntax import filters as filtering
 from pipeline.ledger.views import formats
+from pipeline.log.entries import UNMASK
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -137,7 +138,6 @@ def unmask_rows(
     from pipeline.clearance import acts, clearances
     from pipeline.clearance.sought import Sought
     from pipeline.log.actions import action
-    from pipeline.log.entries import UNMASK
 
     service.require_unerased()
 

@@ -286,7 +286,7 @@ def test_what_is_about_a_person_is_masked_where_it_is_kept_and_where_it_is_shown
             yield f"write the word personal into the lines column: of {unsaid}"
         if shown and (clear := shown - masked(view)):
             yield f"show {clear} by personal()"
-        if unnamed := shown - acts._PERSONAL:
+        if unnamed := shown - acts.PERSONAL:
             yield f"name {unnamed} in _PERSONAL of pipeline/clearance/acts.py"
 
     assert not every_view(wrong)

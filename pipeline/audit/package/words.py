@@ -323,6 +323,10 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "override": ("Evidence check overridden", "Exigência de evidência dispensada"),
     "replacement": ("Payload replaced", "Conteúdo substituído"),
     "unmask": ("Personal data shown", "Dados pessoais exibidos"),
+    "search": (
+        "Search by part of a name or an address",
+        "Busca por parte de um nome ou endereço",
+    ),
     "quarantine": ("Delivery quarantined", "Entrega em quarentena"),
     "rejection": ("Deliveries rejected", "Entregas rejeitadas"),
     "clock": ("Clock jumped or believed again", "Relógio saltou ou voltou a ser confiável"),

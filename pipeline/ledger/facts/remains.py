@@ -52,6 +52,7 @@ stays, since the finding about that part says it; what earlier releases erased i
 TYPED: Final[Mapping[str, frozenset[str]]] = {
     "unmask": frozenset({"filters", "contains", "between"}),
     "clearance": frozenset({"what", "shown"}),
+    "search": frozenset({"sought"}),
     "saved_view": frozenset({"name", "query"}),
     "report": frozenset({"name", "query", "filters", "page", "recipient"}),
     "ticket": frozenset({"number"}),

@@ -107,3 +107,18 @@ def test_names_find_nobody_for_those_who_may_not_see_them(
         by_tax_id = searched(visit, "11144477735")
     assert "Nothing in the log fits" in shown
     assert by_tax_id.query_params["seller_id"] == "sel_dora"
+
+
+def test_a_search_by_part_of_a_name_is_one_entry_however_often_the_page_is_drawn(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """And by a whole tax id or address there is none."""
+    with open_log(HISTORY) as held:
+        app = searched(visit, "anast")
+        app.run()
+        app.run()
+        assert [it.kind for it in held.inbox.find(kind="search")] == ["search"]
+        find.look_up("dora@example.com")
+        find.look_up("11144477735")
+        find.look_up("sel_dora")
+        assert len(held.inbox.find(kind="search")) == 1
