@@ -20,6 +20,8 @@ TOLERANCE: Final = 5 * instants.SECOND
 """How far two clocks may be apart and still agree. `slow_record` begins there, too."""
 STEADY_FOR: Final = instants.MINUTE
 """So long a wall clock has to run on after a jump before the kernel's word for it counts."""
+FAR_AHEAD: Final = instants.HOUR
+"""Of the newest entry: so far a clock may be ahead at a start before nothing but itself says so."""
 COMPARE_SECONDS: Final = 30.0
 """Between two looks at what others say of it; with PostgreSQL each record is one, too."""
 MACHINE: Final = "machine"
@@ -242,6 +244,20 @@ class Clock:
             self._decided_at = steady  # also where it was believed: no older doubt is heard now
 
     # --- what it knows ---
+
+    def unvouched(self, recorded_at: int) -> str | None:
+        """Why this machine's clock may be wrong where nothing contradicts it: no database and no
+        time service vouches for it, and it is far ahead of the newest entry, of `recorded_at`.
+        None where it is not, and for an empty log."""
+        ahead = self._wall() - recorded_at
+        if self._doubted or self._database is not None or not recorded_at or ahead <= FAR_AHEAD:
+            return None
+        if self._is_synchronised():
+            return None
+        return (
+            "nothing vouches for this machine's clock: no time service keeps it, and it is"
+            f" {ahead / instants.HOUR:,.1f} h ahead of the newest entry"
+        )
 
     @property
     def doubted(self) -> str | None:

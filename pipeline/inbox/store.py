@@ -437,6 +437,12 @@ class Inbox(ABC):
                 high = middle - 1
         return low
 
+    def dated_after(self, instant: int) -> tuple[int, int] | None:
+        """The first and the last entry whose `recorded_at` is from an instant on; None for none. A
+        clock that was ahead dated them."""
+        last, recorded_at = self.last()
+        return (self.last_before(instant) + 1, last) if recorded_at >= instant else None
+
     @abstractmethod
     def read(self, after: int, limit: int, *, max_bytes: int = MAX_BYTES_PER_READ) -> list[Entry]:
         """Entries with a seq greater than `after`, in order.

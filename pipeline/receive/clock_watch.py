@@ -11,7 +11,7 @@ from pipeline import instants
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, clock
-from pipeline.inbox.clock import COMPARE_SECONDS, Change
+from pipeline.inbox.clock import COMPARE_SECONDS, TOLERANCE, Change
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import CLOCK, Draft
 
@@ -76,17 +76,24 @@ class ClockWatch:
         self._unrecorded += self._inbox.machine.take_changes()
         while self._unrecorded:
             change = self._unrecorded[0]
+            clock_says = change.at + change.offset_after
             try:
-                await self._writer.record(entry_of(change))
+                ahead = await asyncio.to_thread(self._inbox.dated_after, clock_says + TOLERANCE)
+                await self._writer.record(entry_of(change, ahead))
             except InboxUnavailable as error:
                 LOG.error("what a clock did is not recorded yet: %s", error)
                 return
-            LOG.warning("%s", reason_of(change))
+            LOG.warning("%s", reason_of(change, ahead))
             self._unrecorded.pop(0)
 
 
-def reason_of(change: Change) -> str:
-    """What happened, in words."""
+def reason_of(change: Change, ahead: tuple[int, int] | None = None) -> str:
+    """What happened, in words. `ahead`: the entries that are dated after this machine's clock."""
+    dated = f"; entries {ahead[0]} to {ahead[1]} are dated ahead of it" if ahead else ""
+    return f"{_what_happened(change)}{dated}"
+
+
+def _what_happened(change: Change) -> str:
     before = f"{change.offset_before / instants.SECOND:+,.1f} s"
     after = f"{change.offset_after / instants.SECOND:+,.1f} s"
     match change.doubted:
@@ -98,12 +105,12 @@ def reason_of(change: Change) -> str:
             return f"this machine's clock is {after} off, says: {change.by}; it is not believed"
 
 
-def entry_of(change: Change) -> Draft:
-    """The draft of the entry that says what a clock did."""
+def entry_of(change: Change, ahead: tuple[int, int] | None = None) -> Draft:
+    """The draft of the entry that says what a clock did; `ahead` as for `reason_of`."""
     return Draft(
         kind=CLOCK,
         occurred_at=change.at,
         recorded_by="receiver",
-        body=canonical_json({"reason": reason_of(change)}),
+        body=canonical_json({"reason": reason_of(change, ahead)}),
         particulars={**change.particulars(), "machine": socket.gethostname()},
     )

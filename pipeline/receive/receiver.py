@@ -84,6 +84,8 @@ class Receiver:
         self._inbox = open_shared(settings)
         if settings.believe_clock:
             self._inbox.machine.believe()
+        elif (why := self._inbox.machine.unvouched(self._inbox.last()[1])) is not None:
+            LOG.warning("%s: compare it with another clock, deliveries are dated by it", why)
         self._guard = Guard(settings)
         self._inbox.guard(self._guard)
         self._looking: asyncio.Task[tuple[int, dict[Part, int]]] | None = None

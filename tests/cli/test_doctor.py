@@ -441,6 +441,19 @@ def a_clock(jump: int = 0, *, database: int | None = None) -> Clock:
     return clock
 
 
+def test_a_clock_that_nothing_vouches_for_is_a_warning_where_it_is_far_ahead() -> None:
+    found = stores.clock(a_clock(), instants.now() - instants.DAY)
+    assert found.verdict == "warning"
+    assert "no time service keeps it, and it is 24.0 h ahead of the newest entry" in found.found
+    assert "a clock that is ahead at a start is believed" in found.remedy
+
+
+def test_entries_that_are_dated_ahead_of_the_clock_are_named() -> None:
+    found = stores.clock(a_clock(), instants.now() + instants.DAY, (7, 12))
+    assert found.verdict == "fault"
+    assert found.found.endswith("s behind the newest entry: entries 7 to 12 are dated ahead of it")
+
+
 def test_clocks_that_agree_are_well() -> None:
     assert stores.clock(a_clock(), instants.now()).verdict == "ok"
     with_database = stores.clock(a_clock(database=instants.SECOND), instants.now())

@@ -11,7 +11,7 @@ from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.inbox.clock import STEADY_FOR, TOLERANCE, Change, Clock, judge
 from pipeline.instants import DAY, HOUR, MINUTE, SECOND
-from pipeline.receive.clock_watch import entry_of
+from pipeline.receive.clock_watch import entry_of, reason_of
 from tests.inbox.drafts import note
 
 NOON = 1_772_366_400_000_000  # 2026-03-01T12:00:00Z
@@ -343,3 +343,51 @@ def test_what_the_database_says_between_two_looks_at_the_clock_is_not_undone():
     clocks.clock._lock = Interrupted()  # type: ignore[assignment]
     assert clocks.clock.now() == NOON + 4000 * SECOND
     assert clocks.clock.doubted == "machine"
+
+
+def test_a_clock_that_nothing_vouches_for_is_named_where_it_is_far_ahead_at_a_start():
+    """A clock that was a day ahead when the machine started was believed, and nothing said that
+    only itself spoke for it."""
+    clocks = Clocks()
+    assert clocks.clock.unvouched(NOON - DAY) == (
+        "nothing vouches for this machine's clock: no time service keeps it, and it is 24.0 h ahead"
+        " of the newest entry"
+    )
+    assert clocks.clock.unvouched(NOON - HOUR) is None
+    assert clocks.clock.unvouched(0) is None  # an empty log tells nothing
+    clocks.is_synchronised = True
+    assert clocks.clock.unvouched(NOON - DAY) is None
+    with_database = Clocks()
+    with_database.database_says(NOON)
+    assert with_database.clock.unvouched(NOON - DAY) is None
+
+
+@pytest.mark.parametrize("service_has_it", [True, False])
+def test_entries_that_were_dated_ahead_are_named_when_the_clock_steps_back(
+    tmp_path: Path, service_has_it: bool
+) -> None:
+    """Whether somebody vouches for the clock as it is then, or it is doubted: who looks into it has
+    to know which entries a wrong clock has dated."""
+    clocks = Clocks(wall=NOON - 2 * DAY)
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        inbox.clock = clocks.clock.now
+        inbox.append([note()])
+    ahead = Clocks(wall=NOON)  # the machine starts a day after that, and its clock is a day ahead
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        inbox.clock = ahead.clock.now
+        for _ in range(3):
+            ahead.pass_(SECOND)
+            inbox.append([note()])
+        ahead.jump(-DAY)
+        ahead.is_synchronised = service_has_it
+        ahead.clock.now()
+        ahead.pass_(STEADY_FOR + SECOND)
+        *_, change = ahead.clock.take_changes()
+        assert change.doubted == (None if service_has_it else "machine")
+        named = inbox.dated_after(change.at + change.offset_after + TOLERANCE)
+        assert named == (2, 4)
+        assert reason_of(change, named).endswith("; entries 2 to 4 are dated ahead of it")
+        assert inbox.dated_after(NOON + DAY) is None
+        [said] = inbox.append([entry_of(change, named)])
+        assert said.entry is not None
+        assert b"entries 2 to 4 are dated ahead" in (said.entry.body or b"")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 
@@ -80,6 +81,8 @@ def asked_platform(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("handshake", "fault", found, remedy)
         return
     yield _handshake(addresses.shown(settings.platform_url), answer)
+    if (offset := _clock_offset(answer)) is not None:
+        yield offset
     found = f"a GET of the review endpoint is answered {answer.status}"
     if answer.status == UNAUTHORIZED:
         yield Diagnosis(
@@ -130,6 +133,24 @@ def _handshake(platform: str | None, answer: PlatformAnswer) -> Diagnosis:
             )
     return Diagnosis(
         "handshake", "ok", f"{found}; this Python does not tell whether it asked for a certificate"
+    )
+
+
+def _clock_offset(answer: PlatformAnswer) -> Diagnosis | None:
+    """How far this machine's clock is from the platform's, by the `Date` of an answer over TLS;
+    None where that says nothing, or they agree."""
+    try:
+        theirs = parsedate_to_datetime(answer.header("date") or "")
+    except ValueError:
+        return None
+    offset = instants.now() - instants.from_datetime(theirs)
+    if abs(offset) <= instants.ALLOWED_AHEAD:
+        return None
+    return Diagnosis(
+        "clock",
+        "fault",
+        f"the clock is {offset / instants.SECOND:+,.0f} s off the platform's",
+        "set the clock (NTP): entries are dated by it, and nothing else may contradict it",
     )
 
 

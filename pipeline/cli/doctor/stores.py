@@ -136,11 +136,12 @@ def inbox(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     last_seq, recorded_at = inbox.last()
     yield Diagnosis("inbox", "ok", f"can be read; its last entry is {last_seq}")
     inbox.compare_clocks()
-    yield clock(inbox.machine, recorded_at)
+    yield clock(inbox.machine, recorded_at, inbox.dated_after(instants.now() + TOLERANCE))
 
 
-def clock(machine: Clock, recorded_at: int) -> Diagnosis:
-    """What the clocks say of each other. `recorded_at`: of the newest entry."""
+def clock(machine: Clock, recorded_at: int, ahead: tuple[int, int] | None = None) -> Diagnosis:
+    """What the clocks say of each other. `recorded_at`: of the newest entry. `ahead`: the entries
+    that are dated after this machine's clock."""
     now, database = instants.now(), machine.database_offset
     behind = (recorded_at - now) / instants.SECOND
     if machine.doubted == DATABASE and database is not None:
@@ -162,7 +163,8 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
         return Diagnosis(
             "clock",
             "fault",
-            f"the clock is {behind:,.0f} s behind the newest entry",
+            f"the clock is {behind:,.0f} s behind the newest entry"
+            + (f": entries {ahead[0]} to {ahead[1]} are dated ahead of it" if ahead else ""),
             "set the clock (NTP) if it is wrong; entries keep the later time until it has caught"
             + (
                 " up. It is believed: what happens is dated by it"
@@ -178,6 +180,14 @@ def clock(machine: Clock, recorded_at: int) -> Diagnosis:
             " machine started",
             "set the clock (NTP); until then entries are stamped with the time before the jump, and"
             " marked. If the clock is right, start the receiver once with PRAZO_BELIEVE_CLOCK=true",
+        )
+    if (unvouched := machine.unvouched(recorded_at)) is not None:
+        return Diagnosis(
+            "clock",
+            "warning",
+            unvouched,
+            "compare it with another machine's (`date -u`), and let a time service such as chrony"
+            " keep it: a clock that is ahead at a start is believed",
         )
     beside = "" if database is None else f", the database's {database / instants.SECOND:+.3f} s"
     return Diagnosis("clock", "ok", f"{instants.readable(now)}{beside}")
