@@ -26,7 +26,7 @@ from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
-from pipeline import memory, places
+from pipeline import memory, places, signals
 from pipeline.audit.export import ON_ITS_WAY
 from pipeline.errors import PrazoError
 from pipeline.files import temporary
@@ -191,6 +191,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     places.leave_out_key_logs()
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
+    signals.stop_server_by_hangup()
     with ExitStack() as held:
         with starting.or_end():
             settings = _settings()

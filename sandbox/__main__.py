@@ -53,7 +53,8 @@ def main() -> None:
             pass
 
     stopped = threading.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
+    is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # by nohup
+    for name in (signal.SIGINT, signal.SIGTERM, *([] if is_kept else [signal.SIGHUP])):
         signal.signal(name, lambda *_: stopped.set())
     with running(
         folder=folder,

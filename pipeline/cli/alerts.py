@@ -2,13 +2,13 @@
 putting off; and feeds of deadlines."""
 
 import contextlib
-import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Final, assert_never
 
 import click
 
+from pipeline import signals
 from pipeline.cli.group import main, say, user
 from pipeline.cli.views import as_of_instant, as_rows, print_view
 from pipeline.errors import CallerError, PrazoError
@@ -132,8 +132,7 @@ def run() -> None:
     settings = Settings.load()
     rules = AlertsFile(settings.alerts_file, tells_people=True)
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    signals.stop_by_signals(stop.set)
     done = unrecorded.Unrecorded()
     inbox = unrecorded.opened(lambda: open_guarded(settings), done, rules.get, instants.now, stop)
     if inbox is None:

@@ -271,7 +271,11 @@ def _start_sandbox(
         text=True,
     )
     assert process.stdout is not None
-    line = process.stdout.readline()
+    try:
+        line = process.stdout.readline()
+    except BaseException:  # a signal ends the demo while the past is lived through
+        process.terminate()
+        raise
     if not line:
         raise OperatorError(
             "The simulated platform did not start", "it ended without a word", "see above"

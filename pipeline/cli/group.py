@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from pipeline import memory, places
+from pipeline import memory, places, signals
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files.disk import is_full
 from pipeline.texts import LogLines, printable
@@ -84,10 +84,12 @@ class _Group(_Kind):
                 raise
             say(*_lines(error.finding, error.remedy), err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            _abort(ctx)
         except RuntimeError as error:
             if ctx.params.get("debug") or str(error) != _INTERRUPTED:
                 raise
-            raise click.Abort from None
+            _abort(ctx)
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
@@ -100,6 +102,12 @@ class _Group(_Kind):
                 remedy = "make room there, then run it again"
             say(*_lines(what, remedy), err=True)
             ctx.exit(1)
+
+
+def _abort(ctx: click.Context) -> NoReturn:
+    """Of a command that a signal interrupted: 1 would be an answer, and the answer is not known."""
+    say("", "Aborted!", err=True)
+    ctx.exit(signals.code_of_interrupt())
 
 
 @contextmanager
@@ -255,11 +263,13 @@ def run() -> None:
     """
     ending = _Ending()
     atexit.register(ending.leave)  # what is registered first is called last
+    signals.interrupt_by_signals()
     try:
         main()
     except SystemExit as ended:
-        ending.code = 0 if ended.code is None else ended.code
-        raise
+        given = 0 if ended.code is None else ended.code
+        ending.code = signals.code(given) if isinstance(given, int) else given
+        raise SystemExit(ending.code) from None
 
 
 class _Ending:

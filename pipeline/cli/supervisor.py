@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
+from pipeline import signals
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -77,13 +78,14 @@ class Supervisor:
         """Starts a process now; it is started again whenever it ends by itself. `is_vital`: where
         it refuses its settings at its first start, nothing runs."""
         if not self._children:  # from here on a signal has processes to stop
-            self._heed_signals()
+            signals.stop_by_signals(self._stop.set)
         child = _Child(name, command, environment, is_vital)
         self._start(child)
         self._children.append(child)
 
     def run(self) -> int:
-        """Returns the exit code: 0 after a signal, 2 where a vital process refused its settings."""
+        """Returns the exit code: 0 after a signal, or that of a hangup; 2 where a vital process
+        refused its settings."""
         try:
             while not self._stop.wait(0.2):
                 for child in self._children:
@@ -92,14 +94,7 @@ class Supervisor:
                         return code
         finally:
             self.stop()
-        return 0
-
-    def _heed_signals(self) -> None:
-        numbers = [signal.SIGTERM, signal.SIGINT]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` has it ignored
-            numbers.append(signal.SIGHUP)
-        for number in numbers:
-            signal.signal(number, lambda *_: self._stop.set())
+        return signals.code()
 
     def _start(self, child: _Child) -> None:
         child.last_words = ""

@@ -6,12 +6,11 @@ It reads the inbox alone. The receiver knows nothing of it, and is never waited 
 import asyncio
 import contextlib
 import logging
-import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from pipeline import instants
+from pipeline import instants, signals
 from pipeline.errors import InboxUnavailable, OperatorError
 from pipeline.forward import tenure
 from pipeline.forward.courier import Courier
@@ -46,8 +45,7 @@ def run_for_ever(settings: Settings) -> None:
     async def run() -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
         loop.set_default_executor(ThreadPoolExecutor(LOOK_UP_THREADS))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+        signals.stop_by_signals(stop.set, loop)
         # Kept when the inbox comes back: a mistake leaves in force what was read before.
         given: Followed | None = None
         while not stop.is_set():

@@ -19,7 +19,7 @@ from typing import Any, Final
 import httptools
 import uvicorn
 
-from pipeline import hosts
+from pipeline import hosts, signals
 from pipeline.errors import OperatorError, PortTaken
 from pipeline.http.asgi import App, folded
 from pipeline.http.limits import Limited
@@ -219,7 +219,7 @@ def _say_what_hangs() -> None:
 
 
 def run(app: App, host: str, port: int) -> None:
-    """Serves until SIGTERM or SIGINT, answers what is under way, and returns or exits with 0.
+    """Serves until SIGTERM, SIGINT or SIGHUP, answers what is under way, and returns.
 
     If something hangs, the process exits with 1, `END_SECONDS` after the signal. Raises
     `OperatorError` if it cannot listen or the app does not start.
@@ -239,10 +239,12 @@ def run(app: App, host: str, port: int) -> None:
     )
     # uvicorn stops cleanly and then sends itself the signal again, which would kill the process.
     before = {it: signal.signal(it, _end) for it in (signal.SIGTERM, signal.SIGINT)}
+    before[signal.SIGHUP] = signal.getsignal(signal.SIGHUP)
+    signals.stop_server_by_hangup()
     try:
         _Server(config).run(listeners)
     except SystemExit as ended:
-        if ended.code:
+        if ended.code != signals.code():
             raise OperatorError(
                 "The server did not start",
                 "see the message above",
@@ -256,7 +258,7 @@ def run(app: App, host: str, port: int) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
+    sys.exit(signals.code())
 
 
 def _listen(host: str, port: int) -> list[socket.socket]:

@@ -6,13 +6,12 @@ retries that come due later.
 
 import asyncio
 import logging
-import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import instants
+from pipeline import instants, signals
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
@@ -165,8 +164,7 @@ def resume_for_ever(settings: Settings, *, recorded_by: str, on_attempt: OnAttem
 
     async def run() -> None:
         stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        signals.stop_by_signals(stop.set, asyncio.get_running_loop())
         while not stop.is_set():
             try:
                 async with open_submissions(settings) as (inbox, submissions):

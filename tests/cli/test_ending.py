@@ -118,7 +118,7 @@ def test_ctrl_c_during_a_query_ends_a_command_as_it_does_elsewhere(
         ended = CliRunner().invoke(main, ["counts"])
     finally:
         signal.signal(signal.SIGALRM, former)
-    assert (ended.exit_code, ended.output.strip()) == (1, "Aborted!")
+    assert (ended.exit_code, ended.output.strip()) == (130, "Aborted!")
     assert isinstance(ended.exception, SystemExit)
 
 

@@ -113,9 +113,11 @@ def test_settings_that_a_part_refuses_at_its_start_or_are_refused_later_leave_th
     assert running.wait(60) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP], ids=["Ctrl-C", "closed"])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGHUP, 129)], ids=["Ctrl-C", "closed"]
+)
 def test_what_a_terminal_sends_to_all_ends_each_process_as_sigterm_does(
-    supervise: Supervise, tmp_path: Path, number: signal.Signals
+    supervise: Supervise, tmp_path: Path, number: signal.Signals, code: int
 ):
     """At Ctrl-C each part that was still loading showed a traceback; when a terminal was closed,
     each died where it was, and a message or an attempt under way was sent again."""
@@ -132,7 +134,7 @@ while not os.path.exists('heard'):
     while not (tmp_path / "alive").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(running.pid, number)
-    assert running.wait(60) == 0
+    assert running.wait(60) == code
     assert (tmp_path / "heard").read_text() == f"{signal.SIGTERM:d} "
 
 

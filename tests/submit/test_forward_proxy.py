@@ -162,7 +162,7 @@ def test_a_command_says_what_the_proxy_wants(marketplace: Marketplace) -> None:
         "market:s3cret@proxy.example:3128",
     ],
 )
-def test_what_is_no_proxy_is_refused_without_being_shown(url: str) -> None:
+def test_a_faulty_address_of_a_proxy_is_refused_without_being_shown(url: str) -> None:
     with pytest.raises(SettingsError) as refused:
         Settings.load(platform_proxy=url)
     said = str(refused.value)
