@@ -235,3 +235,55 @@ def test_each_command_is_named_on_a_page() -> None:
     unnamed = [it for it in commands(main) if not re.search(rf"{it}(?![\w-])", said)]
     # `prazo alerts` alone does the first, and `make demo` the second.
     assert unnamed == ["prazo alerts due", "prazo demo"], "say what it is for in README or docs/"
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """(where, command): whatever a page or the product tells a person to type."""
+    for page in pages.PAGES:
+        text = page.read_text(encoding="utf-8")
+        for line in re.findall(r"(?m)^    (?:[A-Z_]+=\S+ )*(prazo .*)$", text):
+            yield page.name, line.partition(" #")[0]
+        for name in re.findall(r"`(?:[A-Z_]+=\S+ )*(prazo [^`]*)`", re.sub(r"\s+", " ", text)):
+            yield page.name, name
+    for folder in ("pipeline", "app_pages"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            text = re.sub(r'"\s*\n\s*f?"', "", file.read_text(encoding="utf-8"))
+            for name in re.findall(r"`(prazo [^`{\n]*)`", text):
+                yield file.name, name
+    for name, command in described(main):
+        for shown in re.findall(
+            r"Example: (?:[A-Z_]+=\S+ )*(prazo .*)", command.help or "", re.DOTALL
+        ):
+            yield name, shown
+
+
+def described(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    for name, command in group.commands.items():
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from described(command)
+
+
+def mistyped(command: str) -> str | None:
+    """What `prazo` would not know of a command's words; None where it knows them."""
+    group: click.Command = main
+    words = shlex.split(command.replace("...", ""))[1:]
+    while isinstance(group, click.Group) and words:
+        if words[0].startswith("-"):
+            return None  # of a group's own
+        found = group.commands.get(words.pop(0))
+        if found is None:
+            return f"no such command: {command}"
+        group = found
+    known = {it for param in group.params for it in (*param.opts, *param.secondary_opts)}
+    asked = {it.partition("=")[0] for it in words if re.match(r"--[a-z]", it)}
+    unknown = asked - known - {"--help"}
+    return f"no such option: {', '.join(unknown)}" if unknown else None
+
+
+def test_whatever_a_page_or_a_remedy_has_somebody_type_is_a_command_with_these_options() -> None:
+    """A remedy that names an option of another release leads nowhere, when it is needed most."""
+    said = dict.fromkeys(written())
+    assert len(said) > 150
+    faults = [f"{where}: {fault}" for where, it in said if (fault := mistyped(it)) is not None]
+    assert faults == []
