@@ -221,6 +221,19 @@ if asked in LISTS and may_list(asked):
 if status.recovered:
     st.info(elements.in_its_words(status.recovered), icon=":material/healing:")
 
+if health["rejected"]:
+    turned_away = ngettext(
+        "{n} request to the receiver was turned away unread, or was sent to a wrong address. This"
+        " says why, and names such an address:",
+        "{n} requests to the receiver were turned away unread, or were sent to a wrong address."
+        " This says why, and names such an address:",
+        health["rejected"],
+        n=formats.number(health["rejected"]),
+    )
+    st.info(
+        f"{turned_away} `prazo show log_entries --where kind=rejection`", icon=":material/block:"
+    )
+
 if views.as_of() is not None:
     st.info(
         _("Tree, checkpoint and verification are those of the whole log as it is now."),

@@ -10,6 +10,7 @@ import pytest
 from pipeline.audit import stores
 from pipeline.audit.verify import Verdict
 from pipeline.log import deliveries
+from pipeline.receive.rejections import Rejected, entry_of
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import metrics, page_text, plain, press
@@ -27,6 +28,21 @@ def test_deliveries_and_quarantine_are_counted_and_shown(open_log: OpenLog, visi
     assert shown["In quarantine"] == ("1", "one may hide a review")
     assert list(app.dataframe[0].value["seq"]) == [2]
     assert "Files of occurrences in the guide Operations" in page_text(app)
+
+
+def test_what_was_turned_away_is_counted_where_one_asks_whether_anything_is_lost(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Deliveries went to an address with a letter missing, and no page said a word of it."""
+    with open_log(HISTORY) as service:
+        assert "turned away" not in page_text(visit("ledger"))
+        wrong = Rejected(404, "none of the receiver's calls")
+        service.inbox.append([entry_of(wrong, 7, service.now(), "POST /webhook")])
+        follow(service)
+        said = page_text(visit("ledger", as_of=None))
+        assert "7 requests to the receiver were turned away unread" in said
+        [entry] = service.inbox.find(kind="rejection")
+        assert entry.particulars["reason"] == "none of the receiver's calls: POST /webhook"
 
 
 def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
