@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import InboxUnavailable
+from pipeline.inbox.postgres.remains import TABLES
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.inbox.store import Inbox, Statement
@@ -21,10 +22,7 @@ _ERASE: Final = "update entries set body = $1, salt = null where seq = $2 and sa
 _IS_THERE: Final = "select 1 from entries where seq = $1 and salt is not null"
 _UNLESS_RECORDED: Final = " and not exists (select 1 from entries where ingest_key = $3)"
 
-_VACUUM: Final = (
-    "vacuum prazo.entries, prazo.artifact_chunks,"
-    " prazo.journeys, prazo.journey_sessions, prazo.journey_flow"
-)
+_VACUUM: Final = f"vacuum {', '.join(TABLES)}"
 
 
 def erased_in(inbox: Inbox) -> dict[int, bytes]:

@@ -1,6 +1,9 @@
 """Examines whether what was erased is gone: an older copy may have brought it back."""
 
+import contextlib
 from collections.abc import Iterator
+
+import duckdb
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
@@ -11,11 +14,14 @@ from pipeline.erasure.forgetting import (
     put_aside,
     recorded_again_since,
 )
+from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.owners import unnamed
-from pipeline.inbox.erased import unerased
+from pipeline.inbox.erased import newest_erasure, unerased
+from pipeline.inbox.postgres.remains import look
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
+from pipeline.ledger.file import erased_to, name_of
 from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.settings import Settings
 from pipeline.texts import counted, some_of
@@ -38,7 +44,8 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             f" {some_of(sellers) or 'whoever the erasures name'}",
         )
     else:
-        yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox")
+        yield Diagnosis("erasures", "ok", "what was erased is gone from the inbox's rows")
+    yield from _held_on(settings, inbox)
     if beside := back_beside_the_log(settings, inbox):
         yield Diagnosis(
             "erasures",
@@ -81,6 +88,43 @@ def erasures(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             f"former files may hold what was erased: {', '.join(map(str, former))}",
             "delete them once nobody needs them",
         )
+
+
+def _held_on(settings: Settings, inbox: Inbox) -> Iterator[Diagnosis]:
+    """What still holds what was erased though its rows are gone: a database that was not emptied,
+    and a ledger that nobody has opened since."""
+    newest = newest_erasure(inbox)
+    erasure = inbox.entry(newest)
+    if erasure is not None and not settings.has_inbox_file:
+        found = look(inbox, erasure.recorded_at)
+        if found.why:
+            yield Diagnosis(
+                "erasures",
+                "warning",
+                f"the database may still hold what entry {newest} erased: {found.why}",
+                "stop every receiver, and run the steps that `prazo forget` prints"
+                " (docs/operations.md#what-the-database-holds-on)",
+            )
+        if found.elsewhere:
+            yield Diagnosis(
+                "erasures",
+                "warning",
+                f"WAL of before may be elsewhere: {found.elsewhere}",
+                "let it be removed there, too",
+            )
+    with contextlib.suppress(duckdb.Error):  # somebody holds it, or it is no ledger: said elsewhere
+        if settings.ledger.exists():
+            with duckdb.connect(name_of(settings.ledger), read_only=True) as connection:
+                is_older = erased_to(connection) < newest
+            if is_older:
+                yield Diagnosis(
+                    "erasures",
+                    "warning",
+                    f"{settings.ledger} still holds what entry {newest} erased: nobody has opened"
+                    " it since",
+                    "start `prazo serve` here, or run `prazo rebuild`: it is made again without"
+                    " that; or delete the file",
+                )
 
 
 def unnamed_bytes(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:

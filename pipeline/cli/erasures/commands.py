@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import main, say, user
+from pipeline.inbox.postgres.remains import STEPS
 from pipeline.settings import Settings
 from pipeline.texts import MOST_NAMED, counted, printable, some_of
 
@@ -53,6 +54,11 @@ def forget(
             is_sweeping=sweep,
         )
     _say(printable(seller), done, is_dry_run=dry_run)
+    if not settings.has_inbox_file:
+        say("", "The database holds what was erased until it is emptied. Stop every receiver, and")
+        say("have a superuser run this, in psql (docs/operations.md#what-the-database-holds-on):")
+        for step in STEPS:
+            say(f"  {step}")
 
 
 def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
