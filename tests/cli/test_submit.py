@@ -34,6 +34,31 @@ def test_a_refused_payload_exits_1_and_prints_every_violation_but_no_value(
     assert "secret" not in done.out + done.err
 
 
+@pytest.mark.parametrize("saved", [b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_a_payload_that_an_editor_saved_is_sent_without_its_byte_order_mark(
+    marketplace: Marketplace, saved: bytes
+) -> None:
+    """Windows editors write such marks; JSON that is sent has none (RFC 8259, section 8.1)."""
+    review = marketplace.review()
+    text = review.payload.decode()
+    path = marketplace.folder / f"{review.process_id}.json"
+    path.write_bytes(saved + text.encode("utf-8" if len(saved) == 3 else "utf-16-le"))
+    done = run(marketplace, "submit", review.process_id, "--payload", str(path))
+    assert done.code == 0, done.err
+    [start] = marketplace.starts(review.process_id)
+    assert start.body == review.payload
+
+
+def test_a_payload_in_latin_1_is_refused_with_its_line(marketplace: Marketplace) -> None:
+    review = marketplace.review()
+    path = marketplace.folder / "latin.json"
+    path.write_bytes('{\n"city": "São Paulo"}'.encode("latin-1"))
+    done = run(marketplace, "submit", review.process_id, "--payload", str(path))
+    assert done.code == 1
+    assert f"The payload in {path} cannot be read: line 2 is not UTF-8" in done.err
+    assert marketplace.starts(review.process_id) == []
+
+
 def test_what_waits_exits_3(marketplace: Marketplace) -> None:
     review = marketplace.review()
     marketplace.platform.add_fault(
