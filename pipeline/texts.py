@@ -47,9 +47,14 @@ _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, other than `cpf` or `cnpj`."""
 
 
+def shell(*words: object) -> str:
+    """A command for a person to type: it does what it says, whatever a path or an id holds."""
+    return shlex.join(str(word) for word in words)
+
+
 def typed(*words: object) -> str:
-    """A command for a person to type, in backticks: as it stands, whatever a path holds."""
-    return f"`{shlex.join(str(word) for word in words)}`"
+    """Such a command among other words."""
+    return f"`{shell(*words)}`"
 
 
 def is_tax_id(text: str) -> bool:

@@ -21,6 +21,7 @@ from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.ledger.facts.remains import said_in
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
+from pipeline.texts import typed
 
 CLEARANCE: Final = "clearance"
 
@@ -34,13 +35,14 @@ class Awaited(CallerError):
     """The act waits for a second person; nothing of it was done. Answered 409."""
 
     def __init__(self, request_id: str, until: int) -> None:
+        asked = ("--reason", "R", "--actor", "NAME")
+        approve = typed("prazo", "clearances", "approve", request_id, *asked)
         super().__init__(
             "Nothing was done yet: this waits for a second person",
             f"it is the request {request_id}, which ends at {instants.readable(until)}",
             "have somebody else approve it, on the page Alerts, by"
             f" `POST /api/clearances/{request_id}` or, where nobody logs in, by"
-            f" `prazo clearances approve {request_id} --reason R --actor NAME`;"
-            " then ask for exactly the same again",
+            f" {approve}; then ask for exactly the same again",
         )
         self.request_id = request_id
 

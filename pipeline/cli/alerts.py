@@ -13,7 +13,7 @@ from pipeline.cli.group import main, say, user
 from pipeline.cli.views import as_of_instant, as_rows, print_view
 from pipeline.errors import CallerError, PrazoError
 from pipeline.settings import Settings
-from pipeline.texts import counted
+from pipeline.texts import counted, typed
 
 if TYPE_CHECKING:
     from pipeline.alert.messages.links import Fresh
@@ -299,7 +299,7 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
     say(
         calendars.address(settings, rules, secret.token),
         f"{secret.feed_id}: whoever has this address reads the calendar."
-        f" `prazo calendar revoke {secret.feed_id} --actor NAME` ends it.",
+        f" {typed('prazo', 'calendar', 'revoke', secret.feed_id, '--actor', 'NAME')} ends it.",
     )
     if rules.dashboard_url is None:
         say(

@@ -9,7 +9,7 @@ import click
 from pipeline.cli.group import main, say, user
 from pipeline.errors import SettingsError, WrongUsage
 from pipeline.settings import Settings
-from pipeline.texts import counted
+from pipeline.texts import counted, typed
 
 if TYPE_CHECKING:
     from pipeline.forward.operating import State
@@ -102,7 +102,9 @@ def _lines(state: "State") -> list[str]:
         tried = f"{counted(letter.tries, 'try')}, {letter.error}" if letter.tries else "to be tried"
         lines.append(f"  waiting      entry {letter.seq}, {letter.lane}: {tried}")
     if state.dead:
-        lines.append(f"  dead letters {len(state.dead)}: see `prazo forward dead {state.name}`")
+        lines.append(
+            f"  dead letters {len(state.dead)}: see {typed('prazo', 'forward', 'dead', state.name)}"
+        )
     if row.paused_at:
         lines.append(f"  paused       since {readable(row.paused_at)}")
     return lines

@@ -11,7 +11,7 @@ from pipeline.errors import CallerError, WrongUsage
 from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
 from pipeline.settings import Settings
-from pipeline.texts import counted, printable
+from pipeline.texts import counted, printable, shell
 from pipeline.written import read_given
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _say_what_it_holds(exported: "Exported", out: Path) -> None:
         f"{out}: {counted(exported.entries, 'entry')}, {counted(exported.withheld, 'body')}"
         f" withheld; the export is entry {exported.seq}",
         f"sha256  {exported.sha256}",
-        f"verify  prazo verify {out} --key '{exported.key}'",
+        f"verify  {shell('prazo', 'verify', out, '--key', exported.key)}",
     )
 
 

@@ -15,6 +15,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.actions import By
 from pipeline.log.entries import Entry
+from pipeline.texts import typed
 
 _BEHIND: Final = f"""
     select count(*), min(recorded_at) from entries
@@ -131,7 +132,8 @@ def _for_it(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int) -> Ent
             what,
             f"it is not for {name}: {why_not}",
             f"name a delivery that is: `events` and `redeliveries` of {name} in the file of "
-            f"endpoints say which, and `prazo forward dead {name}` names what was given up",
+            f"endpoints say which, and {typed('prazo', 'forward', 'dead', name)} names what was"
+            " given up",
         )
     return found
 

@@ -31,6 +31,7 @@ from pipeline.log.entries import (
     Salts,
     record_entry,
 )
+from pipeline.texts import typed
 
 LOG = logging.getLogger(__name__)
 
@@ -249,7 +250,7 @@ class Inbox(ABC):
             f" {tree.leaf_hash(written.leaf).hex()}), is no longer in it, nor is any of {missing}:"
             " an older copy was put back, or a standby took over that had not received them",
             "if another inbox than the usual one is in its place, put that one back; if its entries"
-            f" are lost, run `prazo reconcile --lost {missing}`"
+            f" are lost, run {typed('prazo', 'reconcile', '--lost', missing)}"
             " (docs/operations.md#an-inbox-that-was-put-back)",
         )
 

@@ -25,6 +25,7 @@ from pipeline.journey import evidence
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.log.entries import CHANNELS, Draft
 from pipeline.settings import Settings
+from pipeline.texts import typed
 
 LOG = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ def _check_process(inbox: Inbox, process_id: str, review: Review, now: int) -> N
     if len(live) >= MAX_LIVE:
         raise _refused(
             f"{MAX_LIVE} links of {process_id} work already",
-            f"revoke them: `prazo journey revoke --process {process_id}`",
+            f"revoke them: {typed('prazo', 'journey', 'revoke', '--process', process_id)}",
         )
 
 

@@ -11,7 +11,7 @@ from pipeline.forward import endpoints, operating
 from pipeline.forward.operating import State
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.settings import Settings
-from pipeline.texts import counted
+from pipeline.texts import counted, typed
 
 LONGEST_BEAT: Final = instants.MINUTE
 LONGEST_LAG: Final = 10 * instants.MINUTE
@@ -57,7 +57,7 @@ def _endpoint(state: State, now: int) -> Diagnosis:
         return Diagnosis("forwarding", "warning", found, "look at that endpoint")
     if state.dead:
         found = f"{counted(len(state.dead), 'delivery was', 'deliveries were')} given up for {name}"
-        remedy = f"`prazo forward dead {name}`; then `prazo forward replay`"
+        remedy = f"{typed('prazo', 'forward', 'dead', name)}; then `prazo forward replay`"
         return Diagnosis("forwarding", "warning", found, remedy)
     if state.behind_since is not None and now - state.behind_since > LONGEST_LAG:
         found = f"{counted(state.behind, 'delivery waits', 'deliveries wait')} for {name}"

@@ -1,7 +1,6 @@
 """Examines where things are kept: secrets, disk, inbox, clock, artifacts, kept head, ledger."""
 
 import re
-import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from pipeline.ledger.views.formats import Asked
 from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings
-from pipeline.texts import counted
+from pipeline.texts import counted, shell
 
 FREE_BYTES: Final = 2**30
 NO_SPACE: Final = "No space left"
@@ -64,7 +63,7 @@ def owners_alone(path: Path) -> Diagnosis:
             "secrets",
             "fault",
             f"{path} can be read by others",
-            f"chmod 600 {shlex.quote(str(path))}",
+            shell("chmod", 600, path),
         )
     return Diagnosis("secrets", "ok", f"{path} is its owner's alone")
 

@@ -25,7 +25,7 @@ from pipeline.cli.submissions.outcomes import (
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
-from pipeline.texts import is_blank
+from pipeline.texts import is_blank, typed
 from pipeline.written import in_utf_8
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _ticket_in_the_way(
     return CallerError(
         f"Ticket {latest.get('number')} of {process} is open",
         f"{latest.get('actor')} opened it and nobody has closed it",
-        f"`prazo ticket {process} --closed` closes it first",
+        f"{typed('prazo', 'ticket', process, '--closed')} closes it first",
     )
 
 

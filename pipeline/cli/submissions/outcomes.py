@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from pipeline import instants
 from pipeline.cli.group import say
 from pipeline.settings import Settings
+from pipeline.texts import typed
 
 if TYPE_CHECKING:
     from pipeline.submit.attempt import Result, Sent
@@ -22,16 +23,15 @@ FINAL_ANSWERS: Final = {
     ),
     "unauthorized": (
         "the platform did not authenticate us: the credentials or the mTLS set-up are wrong",
-        "check both with `prazo doctor --platform`, then `prazo resume --process {process}`",
+        "check both with `prazo doctor --platform`, then {resume}",
     ),
     "not_found": (
         "the platform does not know this process, or not for this seller",
-        "compare the ids with the webhook: `prazo show process_state --where process_id={process}`",
+        "compare the ids with the webhook: {show}",
     ),
     "conflict": (
         "the process is concluded already, or its state allows no submission",
-        "check its status before sending again:"
-        " `prazo show process_state --where process_id={process}`",
+        "check its status before sending again: {show}",
     ),
     "unexpected_status": (
         "the platform answered with a status that the contract does not show",
@@ -39,6 +39,20 @@ FINAL_ANSWERS: Final = {
     ),
 }
 """Of each final answer but 200: what it means, and what to do (docs/contract.md#errors)."""
+
+
+def _commands(process: str) -> dict[str, str]:
+    """What `FINAL_ANSWERS` and others name: commands about one process."""
+    return {
+        "resume": typed("prazo", "resume", "--process", process),
+        "show": typed("prazo", "show", "process_state", "--where", f"process_id={process}"),
+    }
+
+
+def what_to_do(outcome: str, process: str) -> tuple[str, str]:
+    """Of a final answer: what it means, and what to do."""
+    why, action = FINAL_ANSWERS[outcome]
+    return why, action.format(**_commands(process))
 
 
 CERTIFICATE_WORDS: Final = {
@@ -152,7 +166,7 @@ def _say_what_is_unrecorded(process: str, sent: "Sent") -> None:
         f"{process}: the platform answered {sent.answer.status} {sent.outcome}, and the log may not"
         " have that answer",
         "  To fix it: let the inbox be written again, such as by room on its disk;"
-        f" `prazo resume --process {process}` then sends the same bytes, if need be",
+        f" {_commands(process)['resume']} then sends the same bytes, if need be",
         err=True,
     )
 
@@ -186,10 +200,10 @@ def _say_what_to_do(process: str, result: "Result") -> None:
         case Busy(until=until):
             say(f"{process}: {busy(until)}", err=True)
         case Sent(outcome=outcome) if outcome in FINAL_ANSWERS:
-            why, action = FINAL_ANSWERS[outcome]
+            why, action = what_to_do(outcome, process)
             say(
                 f"{process}: {why}",
-                f"  To fix it: {action.format(process=process)}",
+                f"  To fix it: {action}",
                 err=True,
             )
         case NotDue():

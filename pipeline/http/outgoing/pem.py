@@ -55,7 +55,7 @@ def flaw_of(path: Path, content: bytes, wanted: Wanted) -> Flaw | None:
 
 def _as_pem(path: Path, content: bytes, wanted: Wanted) -> str:
     """What makes a file in PEM of one in another form."""
-    made = Path(f"{path}.pem")
+    made = Path(f"{path}.pem" if wanted == "CERTIFICATE" else f"{path}.key.pem")
     if _PFX.match(content):
         return _of_pfx(path, made, wanted)
     tool = "x509" if wanted == "CERTIFICATE" else "pkey"
