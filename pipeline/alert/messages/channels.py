@@ -18,7 +18,7 @@ from typing import Any, Final, assert_never
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item
-from pipeline.alert.messages import words
+from pipeline.alert.messages import limits, words
 from pipeline.alert.messages.links import Links
 from pipeline.alert.messages.words import Lists, Text
 from pipeline.alert_rules import AlertRules
@@ -290,8 +290,9 @@ class _NotAll(ValueError):
 
 
 _HAVE_IT: Final[OrderedDict[tuple[str, str], None]] = OrderedDict()
-"""(message, service): those that took a message which others of its recipient did not. They are
-left out when it is repeated. A restart forgets them: a second message is better than none."""
+"""(message, part and service): those that took a part of a message which others of its recipient
+did not. They are left out when it is repeated. A restart forgets them: a second message is better
+than none."""
 MAX_REMEMBERED: Final = 1000
 _IS_READ: Final = ContextVar("_IS_READ", default=False)
 """Whether Apprise reads an address just now: why it does not take one holds the token in it."""
@@ -339,24 +340,41 @@ def _services(path: Path) -> dict[str, Any]:
 
 
 def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
-    import apprise
-
     assert recipient.apprise_file is not None
     notifiers = _services(recipient.apprise_file)
     failed = 0
     for line, notifier in notifiers.items():
-        if (message.name, line) in _HAVE_IT:
-            continue
-        # As text: otherwise what an id holds would be markup in the services that have some.
-        if notifier.notify(
-            title=text.subject, body=text.plain, body_format=apprise.NotifyFormat.TEXT
-        ):
-            _HAVE_IT[message.name, line] = None
-            while len(_HAVE_IT) > MAX_REMEMBERED:
-                _HAVE_IT.popitem(last=False)
-        else:
-            failed += 1
+        failed += not all(
+            _part(message, f"{number} {line}", notifier, part)
+            for number, part in enumerate(_parts(text, recipient, notifier))
+        )
     if 0 < failed < len(notifiers):
         raise _NotAll(f"Apprise could not deliver it to {failed} of {len(notifiers)} services")
     if failed:
         raise ValueError("Apprise could not deliver it to any service")
+
+
+def _parts(text: Text, recipient: Recipient, services: Any) -> list[limits.Part]:
+    """The parts of a message that each of the services of an Apprise URL takes."""
+    return limits.parts(
+        text.subject,
+        text.plain,
+        recipient.language,
+        min(it.body_maxlen for it in services),
+        min(it.title_maxlen for it in services),
+    )
+
+
+def _part(message: Message, service: str, notifier: Any, part: limits.Part) -> bool:
+    """Sends a part, unless the service has it already; whether it has it."""
+    import apprise
+
+    if (message.name, service) in _HAVE_IT:
+        return True
+    # As text: otherwise what an id holds would be markup in the services that have some.
+    if not notifier.notify(title=part.title, body=part.body, body_format=apprise.NotifyFormat.TEXT):
+        return False
+    _HAVE_IT[message.name, service] = None
+    while len(_HAVE_IT) > MAX_REMEMBERED:
+        _HAVE_IT.popitem(last=False)
+    return True

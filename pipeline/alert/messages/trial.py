@@ -1,6 +1,7 @@
-"""Tries a recipient's channels with a message about nothing."""
+"""Tries a recipient's channels with a message about nothing, as long as that of a bad day."""
 
 import secrets
+from typing import Final
 
 from pipeline import instants
 from pipeline.alert.decision import Message
@@ -10,6 +11,9 @@ from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
 from pipeline.errors import CallerError
+
+ALERTS: Final = 90
+"""In the message: as many as a digest of a day on which much is due."""
 
 
 def try_channels(rules: AlertRules, name: str) -> dict[Via, str | None]:
@@ -24,8 +28,10 @@ def try_channels(rules: AlertRules, name: str) -> dict[Via, str | None]:
         )
     now = instants.now()
     links = Links(None, b"")
-    due = Due(secrets.token_hex(16), "test", "notice", recipient.role, now)
-    items = (Item(due, 0, 1),)
+    dues = (
+        Due(secrets.token_hex(16), "test", "notice", recipient.role, now) for _ in range(ALERTS)
+    )
+    items = tuple(Item(due, 0, 1) for due in dues)
     found: dict[Via, str | None] = {}
     for via in recipient.channels:
         message = Message(name, via, items)
