@@ -85,6 +85,13 @@ def fault(folder: Path, certificate: bytes | None, key: bytes | None) -> Setting
         (CERTIFICATE, None, "{key} cannot be read: No such file or directory", "PRAZO_CLIENT_KEY"),
         (b"", KEY, "{certificate} is empty", "PRAZO_CLIENT_CERT_FILE"),
         (CERTIFICATE, b"\n", "{key} is empty", "PRAZO_CLIENT_KEY_FILE"),
+        (
+            CERTIFICATE + AUTHORITY.cert_pem.bytes()[:9],  # OpenSSL takes the first alone
+            KEY,
+            "{certificate} is not whole: it ends within a certificate",
+            "as it was issued",
+        ),
+        (CERTIFICATE, KEY[:90], "{key} is not whole: it ends within a private key", "as it was"),
         (DER, KEY, "{certificate} is not in PEM", "openssl x509 -inform DER"),
         (KEY, CERTIFICATE, "{certificate} holds a private key, and no certificate", SWAPPED),
         (CERTIFICATE, CERTIFICATE, "{key} holds a certificate, and no private key", SWAPPED),

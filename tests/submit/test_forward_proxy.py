@@ -99,7 +99,8 @@ def test_a_proxy_that_is_not_there_is_said(marketplace: Marketplace) -> None:
     sent, known = attempt(marketplace, platform_proxy=f"http://127.0.0.1:{proxy.port}")
     assert sent.outcome == "network_error"
     assert known["detail"] == f"nobody listens at the forward proxy 127.0.0.1:{proxy.port}"
-    sent, known = attempt(marketplace, platform_proxy="http://proxy.invalid:3128")
+    way = {"platform_proxy": "http://proxy.invalid:3128", "request_timeout_seconds": 30}
+    sent, known = attempt(marketplace, **way)
     assert sent.outcome == "network_error"
     assert known["detail"].startswith(
         "the name of the forward proxy proxy.invalid:3128 is not known"
