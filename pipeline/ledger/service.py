@@ -29,6 +29,7 @@ from pipeline.inbox.kept_heads import Guard, open_shared, place
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
+from pipeline.ledger.following import drafts
 from pipeline.ledger.following.follower import Follower, OnProgress, Status
 from pipeline.ledger.following.reading import always
 from pipeline.ledger.following.recovery import Abandoned, Opened, Recovery
@@ -258,6 +259,7 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
     try:
         with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
             service.tokens = Tokens.of(settings, local=holder.token.encode())
+            drafts.remove_left(settings.ledger)
             service.start()
             _anchor().service = service
             with installed_later(service.ledger):

@@ -10,12 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from pipeline.cli.doctor.erasures import drafts_left
 from pipeline.errors import LedgerInUse, NoRoom
 from pipeline.files import databases
 from pipeline.files.disk import is_full
 from pipeline.inbox import Inbox
 from pipeline.ledger.following import drafts
-from pipeline.ledger.service import LedgerService
+from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.settings import Settings
 from tests import depth
 from tests.faults.shim import disk
@@ -152,3 +153,24 @@ def test_what_is_not_whole_takes_no_place_and_is_called_full_only_on_a_full_disk
         databases.swap_in(draft_of(database), database)
     assert not is_full(refused.value)
     assert sorted(tmp_path.glob("inbox.db*set-aside*")) == []
+
+
+def test_what_a_killed_process_left_of_a_ledger_goes_with_the_next_start(
+    settings: Settings,
+) -> None:
+    """220 MB with names in clear outlived starts and stops, until the next time a ledger was made
+    again. One that another process is making now is left to it."""
+    draft = drafts.draft_of(settings.ledger)
+    files = [draft, Path(f"{draft}.wal")]
+    spilled = Path(f"{draft}.tmp")
+    for file in files:
+        file.write_bytes(b"Mariana Quintela")
+    spilled.mkdir()
+    (spilled / "duckdb_temp_storage-0.tmp").write_bytes(b"Mariana")
+    [named] = drafts_left(settings)
+    assert all(str(it) in named.found for it in files)
+    with drafts.making(settings.ledger), ledger_service(settings):
+        assert all(it.exists() for it in files)
+    with ledger_service(settings):
+        assert not any(it.exists() for it in (*files, spilled))
+    assert list(drafts_left(settings)) == []

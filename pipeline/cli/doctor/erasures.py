@@ -22,6 +22,7 @@ from pipeline.inbox.postgres.remains import look
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.file import erased_to, name_of
+from pipeline.ledger.following import drafts
 from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.settings import Settings
 from pipeline.texts import counted, some_of
@@ -125,6 +126,20 @@ def _held_on(settings: Settings, inbox: Inbox) -> Iterator[Diagnosis]:
                     "start `prazo serve` here, or run `prazo rebuild`: it is made again without"
                     " that; or delete the file",
                 )
+
+
+def drafts_left(settings: Settings) -> Iterator[Diagnosis]:
+    """What a killed process left of a ledger that it was making again."""
+    if files := drafts.left(settings.ledger):
+        size = sum(it.stat().st_size for it in files if it.is_file())
+        yield Diagnosis(
+            "ledger",
+            "warning",
+            f"{some_of([str(it) for it in files])} ({size / 2**20:,.0f} MiB): a draft of a ledger,"
+            " with all that it holds in clear; it is being made now, or was left by a process that"
+            " was killed",
+            "start `prazo serve`, which removes what was left; or delete it, if nothing runs",
+        )
 
 
 def unnamed_bytes(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:

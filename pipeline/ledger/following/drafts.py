@@ -8,11 +8,28 @@ from pathlib import Path
 from pipeline.errors import LedgerInUse, LedgerStalled, NoRoom
 from pipeline.files import databases, disk
 from pipeline.files.locks import locked
+from pipeline.places import DATABASE_SUFFIXES
 
 
 def draft_of(path: Path) -> Path:
     """Where a ledger is built that will stand at that path."""
     return path.with_name(f"{path.name}.rebuilding")
+
+
+def left(path: Path) -> list[Path]:
+    """The files of a draft of the ledger at a path: of one that is being made, or that a process
+    left which was killed while it made one. They hold what the ledger holds, in clear."""
+    draft = draft_of(path)
+    suffixes = (*DATABASE_SUFFIXES, ".tmp")
+    files = (draft.with_name(draft.name + suffix) for suffix in suffixes)
+    return [it for it in files if it.exists()]
+
+
+def remove_left(path: Path) -> None:
+    """Removes the draft that a killed process left, and none that another is making now."""
+    if left(path):
+        with contextlib.suppress(LedgerInUse, LedgerStalled, NoRoom), making(path):
+            databases.remove_database(draft_of(path))
 
 
 @contextlib.contextmanager
