@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import casework, journeys, processes
+from app_pages.desk import casework, differences, journeys, processes
 from app_pages.language import formats, occurrences, rulebook, words
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
@@ -239,7 +239,16 @@ with course:
         if coverage:
             st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
             elements.say_if_cut("evidence_coverage", coverage, FIELDS, where=this)
-            if any(row["covered"] is False for row in coverage):
+            if uncovered := [row["path"] for row in coverage if row["covered"] is False]:
+                for path, how in differences.unseen(asked, uncovered):
+                    st.markdown(
+                        _(
+                            "{field}: what was sent last and the seller's answer differ only in"
+                            " {how}.",
+                            field=formats.code(words.masked(path)),
+                            how=how,
+                        )
+                    )
                 st.markdown(
                     formats.muted(
                         _(

@@ -21,6 +21,12 @@ from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
 MASK: Final = "•••"
 IMPERSONAL: Final = frozenset({"process_id", "type"})
 MAX_SHOWN_BYTES: Final = 65_536
+_HEADERS: Final = {
+    "Location": "location",
+    "Retry-After": "retry_after",
+    "Content-Type": "content_type",
+}
+"""Headers of an answer -> how its entry names what they said."""
 
 
 def show(attempt: views.Row, *, is_masked: bool) -> None:
@@ -77,6 +83,11 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
             st.markdown(formats.plain(error))
     else:
         st.markdown(f"HTTP {attempt['status']}")
+        for name, key in _HEADERS.items():
+            said = entry.particulars.get(key)
+            if isinstance(said, str):
+                said = words.masked(said) if is_masked else said
+                st.markdown(f"{formats.code(name)}: {formats.code(said)}")
         _body(entry, is_masked, alt=_("What was answered"))
     place = _("entry {seq}", seq=formats.number(entry.seq))
     st.markdown(formats.muted(f"{formats.second(attempt['finished_at'])} · {place}"))

@@ -14,6 +14,7 @@ review at once, however their clocks differ and wherever one of them is paused.
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -422,6 +423,19 @@ def _actions(
     return [it._replace(occurred_at=now) for it in drafts]
 
 
+def _place(location: str | None) -> str | None:
+    """Where an answer leads, without the query, which may hold what is secret."""
+    return None if location is None else _said(re.split("[?#]", location, maxsplit=1)[0])
+
+
+def _said(header: str | None) -> str | None:
+    """A header as entries keep it: packages show it to anybody."""
+    return header and for_anybody(header)[:_MOST_OF_HEADER]
+
+
+_MOST_OF_HEADER: Final = 500
+
+
 def _finish(
     order: Order, attempt_id: str, now: int, answer: PlatformAnswer, retry_after_at: int | None
 ) -> Draft:
@@ -431,6 +445,8 @@ def _finish(
         "retry_after_at": None if retry_after_at is None else instants.canonical(retry_after_at),
         "content_type": media_type and for_anybody(media_type),
         "is_truncated": answer.is_truncated or None,
+        "location": _place(answer.header("location")),
+        "retry_after": None if retry_after_at else _said(answer.header("retry-after")),
         "detail": answer.detail,
         "client_certificate": answer.certificate,
     }

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.contract.differences import how_they_differ, in_words
 from pipeline.contract.fields import (
     BAND,
     BODY,
@@ -279,6 +280,8 @@ def _uncovered(
         elif canonical_json(answer.value) != canonical_json(value):
             rule = "field_without_evidence"
             found = f"another value than the latest answer (entry {answer.seq})"
+            if how := in_words(how_they_differ(value, answer.value)):
+                found += f", which differs only in {how}"
         elif answer.source != SELLER:
             rule = "source_not_seller"
             found = f"a latest answer that is not from the seller (entry {answer.seq})"

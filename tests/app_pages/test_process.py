@@ -75,6 +75,9 @@ HISTORY = [
     *failing("prc_through"),
     *attempt("prc_through", before(minutes=5), status=200),
     review("prc_1", before(days=40)),
+    review("prc_blank", before(days=20)),
+    collected("prc_blank", "answered", before(days=18), fields={"revenue": "1000_to_5000 "}),
+    *attempt("prc_blank", before(days=17), status=400),
 ]
 
 
@@ -262,6 +265,17 @@ def test_evidence_is_shown_field_by_field(open_log: OpenLog, visit: Visit) -> No
         "400",
         "1 s",
     ]
+
+
+def test_how_an_answer_differs_where_nobody_sees_it_is_said(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The answer ends with a blank: both values look the same, and one was "not covered"."""
+    with open_log(HISTORY):
+        shown = page_text(visit("process", process="prc_blank"))
+        said = "differ only in blanks or characters that nobody sees."
+        assert f"revenue: what was sent last and the seller's answer {said}" in shown
+        assert "differ only in" not in page_text(visit("process", process="prc_unproved"))
 
 
 def test_findings_stand_on_the_process_they_are_about(open_log: OpenLog, visit: Visit) -> None:

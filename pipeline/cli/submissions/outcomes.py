@@ -96,6 +96,9 @@ def print_result(process_id: str, result: "Result") -> None:
             say(f"{process_id}: {result.attempt_id}: {shown}")
             if answer.certificate in CERTIFICATE_WORDS:
                 say(f"{process_id}: {CERTIFICATE_WORDS[answer.certificate]}", err=True)
+            if (location := answer.header("location")) is not None:
+                said = "it leads elsewhere, where nothing is sent"
+                say(f"{process_id}: {said}: {location}", err=True)
             if answer.is_truncated or (answer.status is None and answer.detail):
                 say(f"{process_id}: {answer.detail}", err=True)
             if answer.remedy:

@@ -124,6 +124,24 @@ def test_whatever_status_comes_the_caller_gets_an_answer(
     assert finish.particulars.get("status") or finish.particulars.get("error") or finish.status
 
 
+def test_where_an_answer_leads_and_when_to_come_back_is_kept(
+    marketplace: Marketplace, raw_gateway: tuple[Raw, Client]
+) -> None:
+    """The next action after a 307 is to read its answer, whose page was empty: what it says stands
+    in its head. A query may hold what is secret."""
+    raw, gateway = raw_gateway
+    raw.answer = (
+        b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nRetry-After: 120\r\n"
+        b"Location: https://other.example/v2/sellers/529.982.247-25?token=abc#d\r\n\r\n"
+    )
+    review = marketplace.review()
+    assert gateway.put(review).status == 307
+    [finish] = marketplace.finishes(review.process_id)
+    assert finish.particulars["location"] == "https://other.example/v2/sellers/***"
+    assert finish.particulars["retry_after"] == "120"
+    assert marketplace.outcomes(review.process_id) == ["unexpected_status"]
+
+
 def test_a_content_type_is_recorded_without_whom_it_names(
     marketplace: Marketplace, raw_gateway: tuple[Raw, Client]
 ) -> None:

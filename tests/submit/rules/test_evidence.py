@@ -56,6 +56,19 @@ def test_a_field_without_proper_evidence_is_refused_or_sent_as_a_finding(
         assert named(verdict.warnings) == {("revenue", rule)}
 
 
+def test_a_difference_that_nobody_sees_is_said_without_either_value() -> None:
+    """An answer typed elsewhere as the same letters was "another value", and nobody saw why."""
+    city = {"process_id": "rev_1", "type": "individual", "address": {"city": "S\u00e3o Paulo"}}
+    said = {"address.city": Answer("Sa\u0303o Paulo", "seller", ANSWERED_AT, seq=7)}
+    [refused] = judge(city, aci("address.city"), answers=said).violations
+    assert refused.found == (
+        "another value than the latest answer (entry 7),"
+        " which differs only in how accents are composed"
+    )
+    [other] = judge(REVENUE, aci("revenue"), answers=revenue_answer(value="1_to_3")).violations
+    assert other.found == "another value than the latest answer (entry 7)"
+
+
 def test_an_answer_given_at_the_instant_of_opening_is_not_older_than_it() -> None:
     answers = revenue_answer(answered_at=OPENED_AT)
 
