@@ -220,6 +220,7 @@ with left:
             _(label): sellers.in_record(column, as_shown(column))
             for column, label in sellers.SELLER_RECORD.items()
             if known[column] is not None
+            and known[column] != known.get(sellers.OF_BUSINESS.get(column, ""))
         }
         if was_erased(asked, seller["last_event_at"]):
             st.markdown(formats.muted(_("Personal data was erased, as the audit trail says.")))

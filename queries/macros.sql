@@ -147,30 +147,63 @@ create or replace macro mask_error(error) as case when error is not null then re
     '\*\*\*( \*\*\*)+', '***', 'g'
 ) end;
 
+-- Whether the JSON that came in the place of an instant names one in another way than can be read: a date with a time
+-- and a zone, in numbers or with the month's name, or seconds, milliseconds or microseconds since 1970. None of it can be
+-- a telephone number or a tax id: a year, a month and a day are never so long.
+create or replace macro is_like_instant(found) as regexp_full_match(
+    lower(found),
+    '"?(1[4-9]|2[01])[0-9]{8}([0-9]{3}|[0-9]{6})?"?|"' || replace(
+        '((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,? )?'
+        || '([0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}|(19|20)[0-9]{2}[01][0-9][0-3][0-9]'
+        || '|[0-9]{4}-w?[0-9]{2,3}(-[1-7])?|[0-9]{1,2}[- ](de )?MONTH[- ](de )?[0-9]{4}|MONTH [0-9]{1,2},? [0-9]{4})'
+        || '([t ,]{1,2}[0-9]{1,2}(:?[0-9]{2}){0,2}([.,][0-9]{1,9})?( ?[ap]m)?)?'
+        || '( ?(z|utc|gmt|brt|[+-][0-9:]{1,6}|\[?(america|etc|europe)/[a-z_]{1,20}\]?)){0,2}',
+        'MONTH',
+        '(jan(uary|eiro)?|feb(ruary)?|fev(ereiro)?|mar(ch|ço)?|apr(il)?|abr(il)?|may|'
+        || 'maio?|june?|junho|july?|julho|aug(ust)?|ago(sto)?|sept?(ember)?|set(embro)'
+        || '?|oct(ober)?|out(ubro)?|nov(ember|embro)?|dec(ember)?|dez(embro)?)'
+    ) || '"'
+);
+
 -- What came in the place of a part that cannot be read (docs/rules.md#unreadable-parts). Paths, instants and
--- short numbers are about nobody; an object, a list or a text in the place of an id may be a whole person.
+-- short numbers, but for tax ids, are about nobody; an object, a list or a text in the place of an id may be a whole person.
 create or replace macro mask_found(part, found) as
     case
         when found in ('missing', '[]', '{}', '""', '"true"', '"false"') then found
+        when lower(found) in ('"null"', '"none"', '"n/a"', '"nan"', '"undefined"', '"invalid date"') then found
+        when part in ('taxpayer_id', 'ein', 'document_number')
+            and regexp_full_match(found, '[0-9]+') then mask_number(found)
         when part = 'requested_fields' and regexp_full_match(found, '["[][][A-Za-z0-9_.,":-]*')
             and not regexp_matches(found, '[0-9]{3}[.-]?[0-9]{3}') then found
         when starts_with(found, '{') then '{***}'
         when starts_with(found, '[') then '[***]'
-        when part not in ('created_at', 'record.created_at', 'deadline_at') then case
-            when starts_with(found, '"') then '"***"'
-            when regexp_full_match(found, '.*[0-9]{8}.*') then mask_number(found)
-            else found
-        end
-        when starts_with(found, '"') and not regexp_full_match(
-            found,
-            '"[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}([T ][0-9]{1,2}(:[0-9]{1,2}){0,2}([.,][0-9]{1,9})? ?(Z|[+-][0-9:]{1,6})?)?"'
-        ) then '"***"'
+        when part in ('created_at', 'record.created_at', 'deadline_at') and is_like_instant(found) then found
+        when starts_with(found, '"') then '"***"'
+        when regexp_full_match(found, '.*[0-9]{8}.*') then mask_number(found)
         else found
     end;
 
 -- The value itself, for a reader who gave a reason to see it; its mask for everyone else.
 create or replace macro personal(value, masked) as
     case when coalesce(getvariable('unmask'), false) then value else masked end;
+
+-- A seller's tax id, and what it is compared by, of the three places that may have it: the first one with a
+-- letter or a digit, else what stands in any of them (docs/rules.md#tax-ids).
+create or replace macro tax_key_of(taxpayer_key, ein_key, document_key) as coalesce(
+    nullif(taxpayer_key, ''::blob), nullif(ein_key, ''::blob), nullif(document_key, ''::blob)
+);
+create or replace macro tax_id_of(
+    taxpayer_id, taxpayer_key, ein, ein_key, document_number, document_key
+) as case
+    when taxpayer_key <> ''::blob then taxpayer_id
+    when ein_key <> ''::blob then ein
+    when document_key <> ''::blob then document_number
+    else coalesce(taxpayer_id, ein)
+end;
+
+-- What a record says, else what a business's record says in its place.
+create or replace macro or_of_business(said, of_business) as
+    coalesce(nullif(said, ''), of_business, said);
 
 -- The reasons of a denial, as its seller event has them in JSON, as a list.
 create or replace macro reason_pairs(reasons) as

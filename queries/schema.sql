@@ -104,7 +104,8 @@ create table if not exists facts.reviews (
 );
 
 -- The seller record of a seller event. Personal columns are masked by the views, or here already
--- in a ledger that follows without bodies. `taxpayer_key` joins tax ids without showing them.
+-- in a ledger that follows without bodies. `taxpayer_key`, `ein_key` and
+-- `document_key` join tax ids without showing them.
 create table if not exists facts.seller_events (
     seq bigint not null,
     event_id varchar not null,
@@ -138,6 +139,14 @@ create table if not exists facts.seller_events (
     revenue double,
     type varchar,
     document_number varchar,
+    document_key blob,
+    ein varchar,
+    ein_key blob,
+    business_name varchar,
+    business_email varchar,
+    business_phone varchar,
+    business_address varchar,
+    business_owner varchar,
     retry boolean,
     reasons varchar not null -- sorted distinct pairs as JSON: text is grouped faster than a list
 );

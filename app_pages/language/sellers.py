@@ -92,12 +92,18 @@ RETRIES: Final[Mapping[bool | None, str]] = {
 SELLER_RECORD: Final[Mapping[str, str]] = {
     "first_name": N_("First name"),
     "last_name": N_("Last name"),
+    "business_name": N_("Business name"),
     "taxpayer_id": N_("Taxpayer id"),
+    "ein": N_("Business tax id (ein)"),
     "document_number": N_("Document"),
     "email": N_("E-mail"),
+    "business_email": N_("Business e-mail"),
     "phone_number": N_("Phone"),
+    "business_phone": N_("Business phone"),
     "birthdate": N_("Birth date"),
     "address": N_("Address"),
+    "business_address": N_("Business address"),
+    "business_owner": N_("Owner"),
     "type": N_("Type"),
     "mcc": N_("Merchant category"),
     "revenue": N_("Revenue"),
@@ -106,6 +112,12 @@ SELLER_RECORD: Final[Mapping[str, str]] = {
     "delinquent": N_("Delinquent"),
     "marketplace_id": N_("Marketplace"),
 }
+OF_BUSINESS: Final[Mapping[str, str]] = {
+    "ein": "taxpayer_id",
+    "business_email": "email",
+    "business_phone": "phone_number",
+}
+"""What the record of a business carries -> the column that has it where it carries no other."""
 _MONEY: Final = frozenset({"account_balance", "current_balance", "revenue"})
 _CPF: Final = re.compile(r"(\d{3})(\d{3})(\d{3})(\d{2})", re.ASCII)
 _CNPJ: Final = re.compile(r"([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})", re.ASCII)
@@ -120,9 +132,9 @@ def in_record(column: str, value: object) -> str:
         return formats.plain(word(SELLER_TYPES, str(value)))
     if column in _MONEY and isinstance(value, int | float):
         return formats.plain(formats.money(value))
-    if column == "taxpayer_id":
+    if column in ("taxpayer_id", "ein"):
         return formats.plain(_marked_id(str(value)))
-    if column == "address":
+    if column in ("address", "business_address"):
         return formats.plain(_in_one_line(str(value)))
     return formats.value(value)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, words
+from app_pages.language import formats
 from app_pages.parts.answers import Answers
 from pipeline import instants
 from pipeline.errors import CallerError
@@ -280,9 +280,7 @@ def shown(column: str, text: str) -> str:
     address is masked, as the API masks it, also where it stands in place of a code or a path. Links
     and questions take the id itself."""
     hide = identifiers.mask_of(column)
-    if hide is not None:
-        return hide(text, service.current().inbox.log_key)
-    return words.masked(text) if identifiers.may_be_masked(column) else text
+    return text if hide is None else hide(text, service.current().inbox.log_key)
 
 
 def as_of() -> int | None:

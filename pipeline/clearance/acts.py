@@ -4,12 +4,14 @@ import hashlib
 import hmac
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.ledger.arrow import MASKED_COLUMNS
+from pipeline.ledger.views import catalogue
 from pipeline.ledger.views.formats import plain
 from pipeline.settings import FourEyes, Settings
 
@@ -21,10 +23,6 @@ FORGET: Final[FourEyes] = "forget"
 ONE_SUBJECT: Final = ("process_id", "seller_id", "attempt_id")
 """A filter by one id in one of these columns asks about one subject; any other about many."""
 HIDDEN: Final = "…"
-PERSONAL: Final = frozenset(
-    {"seller_name", "taxpayer_key", *(it for some in MASKED_COLUMNS.values() for it in some)}
-)
-"""Columns whose values say something about a person: no list of requests shows them."""
 
 _UNSEEN: Final = (
     (0x034F, 0x034F),  # a joiner of marks
@@ -177,11 +175,19 @@ def rows(
     said["as_of"] = None if as_of is None else instants.canonical(as_of)
 
     def hidden(of: Mapping[str, Any]) -> dict[str, Any]:
-        return {it: HIDDEN if it in PERSONAL or "hmac:" in str(of[it]) else of[it] for it in of}
+        hide = personal_columns()
+        return {it: HIDDEN if it in hide or "hmac:" in str(of[it]) else of[it] for it in of}
 
     shown = {name: hidden(some) for name, some in filters.items() if some}
     brief = {name: it for name, it in said.items() if it}
     return Asked(UNMASK, {**said, **filters}, {**brief, **shown})
+
+
+@cache
+def personal_columns() -> frozenset[str]:
+    """Columns whose values say something about a person: no list of requests shows them."""
+    shown = {column for column, kind in catalogue.kinds().items() if kind == "personal"}
+    return frozenset(shown.union(*MASKED_COLUMNS.values()))
 
 
 def package(scope: Mapping[str, str], **more: JsonValue) -> Asked:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pipeline import instants
-from pipeline.clearance.acts import PERSONAL
+from pipeline.clearance.acts import personal_columns
 from pipeline.contract.body import JsonValue
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Keys
@@ -44,7 +44,7 @@ class Sought:
             return [self.value(column, it) for it in value]
         if not isinstance(value, str):
             return plain(value)
-        is_instant = column not in PERSONAL and instants.parse(value) is not None
+        is_instant = column not in personal_columns() and instants.parse(value) is not None
         if value in WORDS or is_instant or self.is_known(column, value):
             return value
         return DIGEST + self._keys.of_typed(value).hex()

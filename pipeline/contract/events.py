@@ -7,6 +7,7 @@ are `Unreadable`: bytes that are not an event, and a review that names no proces
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +21,7 @@ from pipeline.contract.records import (
     REVIEW_REQUIRED,
     REVIEW_TYPES,
     SELLER_EVENTS,
+    TAX_IDS,
     DecisionReason,
     Event,
     Identity,
@@ -27,6 +29,7 @@ from pipeline.contract.records import (
     SellerRecord,
     UnreadablePart,
     code,
+    is_tax_id_text,
     platform_id,
     requested_fields,
     tax_id,
@@ -73,7 +76,7 @@ def _part_by_part(envelope: Mapping[str, JsonValue], content: bytes, body: bytes
         review=None if review is None else _read_review(review, objects.process_id or ""),
         seller=None if record is None else _read_seller(record),
         seller_id=objects.seller_id,
-        bank_account_id=None if account is None else platform_id(account.get("id")),
+        bank_account_id=None if account is None else _account_id(account),
         content_sha256=content,
         unreadable=tuple(_unreadable_parts(envelope, objects)),
     )
@@ -127,7 +130,7 @@ def _objects(envelope: Mapping[str, JsonValue]) -> _Objects:
     if event_type in SELLER_EVENTS:
         return _Objects(seller=next((it for it in (inner, payload) if _has_id(it)), None))
     if event_type in BANK_ACCOUNT_EVENTS:
-        return _Objects(account=inner if isinstance(inner, dict) else payload)
+        return _Objects(account={**payload, **inner} if isinstance(inner, dict) else payload)
     return _Objects()
 
 
@@ -147,11 +150,19 @@ def _read_review(inner: Mapping[str, JsonValue], process_id: str) -> Review:
 
 
 def _number(value: JsonValue) -> float | None:
+    """A number, also one that came as a text."""
+    if isinstance(value, str):
+        return float(value) if _AMOUNT.fullmatch(value) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _flag(value: JsonValue) -> bool | None:
     return value if isinstance(value, bool) else None
+
+
+def _flag_of_record(value: JsonValue) -> bool | None:
+    """A flag that no rule reads, also one that came as a text or as 0 or 1."""
+    return _FLAGS.get(value) if isinstance(value, int | str) else None
 
 
 def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
@@ -165,18 +176,24 @@ def _decision_reasons(value: JsonValue) -> tuple[DecisionReason, ...]:
 
 _Read = Callable[[JsonValue], object]
 
+_AMOUNT: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,9})?", re.ASCII)
+_FLAGS: Final = {**dict.fromkeys((1, "1", "true"), True), **dict.fromkeys((0, "0", "false"), False)}
+
 _SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = tuple(
     {
-        **dict.fromkeys(SellerRecord._fields[:-1], text_of),
+        **dict.fromkeys(SellerRecord._fields[:-2], text_of),
         **dict.fromkeys(("account_balance", "current_balance", "revenue"), _number),
-        **dict.fromkeys(("show_profile_online", "is_mobile", "delinquent", "retry"), _flag),
-        **dict.fromkeys(("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag),
+        **dict.fromkeys(("show_profile_online", "is_mobile", "delinquent"), _flag_of_record),
+        **dict.fromkeys(
+            ("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag_of_record
+        ),
         **dict.fromkeys(("created_at", "updated_at"), instants.parse),
         **dict.fromkeys(("status", "type"), code),
-        "taxpayer_id": tax_id,
+        **dict.fromkeys(("taxpayer_id", "ein"), tax_id),
+        "retry": _flag,
     }.items()
 )
-"""What reads each field of a seller record that is not null, but for the last."""
+"""What reads each field of a seller record that is not null, but for the last two."""
 
 
 def _read_seller(record: Mapping[str, JsonValue]) -> SellerRecord:
@@ -185,7 +202,7 @@ def _read_seller(record: Mapping[str, JsonValue]) -> SellerRecord:
         value = record.get(name)
         fields.append(None if value is None else read(value))
     reasons = _decision_reasons(record.get("decision_reasons"))
-    return SellerRecord._make([*fields, reasons])
+    return SellerRecord._make([*fields, reasons, tax_id(record.get("document_number"))])
 
 
 def _account_holder(account: Mapping[str, JsonValue]) -> str | None:
@@ -195,12 +212,20 @@ def _account_holder(account: Mapping[str, JsonValue]) -> str | None:
     customer", so this tries the names that the contract uses for a seller elsewhere.
     """
     holder = account.get("customer") or account.get("seller")
-    candidates = (
-        account.get("customer_id"),
-        account.get("seller_id"),
-        holder.get("id") if isinstance(holder, dict) else holder,
-    )
+    candidates = (account.get("customer_id"), account.get("seller_id"), _id_in(holder))
     return next((it for it in map(platform_id, candidates) if it), None)
+
+
+def _account_id(account: Mapping[str, JsonValue]) -> str | None:
+    """The account that such an event is about: by the id of its object, else by what that names
+    as an account, whole or by its id."""
+    names = ("bank_account_id", "account_id", "bank_account", "account", "object")
+    candidates = (account.get("id"), *(_id_in(account.get(it)) for it in names))
+    return next((it for it in map(platform_id, candidates) if it), None)
+
+
+def _id_in(value: JsonValue) -> JsonValue:
+    return value.get("id") if isinstance(value, dict) else value
 
 
 # --- what is not as the contract shows it ----------------------------------------------------
@@ -264,6 +289,7 @@ def _odd_in_seller_event(
     yield from _odd("record.created_at", record.get("created_at"), instants.parse)
     yield from _odd("record.status", record.get("status"), code)
     yield from _odd("record.type", record.get("type"), code)
+    yield from _odd_tax_ids(record)
     if envelope["type"] != "seller.denied":
         return
     payload = envelope["payload"]
@@ -272,6 +298,20 @@ def _odd_in_seller_event(
         yield from _odd(name, record.get(name), read)
         if isinstance(beside, dict) and beside.get(name) is not None:
             yield UnreadablePart.of(name, beside[name])  # it is not read from there
+
+
+def _odd_tax_ids(record: Mapping[str, JsonValue]) -> Iterator[UnreadablePart]:
+    """Tax ids that came as anything but a text. A number of a document is one where the record has
+    no other."""
+    *own, document = TAX_IDS
+    for name in own:
+        yield from _odd(name, record.get(name), _text)
+    if not any(is_tax_id_text(tax_id(record.get(name))) for name in own):
+        yield from _odd(document, record.get(document), _text)
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _whole_reasons(value: JsonValue) -> tuple[DecisionReason, ...] | None:

@@ -34,7 +34,8 @@ class DecisionReason(NamedTuple):
 
 
 class SellerRecord(NamedTuple):
-    """The contract's seller record (docs/contract.md#seller-record).
+    """The contract's seller record, and what records of businesses carry beside
+    (docs/contract.md#seller-record).
 
     A field that is missing or null is None. Instants are in microseconds.
     """
@@ -65,8 +66,15 @@ class SellerRecord(NamedTuple):
     revenue: float | None
     type: str | None
     document_number: str | None
+    ein: str | None
+    business_name: str | None
+    business_email: str | None
+    business_phone: str | None
+    business_address: str | None
+    owner: str | None
     retry: bool | None
     decision_reasons: tuple[DecisionReason, ...]
+    document_tax_id: str | None  # `document_number`, as far as it can stand for a tax id
 
 
 class UnreadablePart(NamedTuple):
@@ -134,10 +142,25 @@ def text_of(value: JsonValue) -> str | None:
     return canonical_form(value).decode("utf-8")
 
 
+TAX_IDS: Final = ("taxpayer_id", "ein", "document_number")
+"""Where a record has its seller's tax id: the first of them that is one (docs/rules.md#tax-ids)."""
+
+
 def tax_id(value: JsonValue) -> str | None:
-    """A tax id as it came: a text, or a whole number, which is read as its digits. None for
-    anything else, which would make one person of all who sent the like."""
-    return value if isinstance(value, str) else platform_id(value)
+    """A tax id as it came: a text, or a whole number, which is read as its digits with the zeros
+    that a number loses: a CPF has 11, a CNPJ 14. None for anything else, which would make one
+    person of all who sent the like."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    digits = str(value)
+    return digits.zfill(11 if len(digits) <= 11 else 14)
+
+
+def is_tax_id_text(value: JsonValue) -> bool:
+    """Whether a text has any of what tax ids are compared by: letters A to Z, and digits."""
+    return isinstance(value, str) and any(it.isascii() and it.isalnum() for it in value)
 
 
 def code(value: JsonValue) -> str | None:

@@ -70,6 +70,12 @@ class _Seller(Struct, kw_only=True):
     revenue: float | None = None
     type: _Code | None = None
     document_number: str | None = None
+    ein: str | None = None
+    business_name: str | None = None
+    business_email: str | None = None
+    business_phone: str | None = None
+    business_address: Any = None
+    owner: Any = None
     retry: bool | None = None
     decision_reasons: tuple[_Reason, ...] = ()
 
@@ -173,7 +179,7 @@ def _read_seller(shown: _Seller) -> SellerRecord | None:
     fields: list[Any] = [*astuple(shown)]
     for place, read in _READ_AFTERWARDS:
         fields[place] = read(fields[place])
-    record = SellerRecord._make(fields)
+    record = SellerRecord._make([*fields, shown.document_number])
     is_read = record.created_at is not None or shown.created_at is None
     return record if is_read else None
 
@@ -187,6 +193,8 @@ _READ_AFTERWARDS: Final = tuple(
     for name, read in (
         ("address", text_of),
         ("metadata", text_of),
+        ("business_address", text_of),
+        ("owner", text_of),
         ("created_at", instants.parse),
         ("updated_at", instants.parse),
         ("decision_reasons", _reasons),

@@ -41,7 +41,10 @@ _OF_WORK: Final = f"""
     limit $3"""
 _MARKS: Final = re.compile(r"[\s.\-/()+\u2010-\u2015\u2212]")
 _WORD: Final = re.compile(r"\w+")
-_VALUES: Final = ("email", "phone_number", "birthdate", "address", "metadata", "document_number")
+_VALUES: Final = (
+    *("email", "phone_number", "birthdate", "address", "metadata", "document_number"),
+    *("business_email", "business_phone", "business_address", "business_owner"),
+)
 
 
 def folded(text: str) -> str:
@@ -70,16 +73,18 @@ class Person:
                 self._name(fact.actor)
 
     def _know(self, fact: SellerEvent) -> None:
-        for name in (fact.first_name, fact.last_name):
+        for name in (fact.first_name, fact.last_name, fact.business_name):
             self._name(name or "")
         for column in _VALUES:
             for text in _texts(getattr(fact, column)):
                 if len(text) >= FEWEST_CHARACTERS:
                     self.values.add(folded(text))
                     self._number(text)
-        self._number(fact.taxpayer_id or "")
-        if fact.taxpayer_key:
-            self.taxpayer_keys.add(fact.taxpayer_key)
+        for tax_id in (fact.taxpayer_id, fact.ein):
+            self._number(tax_id or "")
+        self.taxpayer_keys.update(
+            key for key in (fact.taxpayer_key, fact.ein_key, fact.document_key) if key
+        )
 
     def _name(self, name: str) -> None:
         self.names |= {it for it in _WORD.findall(folded(name)) if len(it) >= FEWEST_CHARACTERS}

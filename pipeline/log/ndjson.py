@@ -220,6 +220,11 @@ def read_event_line(line: bytes, recorded_by: str) -> Draft:
     event = parse_json(body)
     created_at = instants.parse(event.get("created_at")) if isinstance(event, dict) else None
     if created_at is None:
+        if (place := _list_in(event)) is not None:
+            raise Unreadable(
+                "a list of events, where each line is to be one; write one a line, by"
+                f" jq -c '.{place}[]' FILE | prazo ingest --events -"
+            )
         raise Unreadable(
             "nothing says when this event was received: it has no readable created_at;"
             " wrap it in an occurrence with an occurred_at"
@@ -230,6 +235,15 @@ def read_event_line(line: bytes, recorded_by: str) -> Draft:
         "body": body.decode("utf-8"),
     }
     return _read(occurrence, recorded_by, None)
+
+
+def _list_in(value: JsonValue) -> str | None:
+    """Where a value holds a list of events: at its top, or as the platform's own list has them."""
+    if isinstance(value, list):
+        return ""
+    if not isinstance(value, dict) or "type" in value:
+        return None
+    return next((it for it in ("items", "data") if isinstance(value.get(it), list)), None)
 
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact | None) -> Draft:

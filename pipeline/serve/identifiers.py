@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from pipeline.ledger.syntax import filters as filtering
-from pipeline.ledger.views import formats
+from pipeline.ledger.views import catalogue, formats
 from pipeline.texts import (
     PERSONAL_ID,
     TAX_ID_WITHIN,
@@ -29,19 +29,6 @@ if TYPE_CHECKING:
 
     from pipeline.inbox import Inbox
 
-_CODES: Final = frozenset(
-    {
-        *("answer", "answer_source", "codes", "decided_because", "decision_reasons", "error"),
-        *("event_type", "fields", "mcc", "note", "path", "paths", "payload_type", "reason"),
-        *("reasons", "report_name", "reported_status", "requested_fields", "resource"),
-        *("seller_type", "source", "status", "type", "view_name"),
-    }
-)
-"""Columns of codes and paths, or of lists of them. Who sends one may write anything, such as whose
-CPF is wrong, in the place of a reason; and so may people who say why they did something, or name
-what they keep."""
-_NUMBERED: Final = frozenset({"log_entries", "submission_attempts", "timeline"})
-"""Views whose `status` is a number of HTTP; a seller's is whatever text the platform wrote."""
 _PROCESSES: Final = "select distinct process_id from entries where process_id is not null"
 _FEW: Final = 1000
 """Texts that are looked through sooner than Arrow's functions are imported."""
@@ -133,14 +120,18 @@ def _mask_digest(digest: str, log_key: bytes | None) -> str:
 
 
 _MASKS: Final[Mapping[str, Callable[[str, bytes | None], str]]] = {
-    "detail": mask_within,
-    **dict.fromkeys(("alert_id", "subject"), _mask_ids_within),
-    **dict.fromkeys(("filters", "query"), _mask_in_filters),
-    "payload_sha256": _mask_digest,
-    "uri": _mask_in_path,
+    "id": mask,
+    "ids": _mask_ids_within,
+    "text": mask_within,
+    "filters": _mask_in_filters,
+    "secret": _mask_digest,
+    "path": _mask_in_path,
     "number": _mask_if_sure_within,
 }
-"""Column whose text may hold an id among other words -> what masks it there."""
+"""Kind of a column, as the header of its view declares it -> what masks its texts. Who sends a code
+or a path may write anything in its place, such as whose CPF is wrong; and so may people who say why
+they did something, or name what they keep. No mask: of other kinds nothing is to be hidden, or the
+view itself hides it."""
 
 
 def _column(texts: list[str | None]) -> "pa.Array":
@@ -194,19 +185,17 @@ def _each_hidden(value: Any, hide: Callable[[str], str]) -> Any:
 
 
 def mask_of(column: str) -> Callable[[str, bytes | None], str] | None:
-    """What masks the texts of a view's column, with the log's key; None where none holds an id.
-
-    The columns of ids are those whose name ends in `_id`; few others have ids in their text.
-    """
-    return _MASKS.get(column) or (mask if column.endswith("_id") else None)
+    """What masks the texts of a view's column, with the log's key; None where nothing is masked.
+    A column that no view has is masked like a text."""
+    return _MASKS.get(catalogue.kinds().get(column, "text"))
 
 
 def may_be_masked(column: str, view: str | None = None) -> bool:
     """Whether `masked` may hide texts in the column, of this view or of any: searches in it, asked
     often enough, would spell out what it hides."""
-    if column == "status" and view in _NUMBERED:
-        return False
-    return mask_of(column) is not None or column in _CODES
+    of_view = catalogue.public().get(view or "")
+    kinds = catalogue.kinds() if of_view is None else of_view.kinds
+    return kinds.get(column) in _MASKS
 
 
 def masked_question(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,27 +238,27 @@ def masked(rows: "pa.Table", log_key: bytes) -> "pa.Table":
     import pyarrow as pa
 
     for number, field in enumerate(rows.schema):
-        if field.name in _CODES:
-            column = rows.column(number)
-            texts = {text for chunk in column.chunks for text in _texts_in(chunk)}
-            masks = {it: mask_within(it, log_key) for it in texts}
-            if any(it != hidden for it, hidden in masks.items()):
-                known = [_each_hidden(value, masks.__getitem__) for value in column.to_pylist()]
-                rows = rows.set_column(number, field, pa.array(known, type=field.type))
-            continue
         hide = mask_of(field.name)
-        if hide is None or not pa.types.is_string(field.type):
+        if hide is None or not _holds_texts(field.type):
             continue
-        values = rows.column(number).to_pylist()
-        shown = [None if it is None else hide(it, log_key) for it in values]
-        if shown != values:
-            rows = rows.set_column(number, field, _column(shown))
+        column = rows.column(number)
+        texts = {text for chunk in column.chunks for text in _texts_in(chunk)}
+        masks = {it: hide(it, log_key) for it in texts}
+        if any(it != hidden for it, hidden in masks.items()):
+            known = [_each_hidden(value, masks.__getitem__) for value in column.to_pylist()]
+            is_plain = pa.types.is_string(field.type)
+            hidden = _column(known) if is_plain else pa.array(known, type=field.type)
+            rows = rows.set_column(number, field, hidden)
     return rows
+
+
+def _holds_texts(of: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(of) or pa.types.is_list(of) or pa.types.is_struct(of))
 
 
 def masked_value(column: str, value: Any, log_key: bytes) -> Any:
     """A value of one row in such a column, as JSON has it, masked as `masked` does it."""
-    if column in _CODES:
-        return _each_hidden(value, lambda text: mask_within(text, log_key))
     hide = mask_of(column)
-    return hide(value, log_key) if hide is not None and isinstance(value, str) else value
+    return value if hide is None else _each_hidden(value, lambda text: hide(text, log_key))

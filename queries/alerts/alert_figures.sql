@@ -2,7 +2,7 @@
 -- reads: alerts, alert_steps
 -- key: severity
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
--- column: severity | breach, risk or notice
+-- column: severity | word | breach, risk or notice
 -- column: due | alerts that are due
 -- column: unacknowledged | those of them that nobody has acknowledged
 -- column: oldest_since | since when the oldest of these is due that nobody has put off; null where there is none

@@ -5,25 +5,25 @@
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since
 -- order: alert_id
--- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
--- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
--- column: severity | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
--- column: role | who sees to it: officer or admin
--- column: assignee | who sees to the process; null where nobody is assigned
+-- column: alert_id | ids | its name: one for a process, a rung and a deadline, or for a condition
+-- column: kind | text | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
+-- column: severity | word | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
+-- column: role | word | who sees to it: officer or admin
+-- column: assignee | staff | who sees to the process; null where nobody is assigned
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller under review; null where it is about none
--- column: review_type | ACP or ACI; null for an unknown type, or no process
--- column: state | the process's state; null where it is about none
+-- column: review_type | word | ACP or ACI; null for an unknown type, or no process
+-- column: state | word | the process's state; null where it is about none
 -- column: since | when it became due
 -- column: deadline_at | the process's deadline; null where it has none
 -- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
--- column: next_action | the one thing to do next; null where nothing is left to do about the process
+-- column: next_action | word | the one thing to do next; null where nothing is left to do about the process
 -- column: seq | an entry that shows what it is about
 -- column: raised_at | when its entry was recorded; null until then
 -- column: told | how many recipients were told of it
 -- column: undelivered | how many recipients could not be told of it by one of their channels, and were not since; one where there is nobody to tell
 -- column: acknowledged_at | when somebody said that they see to it; null until then
--- column: acknowledged_by | who said so first
+-- column: acknowledged_by | staff | who said so first
 -- column: is_open | nobody has acknowledged it, and nobody has put it off
 -- column: snoozed_until | until when somebody put it off; null where nobody did, or that is over
 

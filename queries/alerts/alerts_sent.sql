@@ -7,19 +7,19 @@
 -- order: recipient
 -- order: via
 -- order: level
--- column: alert_id | the alert
--- column: kind | what it is about, as in `alerts`
+-- column: alert_id | ids | the alert
+-- column: kind | text | what it is about, as in `alerts`
 -- column: process_id | the review process; null where it is about none
 -- column: seller_id | the seller; null where it is about none
--- column: recipient | who is told, by the name in the settings; empty where there is nobody to tell
--- column: via | email, webhook or apprise; empty where there is nobody to tell
+-- column: recipient | staff | who is told, by the name in the settings; empty where there is nobody to tell
+-- column: via | text | email, webhook or apprise; empty where there is nobody to tell
 -- column: level | 0, or how often it had been escalated
 -- column: raised_at | when the alert was raised
 -- column: tries | how often a message was sent off
 -- column: first_tried_at | when the first was
 -- column: sent_at | when the channel took one; null until then
 -- column: undelivered_at | when it was given up; null where it was not
--- column: answer | why the channel did not take the last one; null once one was taken
+-- column: answer | text | why the channel did not take the last one; null once one was taken
 -- column: may_be_doubled | whether another message may have arrived as well: the end of a try is not known, the channel kept silent about one, or took two, between which nobody put the alert off
 
 with raised as (

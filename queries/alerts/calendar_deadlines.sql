@@ -8,11 +8,11 @@
 -- order: abs(epoch_us(deadline_at) - epoch_us(as_of()))
 -- order: process_id
 -- order: assignee nulls first
--- column: assignee | whose calendar it is in; null for that of all
+-- column: assignee | staff | whose calendar it is in; null for that of all
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
--- column: state | PENDING, OVERDUE, EXPIRED or FINISHED
+-- column: review_type | word | ACP or ACI; null for an unknown type
+-- column: state | word | PENDING, OVERDUE, EXPIRED or FINISHED
 -- column: deadline_at | the current deadline
 -- column: is_cancelled | it was finished, or given to somebody else
 -- column: sequence | a number that grows with each change of the row: three for each entry of the process, and its state

@@ -4,12 +4,12 @@
 -- order: made_at
 -- order: feed_id
 -- column: feed_id | its name, by which it is revoked
--- column: assignee | whose deadlines it has; null for those of all
+-- column: assignee | staff | whose deadlines it has; null for those of all
 -- column: made_at | when it was made
--- column: actor | who made it
--- column: token_sha256 | SHA-256 of the secret in its address, hex; the secret itself is kept nowhere
+-- column: actor | staff | who made it
+-- column: token_sha256 | digest | SHA-256 of the secret in its address, hex; the secret itself is kept nowhere
 -- column: revoked_at | when it was revoked; null while it is open
--- column: revoked_by | who revoked it; null while it is open
+-- column: revoked_by | staff | who revoked it; null while it is open
 -- column: seq | the entry that made it
 
 with steps as (

@@ -3,14 +3,14 @@
 -- reads: facts.actions
 -- key: report_name
 -- order: report_name
--- column: report_name | its name
--- column: recipient | whom it goes to, by the name in the settings
--- column: filters | which processes it lists, as in the Watchlist's address
--- column: at | when it is sent, by the recipient's clock, as 08:00
--- column: days | business, weekly or month_end
--- column: weekday | of a weekly one: mon to sun
+-- column: report_name | text | its name
+-- column: recipient | staff | whom it goes to, by the name in the settings
+-- column: filters | filters | which processes it lists, as in the Watchlist's address
+-- column: at | text | when it is sent, by the recipient's clock, as 08:00
+-- column: days | text | business, weekly or month_end
+-- column: weekday | text | of a weekly one: mon to sun
 -- column: subscribed_at | when somebody subscribed
--- column: actor | who did
+-- column: actor | staff | who did
 -- column: seq | the entry that says so
 
 with steps as (

@@ -3,18 +3,18 @@
 -- key: seq
 -- order: seq desc
 -- column: seq | the entry
--- column: kind | webhook, or quarantine where the body could not be read
+-- column: kind | text | webhook, or quarantine where the body could not be read
 -- column: event_id | the platform's id, or sha256:<digest of the body> without one; null in quarantine
--- column: event_type | the event's type; null in quarantine
+-- column: event_type | text | the event's type; null in quarantine
 -- column: created_at | when the platform created the event, where it says so
 -- column: occurred_at | when it was received
 -- column: recorded_at | when it was recorded
 -- column: record_seconds | from receipt to record; the platform waits 30 seconds
--- column: origin | live, or ingested from a file
+-- column: origin | word | live, or ingested from a file
 -- column: is_redelivery | the event had been recorded before
 -- column: is_altered | it says something else than the first version of its event
 -- column: replay_of | the quarantined entry that was read again as this one
--- column: reason | why it is in quarantine
+-- column: reason | text | why it is in quarantine
 
 with first_deliveries as (
     -- The first recorded of those that had occurred at as_of, of events delivered more than once.

@@ -3,7 +3,7 @@
 -- reads: facts.actions, facts.webhooks, facts.quarantined
 -- key: endpoint
 -- order: endpoint
--- column: endpoint | its name
+-- column: endpoint | text | its name
 -- column: reported_at | when the log last said how far it is
 -- column: position | the entry up to which all was taken, given up, or waits behind one that failed
 -- column: to_do | live deliveries after that, whether they are for this endpoint or not

@@ -5,8 +5,8 @@
 -- column: seq | the entry that holds the bytes
 -- column: occurred_at | when it was received
 -- column: recorded_at | when it was recorded
--- column: origin | live, or ingested from a file
--- column: reason | what is wrong with it
+-- column: origin | word | live, or ingested from a file
+-- column: reason | text | what is wrong with it
 -- column: size_bytes | the body's size
 -- column: replayed_as | the entry that it became once it could be read; null until then
 

@@ -4,7 +4,7 @@
 -- order: deliveries desc
 -- order: event_id
 -- column: event_id | the platform's id of the event
--- column: event_type | its type, in the first version
+-- column: event_type | text | its type, in the first version
 -- column: deliveries | how often it was delivered
 -- column: altered | deliveries that say something else than the first version
 -- column: first_at | when the first was received

@@ -11,11 +11,11 @@
 -- column: occurred_at | when the seller did it
 -- column: recorded_at | when it was recorded
 -- column: journey_id | the collection journey
--- column: step | invited, opened, answered or confirmed
--- column: channel | in_app, web_form, email, push, sms, chat or phone
--- column: source | who gave the data; anything but `seller` becomes a finding once it is sent
--- column: actor | the seller's person; personal, masked
--- column: paths | the field paths that were answered, sorted; empty for other steps
+-- column: step | text | invited, opened, answered or confirmed
+-- column: channel | text | in_app, web_form, email, push, sms, chat or phone
+-- column: source | text | who gave the data; anything but `seller` becomes a finding once it is sent
+-- column: actor | staff | the seller's person; personal, masked
+-- column: paths | text | the field paths that were answered, sorted; empty for other steps
 -- column: artifacts | screens, flows and logs kept with it: how many
 
 select

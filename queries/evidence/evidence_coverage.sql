@@ -7,10 +7,10 @@
 -- order: path_place
 -- by: process_id
 -- column: process_id | the review process
--- column: path | dotted path of the field
+-- column: path | text | dotted path of the field
 -- column: requested | the latest event asks for it, or for an object around it
 -- column: answered_at | latest answer to it; null while there is none
--- column: answer_source | who gave that answer; null while there is none
+-- column: answer_source | text | who gave that answer; null while there is none
 -- column: sent_at | start of the latest attempt that sent it; null until sent
 -- column: covered | every sending of it was covered by the answer that was the latest then; null until sent
 

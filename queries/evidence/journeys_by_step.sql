@@ -3,7 +3,7 @@
 -- reads: journey_steps
 -- key: step
 -- order: step
--- column: step | invited, opened, answered or confirmed
+-- column: step | text | invited, opened, answered or confirmed
 -- column: journeys | journeys that took it
 
 select step, count(distinct journey_id) as journeys

@@ -8,12 +8,12 @@
 -- order: seq
 -- order: process_id
 -- order: detail
--- column: rule | the broken rule
--- column: severity | breach, risk or notice
+-- column: rule | word | the broken rule
+-- column: severity | word | breach, risk or notice
 -- column: process_id | the process it is about; null where it is about none
 -- column: seller_id | the seller it is about; null where it is about none
 -- column: seq | the entry that shows it
--- column: detail | what exactly: a path, an id, a code, a reason; empty where the rule says it all
+-- column: detail | text | what exactly: a path, an id, a code, a reason; empty where the rule says it all
 -- column: found_at | when it became true
 
 with loose as (

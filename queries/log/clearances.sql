@@ -5,18 +5,18 @@
 -- order: requested_at desc
 -- order: request_id
 -- column: request_id | the name of the request
--- column: act | override, unmask, export or forget
--- column: state | requested, approved, refused, used, or expired: it ended before the act began
--- column: detail | what exactly was asked, as JSON, without what says something about a person
+-- column: act | text | override, unmask, export or forget
+-- column: state | word | requested, approved, refused, used, or expired: it ended before the act began
+-- column: detail | text | what exactly was asked, as JSON, without what says something about a person
 -- column: process_id | the process that it is about; null for one about many
 -- column: seller_id | the seller that it is about; null for one about many
 -- column: requested_at | when it was asked for
--- column: requested_by | who did
--- column: reason | why
+-- column: requested_by | staff | who did
+-- column: reason | text | why
 -- column: until | when it ends: what has not begun by then has to be asked for again
 -- column: decided_at | when somebody approved or refused it; null before
--- column: decided_by | who did
--- column: decided_because | why
+-- column: decided_by | staff | who did
+-- column: decided_because | text | why
 -- column: used_at | when the act began; null before
 -- column: used_seq | the entry of the act
 -- column: seq | the entry of the request

@@ -6,7 +6,7 @@
 -- column: entries | entries that had occurred at as_of
 -- column: missing | seqs below last_seq that the log does not hold; always 0
 -- column: tree_size | leaves of the Merkle tree
--- column: root | its root, hex
+-- column: root | digest | its root, hex
 -- column: last_recorded_at | when the newest entry was recorded
 -- column: deliveries | webhooks recorded, redeliveries included
 -- column: redeliveries | those whose event had been recorded before

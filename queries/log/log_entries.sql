@@ -3,11 +3,11 @@
 -- key: seq
 -- order: log.seq
 -- column: seq | the entry's place in the log
--- column: kind | what happened (docs/rules.md#occurrences)
+-- column: kind | text | what happened (docs/rules.md#occurrences)
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it
--- column: origin | live, or ingested from a file
--- column: recorded_by | token, command's user or file that recorded it
+-- column: origin | word | live, or ingested from a file
+-- column: recorded_by | staff | token, command's user or file that recorded it
 -- column: event_id | the platform's id of a delivered event
 -- column: attempt_id | our id of a submission attempt
 -- column: process_id | the review process it belongs to
@@ -18,24 +18,24 @@
 -- column: seller_n | its number in the seller's stream
 -- column: seller_prev | seq of the entry before it there
 -- column: body_size | bytes of the body; null where there is none
--- column: body | `disclosed`, `erased` or `withheld`; null where there is none
--- column: event_type | type of a delivered event
--- column: reported_status | the status a review event reports
+-- column: body | text | `disclosed`, `erased` or `withheld`; null where there is none
+-- column: event_type | text | type of a delivered event
+-- column: reported_status | text | the status a review event reports
 -- column: deadline_at | the deadline a review event carries
--- column: requested_fields | the paths a review event asks for
--- column: via | how a submission attempt came in
--- column: error | timeout, tls_refused, network_error or refused, where there was no answer; in words of another system masked, but for those that say what failed
+-- column: requested_fields | text | the paths a review event asks for
+-- column: via | text | how a submission attempt came in
+-- column: error | text | timeout, tls_refused, network_error or refused, where there was no answer; in words of another system masked, but for those that say what failed
 -- column: journey_id | the collection journey
--- column: step | its step; opened or closed, of a support ticket; how far it came, of an alert
--- column: channel | its channel, or that of a reminder or of an alert
--- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it
--- column: recipient | who is told, for an alert; empty where there is nobody to tell
--- column: source | who gave the data
--- column: actor | who did it: the seller's person, or ours; personal, masked
--- column: fields | the paths of the fields that were answered or sent, sorted
+-- column: step | text | its step; opened or closed, of a support ticket; how far it came, of an alert
+-- column: channel | text | its channel, or that of a reminder or of an alert
+-- column: about | text | what an alert is about: a rung of the ladder or a condition, where the step says it
+-- column: recipient | staff | who is told, for an alert; empty where there is nobody to tell
+-- column: source | text | who gave the data
+-- column: actor | staff | who did it: the seller's person, or ours; personal, masked
+-- column: fields | text | the paths of the fields that were answered or sent, sorted
 -- column: artifacts | screens, flows and logs kept with a collection: how many
--- column: reason | why, for what people did; what is wrong, for what was turned away; why a channel did not take an alert
--- column: leaf_hash | the entry's leaf in the Merkle tree, hex
+-- column: reason | text | why, for what people did; what is wrong, for what was turned away; why a channel did not take an alert
+-- column: leaf_hash | digest | the entry's leaf in the Merkle tree, hex
 
 with paths as (
     select seq, path from facts.sent_fields

@@ -11,28 +11,28 @@
 -- column: seq | the entry's place in the log
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it
--- column: kind | what happened (docs/rules.md#occurrences)
+-- column: kind | text | what happened (docs/rules.md#occurrences)
 -- column: process_id | the review process it belongs to
 -- column: seller_id | the seller it belongs to
 -- column: event_id | the platform's id of a delivered event
--- column: event_type | its type
--- column: reported_status | the status a review event reports
+-- column: event_type | text | its type
+-- column: reported_status | text | the status a review event reports
 -- column: deadline_at | the deadline a review event carries
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
--- column: error | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
--- column: step | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person
--- column: channel | channel of a collection journey, of a reminder or of an alert
--- column: about | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person
--- column: recipient | who is told, for an alert; empty where there is nobody to tell
--- column: source | who gave the data of a collection
--- column: actor | who did it, for what people did
--- column: assignee | to whom an assignment gives a process
--- column: reason | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
+-- column: error | text | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
+-- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person
+-- column: channel | text | channel of a collection journey, of a reminder or of an alert
+-- column: about | text | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person
+-- column: recipient | staff | who is told, for an alert; empty where there is nobody to tell
+-- column: source | text | who gave the data of a collection
+-- column: actor | staff | who did it, for what people did
+-- column: assignee | staff | to whom an assignment gives a process
+-- column: reason | text | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
 -- column: is_again | recorded before under the same id
--- column: origin | live, or ingested from a file
--- column: recorded_by | token, command's user or file that recorded it
--- column: leaf_hash | the entry's leaf in the Merkle tree, hex
+-- column: origin | word | live, or ingested from a file
+-- column: recorded_by | staff | token, command's user or file that recorded it
+-- column: leaf_hash | digest | the entry's leaf in the Merkle tree, hex
 
 select
     log.seq,

@@ -5,7 +5,7 @@
 -- settled: (select settled_at <= as_of() from materialized.watermark)
 -- key: seller_id
 -- column: seller_id | the seller
--- column: taxpayer_key | equal for equal letters and digits of the taxpayer id, by the latest event that carries one; null without any
+-- column: taxpayer_key | equal for equal letters and digits of the seller's tax id: its taxpayer id, else ein, else document number, each by the latest event that carries one; null without any
 -- column: created_at | when the platform created it, by its record; else its earliest event of any kind
 -- column: first_denied_at | the earliest of its denials; null without any
 -- column: first_enabled_at | the earliest event that enabled it, whatever followed; null without any
@@ -23,6 +23,10 @@ with known as (
         -- since that stays where the id is erased.
         arg_max(taxpayer_key, struct_pack(created_at, occurred_at, event_id))
             filter (where taxpayer_key is not null) as taxpayer_key,
+        arg_max(ein_key, struct_pack(created_at, occurred_at, event_id))
+            filter (where ein_key is not null) as ein_key,
+        arg_max(document_key, struct_pack(created_at, occurred_at, event_id))
+            filter (where document_key is not null) as document_key,
         arg_max(record_created_at, struct_pack(created_at, occurred_at, event_id))
             as record_created_at,
         min(created_at) as first_event_at,
@@ -53,7 +57,7 @@ banked as (
 
 select
     known.seller_id,
-    nullif(known.taxpayer_key, ''::blob) as taxpayer_key,
+    tax_key_of(known.taxpayer_key, known.ein_key, known.document_key) as taxpayer_key,
     coalesce(
         known.record_created_at,
         least(known.first_event_at, reviewed.first_event_at, banked.first_event_at)

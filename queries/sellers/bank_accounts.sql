@@ -6,7 +6,7 @@
 -- order: event_id
 -- by: seller_id
 -- column: event_id | the platform's id of the event
--- column: event_type | bank_account.associated or bank_account.deleted
+-- column: event_type | text | bank_account.associated or bank_account.deleted
 -- column: seller_id | the seller; null where the payload names none
 -- column: bank_account_id | the account; null where the payload names none
 -- column: created_at | when the platform created the event

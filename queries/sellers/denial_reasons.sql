@@ -5,8 +5,8 @@
 -- order: denials desc
 -- order: reason
 -- order: detail nulls first
--- column: reason | category of the denial, as the platform wrote it
--- column: detail | the specific detail; null where there is none
+-- column: reason | text | category of the denial, as the platform wrote it
+-- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair
 -- column: retryable | those with retry = true
 -- column: retryable_share | retryable / those that carry a retry at all; null over nothing

@@ -7,10 +7,10 @@
 -- column: event_id | the platform's id of the event
 -- column: seller_id | who was denied
 -- column: denied_at | when the platform created the event
--- column: seller_type | individual or business, as the event itself says; null where it does not
+-- column: seller_type | text | individual or business, as the event itself says; null where it does not
 -- column: retry | whether a new onboarding can succeed; null where the platform does not say
--- column: reasons | the sorted distinct list of {reason, detail}; an absent or empty detail is null
--- column: codes | the same as a text to look for one in: each reason alone, then with its detail, between bars: `|A|A/B|`
+-- column: reasons | text | the sorted distinct list of {reason, detail}; an absent or empty detail is null
+-- column: codes | text | the same as a text to look for one in: each reason alone, then with its detail, between bars: `|A|A/B|`
 
 select
     event_id,

@@ -7,19 +7,26 @@
 -- by: seller_id
 -- column: event_id | the platform's id of the event
 -- column: seller_id | the platform's id of the seller
--- column: seller_name | first and last name: personal, masked
--- column: email | personal, masked
--- column: taxpayer_key | keyed digest of the tax id's letters and digits, hex: personal, left out while masked
+-- column: seller_name | personal | first and last name, else a business's: personal, masked
+-- column: email | personal | the record's, else a business's own: personal, masked
+-- column: taxpayer_key | personal | keyed digest of the tax id's letters and digits, hex: personal, left out while masked
 
 select
     event_id,
     seller_id,
-    nullif(concat_ws(
-        ' ',
-        personal(first_name, mask_text(first_name)),
-        personal(last_name, mask_text(last_name))
+    nullif(or_of_business(
+        trim(concat_ws(
+            ' ',
+            personal(first_name, mask_text(first_name)),
+            personal(last_name, mask_text(last_name))
+        )),
+        personal(business_name, mask_text(business_name))
     ), '') as seller_name,
-    personal(email, mask_text(email)) as email,
-    personal(nullif(lower(hex(taxpayer_key)), ''), null) as taxpayer_key
+    personal(
+        or_of_business(email, business_email), mask_text(or_of_business(email, business_email))
+    ) as email,
+    personal(lower(hex(tax_key_of(taxpayer_key, ein_key, document_key))), null) as taxpayer_key
 from seller_events
-where coalesce(first_name, last_name, email, taxpayer_id) is not null
+where coalesce(
+    first_name, last_name, business_name, email, business_email, taxpayer_id, ein, document_number
+) is not null

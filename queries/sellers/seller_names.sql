@@ -5,29 +5,40 @@
 -- order: seller_id
 -- by: seller_id
 -- column: seller_id | the platform's id of the seller
--- column: seller_name | first and last name, by the latest event that carries each: personal, masked; null where none does
--- column: email | by the latest event that carries it: personal, masked
--- column: taxpayer_id | by the latest event that carries it: personal, masked
+-- column: seller_name | personal | first and last name, else a business's, by the latest event that carries each: personal, masked; null where none does
+-- column: email | personal | the record's, else a business's own, by the latest event that carries each: personal, masked
+-- column: taxpayer_id | personal | the record's, else its ein, else its document number, by the latest event that carries each: personal, masked
 
 with latest as (
     select
         seller_id,
-        arg_max(first_name, struct_pack(created_at, occurred_at, event_id)) as first_name,
-        arg_max(last_name, struct_pack(created_at, occurred_at, event_id)) as last_name,
-        arg_max(email, struct_pack(created_at, occurred_at, event_id)) as email,
-        arg_max(taxpayer_id, struct_pack(created_at, occurred_at, event_id)) as taxpayer_id
-    from seller_events
+        arg_max(first_name, place) as first_name,
+        arg_max(last_name, place) as last_name,
+        arg_max(business_name, place) as business_name,
+        or_of_business(arg_max(email, place), arg_max(business_email, place)) as email,
+        tax_id_of(
+            arg_max(taxpayer_id, place),
+            arg_max(taxpayer_key, place),
+            arg_max(ein, place),
+            arg_max(ein_key, place),
+            arg_max(document_number, place),
+            arg_max(document_key, place)
+        ) as taxpayer_id
+    from (select *, struct_pack(created_at, occurred_at, event_id) as place from seller_events)
     group by seller_id
 )
 
 select
     seller_id,
-    nullif(concat_ws(
-        ' ',
-        personal(first_name, mask_text(first_name)),
-        personal(last_name, mask_text(last_name))
+    nullif(or_of_business(
+        trim(concat_ws(
+            ' ',
+            personal(first_name, mask_text(first_name)),
+            personal(last_name, mask_text(last_name))
+        )),
+        personal(business_name, mask_text(business_name))
     ), '') as seller_name,
     personal(email, mask_text(email)) as email,
     personal(taxpayer_id, mask_number(taxpayer_id)) as taxpayer_id
 from latest
-where coalesce(first_name, last_name, email, taxpayer_id) is not null
+where coalesce(first_name, last_name, business_name, email, taxpayer_id) is not null

@@ -5,36 +5,42 @@
 -- order: seen.seller_id
 -- by: seller_id
 -- column: seller_id | the platform's id of the seller
--- column: status | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown; deletion is final
+-- column: status | text | enabled, denied, disabled, deleted, pending_analysis, the record's own, or unknown; deletion is final
 -- column: open_processes | review processes that are PENDING, OVERDUE or EXPIRED
 -- column: denials | times the seller was denied
 -- column: analysis_seconds | from seller.created to the first enabled or denied; null if either is missing
 -- column: last_event_at | when the platform created the latest seller event
--- column: resource | constant `seller`
+-- column: resource | text | constant `seller`
 -- column: account_balance | as the platform reports it
 -- column: current_balance | as the platform reports it
--- column: first_name | personal, masked
--- column: last_name | personal, masked
--- column: email | personal, masked
--- column: taxpayer_id | personal, masked
--- column: phone_number | personal, masked
--- column: birthdate | personal, masked
--- column: address | personal, masked
--- column: mcc | merchant category code
+-- column: first_name | personal | personal, masked
+-- column: last_name | personal | personal, masked
+-- column: email | personal | the record's, else a business's own: personal, masked
+-- column: taxpayer_id | personal | the record's, else its ein, else its document number: personal, masked
+-- column: phone_number | personal | the record's, else a business's own: personal, masked
+-- column: birthdate | personal | personal, masked
+-- column: address | personal | personal, masked
+-- column: mcc | text | merchant category code
 -- column: show_profile_online | as the platform reports it
 -- column: is_mobile | as the platform reports it
 -- column: decline_on_fail_security_code | as the platform reports it
 -- column: decline_on_fail_zipcode | as the platform reports it
 -- column: delinquent | as the platform reports it
 -- column: marketplace_id | the marketplace the seller belongs to
--- column: uri | path of the seller in the platform's API
--- column: metadata | may hold anything: personal, masked
+-- column: uri | path | path of the seller in the platform's API
+-- column: metadata | personal | may hold anything: personal, masked
 -- column: created_at | when the platform created the seller, by its record
 -- column: updated_at | when the platform last changed it, by its record
 -- column: revenue | as the platform reports it
--- column: type | individual or business
--- column: document_number | personal, masked
--- column: decision_reasons | of the latest denial that names any: its sorted distinct {reason, detail} pairs
+-- column: type | text | individual or business
+-- column: document_number | personal | personal, masked
+-- column: ein | personal | of a business: personal, masked
+-- column: business_name | personal | personal, masked
+-- column: business_email | personal | personal, masked
+-- column: business_phone | personal | personal, masked
+-- column: business_address | personal | personal, masked
+-- column: business_owner | personal | the record's `owner`, may hold anything: personal, masked
+-- column: decision_reasons | text | of the latest denial that names any: its sorted distinct {reason, detail} pairs
 -- column: retry | of the latest denial that says: whether a new onboarding can succeed
 
 with events as (
@@ -73,6 +79,7 @@ records as (
         arg_max(last_name, place) as last_name,
         arg_max(email, place) as email,
         arg_max(taxpayer_id, place) as taxpayer_id,
+        arg_max(taxpayer_key, place) as taxpayer_key,
         arg_max(phone_number, place) as phone_number,
         arg_max(birthdate, place) as birthdate,
         arg_max(address, place) as address,
@@ -90,11 +97,30 @@ records as (
         arg_max(revenue, place) as revenue,
         arg_max(type, place) as type,
         arg_max(document_number, place) as document_number,
+        arg_max(document_key, place) as document_key,
+        arg_max(ein, place) as ein,
+        arg_max(ein_key, place) as ein_key,
+        arg_max(business_name, place) as business_name,
+        arg_max(business_email, place) as business_email,
+        arg_max(business_phone, place) as business_phone,
+        arg_max(business_address, place) as business_address,
+        arg_max(business_owner, place) as business_owner,
         arg_max(reasons, place) filter (where event_type = 'seller.denied' and reasons <> '[]')
             as decision_reasons,
         arg_max(retry, place) filter (where event_type = 'seller.denied') as retry
     from events
     group by seller_id
+),
+
+identified as (
+    select * replace (
+        tax_id_of(
+            taxpayer_id, taxpayer_key, ein, ein_key, document_number, document_key
+        ) as taxpayer_id,
+        or_of_business(email, business_email) as email,
+        or_of_business(phone_number, business_phone) as phone_number
+    )
+    from records
 ),
 
 seen as (
@@ -147,8 +173,14 @@ select
     records.revenue,
     records.type,
     personal(records.document_number, mask_number(records.document_number)) as document_number,
+    personal(records.ein, mask_number(records.ein)) as ein,
+    personal(records.business_name, mask_text(records.business_name)) as business_name,
+    personal(records.business_email, mask_text(records.business_email)) as business_email,
+    personal(records.business_phone, mask_number(records.business_phone)) as business_phone,
+    personal(records.business_address, mask_all(records.business_address)) as business_address,
+    personal(records.business_owner, mask_all(records.business_owner)) as business_owner,
     reason_pairs(records.decision_reasons) as decision_reasons,
     records.retry
 from seen
-left join records using (seller_id)
+left join identified as records using (seller_id)
 left join open_processes using (seller_id)

@@ -12,14 +12,14 @@
 -- column: resource | constant `seller`
 -- column: account_balance | as the platform reports it
 -- column: current_balance | as the platform reports it
--- column: first_name | personal
--- column: last_name | personal
--- column: email | personal
--- column: taxpayer_id | personal
+-- column: first_name | personal | personal
+-- column: last_name | personal | personal
+-- column: email | personal | personal
+-- column: taxpayer_id | personal | personal
 -- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; empty without any, null without an id
--- column: phone_number | personal
--- column: birthdate | personal
--- column: address | personal
+-- column: phone_number | personal | personal
+-- column: birthdate | personal | personal
+-- column: address | personal | personal
 -- column: mcc | merchant category code
 -- column: show_profile_online | as the platform reports it
 -- column: is_mobile | as the platform reports it
@@ -28,12 +28,20 @@
 -- column: delinquent | as the platform reports it
 -- column: marketplace_id | the marketplace the seller belongs to
 -- column: uri | path of the seller in the platform's API
--- column: metadata | may hold anything: personal
+-- column: metadata | personal | may hold anything: personal
 -- column: record_created_at | when the platform created the seller, by its record
 -- column: record_updated_at | when the platform last changed it, by its record
 -- column: revenue | as the platform reports it
 -- column: type | individual or business
--- column: document_number | personal
+-- column: document_number | personal | personal
+-- column: document_key | as taxpayer_key, of the number of the document
+-- column: ein | personal | of a business: personal
+-- column: ein_key | as taxpayer_key, of the ein
+-- column: business_name | personal | personal
+-- column: business_email | personal | personal
+-- column: business_phone | personal | personal
+-- column: business_address | personal | personal
+-- column: business_owner | personal | the record's `owner`, may hold anything: personal
 -- column: retry | of a denial: whether a new onboarding can succeed
 -- column: reasons | of a denial: its sorted distinct {reason, detail} pairs, as JSON in one spelling
 
@@ -70,6 +78,14 @@ select
     revenue,
     type,
     document_number,
+    document_key,
+    ein,
+    ein_key,
+    business_name,
+    business_email,
+    business_phone,
+    business_address,
+    business_owner,
     retry,
     reasons
 from facts.seller_events

@@ -3,8 +3,8 @@
 -- key: state, review_type
 -- order: state
 -- order: review_type nulls last
--- column: state | PENDING, OVERDUE, EXPIRED or UNKNOWN
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: state | word | PENDING, OVERDUE, EXPIRED or UNKNOWN
+-- column: review_type | word | ACP or ACI; null for an unknown type
 -- column: processes | unfinished processes
 -- column: due_within_7_days | those due in the 7 days to come
 -- column: late | those whose deadline has passed

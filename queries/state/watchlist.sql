@@ -10,15 +10,15 @@
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted
--- column: review_type | ACP or ACI; null for an unknown type
--- column: state | EXPIRED or OVERDUE
+-- column: review_type | word | ACP or ACI; null for an unknown type
+-- column: state | word | EXPIRED or OVERDUE
 -- column: opened_at | when the platform created the process's earliest event
 -- column: deadline_at | the current deadline
 -- column: days_to_deadline | whole days of 24 hours left, negative once late
 -- column: seconds_to_deadline | whole seconds left, negative once late
--- column: requested_fields | the field paths asked for
+-- column: requested_fields | text | the field paths asked for
 -- column: attempts | submission attempts that were sent
--- column: last_outcome | what became of the last of them
+-- column: last_outcome | word | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: ticket_due | a person has to open a support ticket
 

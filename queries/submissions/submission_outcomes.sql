@@ -5,7 +5,7 @@
 -- order: day
 -- order: outcome
 -- column: day | UTC day of the start
--- column: outcome | what became of the attempts (docs/rules.md#outcomes)
+-- column: outcome | word | what became of the attempts (docs/rules.md#outcomes)
 -- column: attempts | how many
 
 select

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import click
@@ -256,6 +257,29 @@ def test_bodies_of_events_are_taken_as_they_are_and_received_at_their_created_at
     assert "0 recorded, 3 already there" in again.stdout
     wrapped = {"kind": "webhook", "occurred_at": "2026-03-01T00:00:00Z", "body": review}
     assert "0 recorded, 1 already there" in prazo("ingest", "-", given=ndjson(wrapped)).stdout
+
+
+@pytest.mark.skipif(
+    shutil.which("jq") is None, reason="jq is not installed (Debian: apt install jq)"
+)
+@pytest.mark.parametrize(
+    "listed", [lambda events: {"resource": "list", "items": events}, lambda events: events]
+)
+def test_a_list_of_events_is_named_as_one_and_what_is_printed_takes_it(prazo, tmp_path, listed):
+    """The platform's own list was refused for want of a `created_at`, which its events have."""
+    saved = tmp_path / "saved.json"
+    saved.write_text(json.dumps(listed([REVIEW["body"], DENIAL["body"]])), encoding="utf-8")
+    refused = prazo("ingest", "--events", str(saved))
+    assert refused.returncode == 1
+    assert f"{saved}:1: not taken: a list of events, where each line is to be one" in refused.stderr
+    printed = refused.stderr[refused.stderr.index("jq -c") :].splitlines()[0]
+    first, second = printed.replace("FILE", str(saved)).split(" | ")
+    one_a_line = subprocess.run(
+        ["sh", "-c", first], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    taken = prazo(*second.split()[1:], given=one_a_line)
+    assert (taken.returncode, taken.stderr) == (0, "")
+    assert "2 recorded" in taken.stdout
 
 
 def test_each_format_has_every_row_and_no_formula(ask, tmp_path):

@@ -95,6 +95,62 @@ def test_a_denial_does_not_read_what_stands_beside_the_record_and_names_it(
     assert event.unreadable == unreadable
 
 
+@pytest.mark.parametrize(
+    ("record", "read", "unreadable"),
+    [
+        ({"taxpayer_id": "02586980301"}, ("02586980301", None, None), ()),
+        # A number loses the zeros in front.
+        ({"taxpayer_id": 2586980301}, ("02586980301", None, None), ("taxpayer_id",)),
+        ({"taxpayer_id": 25869803012}, ("25869803012", None, None), ("taxpayer_id",)),
+        ({"taxpayer_id": 258698030123}, ("00258698030123", None, None), ("taxpayer_id",)),
+        ({"taxpayer_id": 0}, ("00000000000", None, None), ("taxpayer_id",)),
+        ({"ein": 2345678000195}, (None, "02345678000195", None), ("ein",)),
+        ({"document_number": 2586980301}, (None, None, "02586980301"), ("document_number",)),
+        # Of a document only where nothing else is the tax id.
+        ({"taxpayer_id": "1", "document_number": 25869803}, ("1", None, "00025869803"), ()),
+        ({"ein": "--", "document_number": 5}, (None, "--", "00000000005"), ("document_number",)),
+        # It would make one person of all who sent the like.
+        ({"taxpayer_id": {"of": "s1"}, "ein": [1]}, (None, None, None), ("taxpayer_id", "ein")),
+        ({"taxpayer_id": 2586980301.0}, (None, None, None), ("taxpayer_id",)),
+        ({"taxpayer_id": -1, "ein": True}, (None, None, None), ("taxpayer_id", "ein")),
+    ],
+)
+def test_a_tax_id_in_another_shape_is_read_as_far_as_it_can_be_and_said(
+    record: dict, read: tuple, unreadable: tuple
+):
+    """Zeros that a number loses were not put back, so the same company was not recognised."""
+    event = read_event(seller("seller.enabled", **record))
+    assert event.seller is not None
+    said = event.seller.taxpayer_id, event.seller.ein, event.seller.document_tax_id
+    assert said == read
+    assert tuple(it.part for it in event.unreadable) == unreadable
+
+
+def test_a_record_of_a_business_is_read_with_its_owner():
+    event = read_event(
+        seller(
+            "seller.enabled",
+            type="business",
+            ein="12345678000195",
+            business_name="Padaria Sol Ltda",
+            business_email="contato@sol.example",
+            business_phone=551133334444,
+            business_address={"line1": "Rua A, 1"},
+            owner={"first_name": "Ana", "taxpayer_id": 2586980301},
+        )
+    )
+    assert event.seller is not None
+    assert event.seller[26:32] == (
+        "12345678000195",
+        "Padaria Sol Ltda",
+        "contato@sol.example",
+        "551133334444",
+        '{"line1":"Rua A, 1"}',
+        '{"first_name":"Ana","taxpayer_id":2586980301}',
+    )
+    assert event.unreadable == ()
+
+
 def test_only_a_denial_has_reasons_and_a_retry_to_read():
     assert read_event(seller("seller.enabled", retry="true", decision_reasons={})).unreadable == ()
 
@@ -110,7 +166,14 @@ def test_only_a_denial_has_reasons_and_a_retry_to_read():
         ("type", {"a": 1}, None),  # it was shown as a type of that name
         ("type", "", None),
         ("revenue", 1000, 1000.0),
-        ("revenue", "1000", None),
+        # Numbers and flags that no rule reads were null where they came as texts.
+        ("revenue", "1000", 1000.0),
+        ("account_balance", "-12.5", -12.5),
+        ("account_balance", "12,50", None),
+        ("current_balance", "nan", None),
+        ("is_mobile", "true", True),
+        ("delinquent", 0, False),
+        ("delinquent", "yes", None),
         ("revenue", True, None),
         ("retry", "true", None),
         ("retry", 1, None),

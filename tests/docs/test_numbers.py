@@ -381,6 +381,20 @@ def test_what_an_answer_means_and_whether_it_is_sent_again():
     assert of_each == {status: (outcome, again) for status, outcome, again in answers}
 
 
+@says("put back in front, to {} digits, or to {} digits where there are more")
+def test_a_tax_id_that_lost_its_zeros(quote):
+    lengths = numbers(quote)
+    for length in lengths:
+        for digits in (1, length - 1, length):
+            if any(digits <= other < length for other in lengths):
+                continue
+            number = int("9" * digits)
+            denied = seller("denied", "e1", OPENED, taxpayer_id=number)
+            back = seller("created", "e2", iso(SENT_AT), "s2", taxpayer_id=f"{number:0{length}}")
+            [row] = asked([denied, back], "denial_retries", SENT_AT)
+            assert row["reonboarded"] == 1, (length, digits)
+
+
 def test_the_limits_of_the_operations_page():
     """It had each posted collection hold 50 files of 32 MiB, which are refused above 32 in all. The
     tests of each limit try these constants at their edges."""

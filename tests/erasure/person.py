@@ -20,6 +20,7 @@ OTHER: Final = "sel_10"
 WORDS: Final = (
     *("Mariana", "Quintela", "52998224725", "11987654321", "1990-01-02", "Flores", "zezinha"),
     *("Olinda", "1234.5", "6789.25", "55501.75", "of-zezinha"),
+    *("11444777000161", "Doces Quitanda", "quitanda@", "551122223333", "Rua do Sol"),
 )
 """All that the history says of the person, one word of each value."""
 
@@ -52,6 +53,12 @@ _RECORD: Final = {
     "revenue": 55501.75,
     "uri": "/v1/sellers/of-zezinha",
     "document_number": {"of": "Mariana"},
+    "ein": "11444777000161",
+    "business_name": "Doces Quitanda",
+    "business_email": "quitanda@example.com",
+    "business_phone": "551122223333",
+    "business_address": {"line1": "Rua do Sol 9"},
+    "owner": {"first_name": "Mariana", "taxpayer_id": 52998224725},
 }
 _REVIEW: Final = {
     "type": "REGISTRATION_REVIEW_REQUIRED",

@@ -40,6 +40,8 @@ PERSONAL = {
     "seller_state": {
         *("first_name", "last_name", "email", "taxpayer_id", "phone_number", "birthdate"),
         *("address", "metadata", "document_number", "account_balance", "current_balance"),
+        *("ein", "business_name", "business_email", "business_phone", "business_address"),
+        "business_owner",
         *("revenue", "uri"),
     },
     "collections": {"actor"},

@@ -64,7 +64,7 @@ TYPED: Final[Mapping[str, frozenset[str]]] = {
 """Kinds of entries about people's work here, and what of their content somebody typed: it goes
 where it, or the reason, quotes a person who is forgotten. Who did what, and when, stays."""
 
-_KEYED: Final = frozenset({"taxpayer_key"})
+_KEYED: Final = frozenset({"taxpayer_key", "ein_key", "document_key"})
 """Under the key of tax ids, which may be another machine's."""
 _LATER: Final = frozenset({"found"})
 """Not there where an earlier release erased."""

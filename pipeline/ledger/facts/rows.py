@@ -86,6 +86,14 @@ class SellerEvent(NamedTuple):
     revenue: float | None
     type: str | None
     document_number: str | None
+    document_key: bytes | None
+    ein: str | None
+    ein_key: bytes | None
+    business_name: str | None
+    business_email: str | None
+    business_phone: str | None
+    business_address: str | None
+    business_owner: str | None
     retry: bool | None
     reasons: str
 

@@ -11,7 +11,7 @@ import graphlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +31,24 @@ _LABELS: Final = frozenset(
     }
 )
 """What lines of a header begin with, before a colon, that are not prose."""
+
+KINDS: Final = frozenset(
+    {
+        "id",  # of the platform or of Prazo; what most columns are whose name ends in `_id`
+        "ids",  # a text that is made of ids
+        "text",  # whatever somebody wrote, also in the place of a code, or a list of such
+        "word",  # one of a few that Prazo itself writes
+        "staff",  # who works here, or with whom: often an e-mail address, and shown whole
+        "personal",  # of a seller's person: the view itself masks it, by `personal()`
+        "digest",  # which tells nobody what it was made of
+        "secret",  # a digest that whoever tries all values could find one for
+        "filters",  # those of a page, as its address has them
+        "path",  # of an address
+        "number",  # that somebody else gave, such as a ticket's
+    }
+)
+"""What columns of text hold, as their line in the header says it. What is masked of a column for
+readers who gave no reason follows from it alone (`pipeline/serve/identifiers.py`)."""
 
 _INTERNAL: Final = frozenset({"staging", "model", "rules", "checks"})
 """Folders of views for other views alone, and all below them: their personal columns are not
@@ -71,6 +89,7 @@ class View:
     leading: tuple[str, ...]  # the first column of its order, and the value that comes first
     columns: Mapping[str, str]  # name -> meaning
     sql: str  # without the order: another view over it would sort its rows for nothing
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of columns of text -> one of `KINDS`
     storage: Storage | None = None  # where it is materialized
     found_by: str = ""  # a view below it, of the same keys and order, that takes less time
     among: str = ""  # the materialized view that has its rows, with more columns
@@ -123,6 +142,13 @@ def public() -> Mapping[str, View]:
     return {name: view for name, view in sorted(catalogue().items()) if view.is_public}
 
 
+@cache
+def kinds() -> Mapping[str, str]:
+    """The kind of each column of text that people may ask for, by the column's name: it is the same
+    in every view that has one of that name, but for views where it holds no text."""
+    return {column: kind for view in public().values() for column, kind in view.kinds.items()}
+
+
 def asked_for(name: str) -> View:
     """The view that somebody asks for. Raises `UnknownView`, and `OperatorError` where its header
     lacks a line without which its rows cannot be asked for."""
@@ -169,6 +195,7 @@ def _read(path: Path) -> View:
     lines = path.read_text(encoding="utf-8").splitlines()
     header = list(_header(lines))
     said = _said(header)
+    columns = dict(_columns(said))
     prose = itertools.takewhile(bool, header)
     return View(
         name=path.stem,
@@ -179,7 +206,8 @@ def _read(path: Path) -> View:
         order=tuple(said["order"]),
         by=_names(said["by"]),
         leading=_names(said["leading"]),
-        columns={name: meaning for name, (meaning,) in _described(said, "column", 1)},
+        columns={name: meaning for name, (_, meaning) in columns.items()},
+        kinds={name: kind for name, (kind, _) in columns.items() if kind},
         storage=_storage(said),
         found_by=_first(said["found by"]),
         among=_first(said["among"]),
@@ -227,6 +255,22 @@ def _storage(said: Mapping[str, list[str]]) -> Storage | None:
         rows=_first(said["rows"]),
         settled=_first(said["settled"]),
     )
+
+
+def _columns(said: Mapping[str, list[str]]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Name, and kind and meaning, of each column: `name | meaning`, or `name | kind | meaning` of
+    one that holds texts. What is named as ids are needs no kind."""
+    for line in said["column"]:
+        name, *described = (part.strip() for part in line.split(" | "))
+        if len(described) == 1:
+            yield name, ("id" if name.endswith("_id") else "", described[0])
+        elif len(described) == 2 and described[0] in KINDS:
+            yield name, (described[0], described[1])
+        else:
+            raise _Misread(
+                f"`column: {line}` is neither `name | meaning` nor `name | kind | meaning`,"
+                f" whose kind is one of {', '.join(sorted(KINDS))}"
+            )
 
 
 def _described(

@@ -4,10 +4,10 @@
 -- order: process_id
 -- by: process_id
 -- column: process_id | the review process
--- column: assignee | who sees to it
+-- column: assignee | staff | who sees to it
 -- column: assigned_at | when that was said
--- column: actor | who said it
--- column: reason | why
+-- column: actor | staff | who said it
+-- column: reason | text | why
 -- column: seq | the entry that says it
 
 select

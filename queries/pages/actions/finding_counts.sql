@@ -4,8 +4,8 @@
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: findings desc
 -- order: rule
--- column: rule | the broken rule
--- column: severity | breach, risk or notice
+-- column: rule | word | the broken rule
+-- column: severity | word | breach, risk or notice
 -- column: findings | how many
 -- column: processes | processes they are about
 -- column: latest_at | when the newest became true

@@ -8,8 +8,8 @@
 -- column: process_id | the review process it is on; null where it is on none
 -- column: seller_id | the seller it is on; null where it is on none
 -- column: noted_at | when it was written
--- column: actor | who wrote it
--- column: note | what it says
+-- column: actor | staff | who wrote it
+-- column: note | text | what it says
 
 select
     seq,

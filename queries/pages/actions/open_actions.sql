@@ -7,7 +7,7 @@
 -- order: due_within_7_days desc
 -- order: processes desc
 -- order: next_action
--- column: next_action | what is to be done
+-- column: next_action | word | what is to be done
 -- column: processes | processes of the watchlist that wait for it
 -- column: expired | those that are EXPIRED
 -- column: due_within_7_days | those that are OVERDUE and due within 7 days

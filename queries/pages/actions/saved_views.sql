@@ -4,12 +4,12 @@
 -- order: view_name
 -- order: page
 -- order: owner
--- column: page | the page, by the stem of its file
--- column: view_name | the name
--- column: owner | whose it is; empty for one that is for all
--- column: query | what stands in its URL behind the question mark: filters and order
+-- column: page | text | the page, by the stem of its file
+-- column: view_name | text | the name
+-- column: owner | staff | whose it is; empty for one that is for all
+-- column: query | filters | what stands in its URL behind the question mark: filters and order
 -- column: saved_at | when it was saved last
--- column: actor | who did
+-- column: actor | staff | who did
 -- column: seq | the entry that says so
 
 with steps as (

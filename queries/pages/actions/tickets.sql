@@ -4,10 +4,10 @@
 -- order: process_id
 -- by: process_id
 -- column: process_id | the review process
--- column: step | opened or closed; at one instant, closed comes last
--- column: number | the number that the platform's support gave it
+-- column: step | text | opened or closed; at one instant, closed comes last
+-- column: number | number | the number that the platform's support gave it
 -- column: recorded_at | when a person opened or closed it
--- column: actor | who did
+-- column: actor | staff | who did
 -- column: seq | the entry that says so
 
 select

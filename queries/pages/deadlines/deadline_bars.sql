@@ -5,7 +5,7 @@
 -- order: day
 -- order: urgency
 -- column: day | UTC day of the deadline
--- column: urgency | late, soon (within 7 days) or later
+-- column: urgency | word | late, soon (within 7 days) or later
 -- column: is_older | stands for every day before the window
 -- column: due | unfinished processes due that day
 

@@ -6,8 +6,8 @@
 -- order: reason
 -- order: detail nulls first
 -- column: ends_on | last UTC day of the month
--- column: reason | category of the denial; null in a month without any
--- column: detail | the specific detail; null where there is none
+-- column: reason | text | category of the denial; null in a month without any
+-- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair; 0 in a month without any
 
 with months as (

@@ -5,8 +5,8 @@
 -- order: denials desc
 -- order: reason
 -- order: detail nulls first
--- column: reason | category of the denial
--- column: detail | the specific detail; null where there is none
+-- column: reason | text | category of the denial
+-- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair
 -- column: retryable_share | those with retry = true / those that carry a retry
 -- column: share | of all reasons given

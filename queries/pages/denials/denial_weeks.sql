@@ -6,8 +6,8 @@
 -- order: reason
 -- order: detail nulls first
 -- column: ends_on | last UTC day of the week
--- column: reason | category of the denial; null in a week without any
--- column: detail | the specific detail; null where there is none
+-- column: reason | text | category of the denial; null in a week without any
+-- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair; 0 in a week without any
 
 with answers as (

@@ -4,7 +4,7 @@
 -- order: day
 -- order: kind
 -- column: day | UTC day on which the entries happened
--- column: kind | what happened
+-- column: kind | text | what happened
 -- column: entries | how many
 -- column: processes | review processes that they are about
 

@@ -5,7 +5,7 @@
 -- order: kind
 -- order: process_id
 -- column: process_id | the review process
--- column: kind | what happened
+-- column: kind | text | what happened
 -- column: entries | how many
 -- column: first_at | when the first of them happened
 -- column: last_at | when the last of them happened

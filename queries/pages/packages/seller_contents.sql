@@ -6,7 +6,7 @@
 -- order: kind
 -- order: seller_id
 -- column: seller_id | the seller
--- column: kind | what happened
+-- column: kind | text | what happened
 -- column: entries | how many
 -- column: first_at | when the first of them happened
 -- column: last_at | when the last of them happened

@@ -6,7 +6,7 @@
 -- order: starts_at
 -- by: process_id
 -- column: process_id | the platform's id of the process
--- column: phase | pending, overdue or expired
+-- column: phase | word | pending, overdue or expired
 -- column: starts_at | first instant of the part
 -- column: ends_at | first instant after it
 -- column: is_past | over at as_of; otherwise still to come

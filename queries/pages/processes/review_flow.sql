@@ -4,8 +4,8 @@
 -- key: review_type, ends_as
 -- order: review_type
 -- order: ends_as
--- column: review_type | ACP or ACI
--- column: ends_as | finished_in_time, finished_late, pending, overdue or expired
+-- column: review_type | word | ACP or ACI
+-- column: ends_as | word | finished_in_time, finished_late, pending, overdue or expired
 -- column: processes | how many
 -- column: end_share | processes of either type that stand there / all of them
 

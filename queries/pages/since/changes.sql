@@ -6,16 +6,16 @@
 -- order: changed_at desc
 -- order: change
 -- order: subject
--- column: change | opened, overdue, expired, finished, denied, finding or alert
+-- column: change | word | opened, overdue, expired, finished, denied, finding or alert
 -- column: changed_at | when we came to know of it, by an event or as the clock struck; when it became true, for a finding
--- column: subject | what tells it from other changes of its kind
+-- column: subject | text | what tells it from other changes of its kind
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller it is about; null where it is about none
--- column: review_type | ACP or ACI of the process; null for an unknown type, or no process
--- column: code | the broken rule of a finding, or what an alert is about; null for others
--- column: reasons | of a denial, the sorted distinct list of {reason, detail}; null for others
--- column: severity | of a finding or an alert; null for others
--- column: assignee | who sees to the process; null where nobody is assigned, or no process
+-- column: review_type | word | ACP or ACI of the process; null for an unknown type, or no process
+-- column: code | text | the broken rule of a finding, or what an alert is about; null for others
+-- column: reasons | text | of a denial, the sorted distinct list of {reason, detail}; null for others
+-- column: severity | word | of a finding or an alert; null for others
+-- column: assignee | staff | who sees to the process; null where nobody is assigned, or no process
 
 with processes as (
     select

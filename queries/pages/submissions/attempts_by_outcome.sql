@@ -2,7 +2,7 @@
 -- reads: attempts
 -- key: outcome
 -- order: outcome
--- column: outcome | what became of the attempts (docs/rules.md#outcomes)
+-- column: outcome | word | what became of the attempts (docs/rules.md#outcomes)
 -- column: attempts | how many
 
 select outcome, count(*) as attempts

@@ -5,7 +5,7 @@
 -- order: place
 -- order: outcome
 -- column: place | 1 for first attempts, up to 5 for the fifth and every later one
--- column: outcome | what became of them
+-- column: outcome | word | what became of them
 -- column: attempts | how many
 -- column: share | of the attempts at that place
 

@@ -12,9 +12,9 @@
 -- column: days_to_deadline | whole days of 24 hours left, negative once late
 -- column: seconds_to_deadline | whole seconds left, 0 at the deadline, negative once late
 -- column: attempts | submission attempts that were sent
--- column: last_outcome | what became of the last of them
+-- column: last_outcome | word | what became of the last of them
 -- column: last_attempt_at | when the last of them started
--- column: next_action | the one thing to do next
+-- column: next_action | word | the one thing to do next
 
 select
     process_id,

@@ -23,6 +23,17 @@ HISTORY = [
         email="dora@example.com",
         taxpayer="11144477735",
     ),
+    seller_event(
+        "sel_sol",
+        "enabled",
+        before(days=90),
+        first_name=None,
+        email=None,
+        taxpayer=None,
+        business_name="Padaria Sol",
+        business_email="contato@sol.example",
+        ein=11444777000161,
+    ),
 ]
 
 
@@ -54,6 +65,15 @@ def test_one_that_fits_is_opened_at_once_wherever_one_searches(
         for text in ("11144477735", "dora@", "anastácio", "sel_dor"):
             only = find.look_up(text)
             assert (only.total, only.sellers) == (1, ["sel_dora"]), text
+
+
+def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog) -> None:
+    """Its record has other fields than a person's: whatever one typed found nothing."""
+    with open_log(HISTORY):
+        for text in ("11.444.777/0001-61", "11444777000161", "padaria", "contato@", "sel_sol"):
+            only = find.look_up(text)
+            assert (only.total, only.sellers) == (1, ["sel_sol"]), text
+            assert only.names["sel_sol"] == "P***"
 
 
 def test_several_are_listed_with_masked_names_and_a_limit(open_log: OpenLog, visit: Visit) -> None:

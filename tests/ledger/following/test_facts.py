@@ -15,7 +15,8 @@ KEYS = Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 MARCH, APRIL = 1_772_323_200_000_000, 1_777_507_200_000_000  # 2026-03-01, 2026-04-30
 TEXTS = [
     *("resource", "first_name", "last_name", "email", "taxpayer_id", "phone_number", "birthdate"),
-    *("address", "mcc", "marketplace_id", "uri", "metadata", "document_number"),
+    *("address", "mcc", "marketplace_id", "uri", "metadata", "document_number", "ein"),
+    *("business_name", "business_email", "business_phone", "business_address"),
 ]
 
 
@@ -87,7 +88,7 @@ def test_each_value_of_a_sellers_record_is_in_its_own_column():
     flags = ["show_profile_online", "decline_on_fail_security_code", "retry"]
     others = ["is_mobile", "decline_on_fail_zipcode", "delinquent"]
     about = {
-        **{name: name for name in (*TEXTS, "id", "status", "type")},
+        **{name: name for name in (*TEXTS, "id", "status", "type", "owner")},
         **dict.fromkeys(flags, True),
         **dict.fromkeys(others, False),
         "account_balance": 1,
@@ -109,7 +110,10 @@ def test_each_value_of_a_sellers_record_is_in_its_own_column():
                 "occurred_at": 5,
                 "created_at": MARCH,
                 "seller_id": "id",
+                "business_owner": "owner",
                 "taxpayer_key": KEYS.of_taxpayer("taxpayer_id"),
+                "ein_key": KEYS.of_taxpayer("ein"),
+                "document_key": KEYS.of_taxpayer("document_number"),
                 "account_balance": 1.0,
                 "current_balance": 2.5,
                 "revenue": 3.0,

@@ -201,7 +201,7 @@ def test_what_is_not_a_tax_id_takes_no_place_of_one_and_a_whole_number_is_its_di
     history = [
         seller("denied", "v1", BEFORE, taxpayer_id=123, retry=False),
         seller("updated", "v2", "2026-03-03T00:00:00Z", taxpayer_id=[]),
-        seller("created", "v3", AFTER, "s2", taxpayer_id="1-2-3"),
+        seller("created", "v3", AFTER, "s2", taxpayer_id="000.000.001-23"),
     ]
     [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
     assert (row["reonboarded"], row["reonboarding_rate"]) == (1, 1.0)
@@ -299,3 +299,27 @@ def test_an_analysis_of_180_seconds_is_within_them_and_the_99th_of_100_is_the_sh
         ]
     [row] = asked(history, "onboarding_analysis", at("2026-04-01T00:00:00"))
     assert tuple(row.values()) == (date(2026, 3, 2), 100, 99, 0.99, 180.0)
+
+
+@pytest.mark.parametrize(
+    ("denied_as", "back_as", "returned"),
+    [
+        ({"ein": "12.345.678/0001-95"}, {"ein": 12345678000195}, 1),
+        ({"ein": "02.345.678/0001-95"}, {"taxpayer_id": 2345678000195}, 1),
+        ({"taxpayer_id": "025.869.803-01"}, {"document_number": 2586980301}, 1),
+        ({"document_number": "1"}, {"document_number": "2", "taxpayer_id": "1"}, 1),
+        # The tax id that counts is the record's, and the document's is another.
+        ({"document_number": "1", "taxpayer_id": "2"}, {"taxpayer_id": "1"}, 0),
+        ({"ein": "1", "taxpayer_id": "--"}, {"ein": "1", "taxpayer_id": "2"}, 0),
+    ],
+)
+def test_a_business_that_comes_back_is_recognised_by_whichever_tax_id_it_has(
+    denied_as, back_as, returned
+):
+    """Businesses were outside of the rate of re-onboarding, and so were tax ids without a zero."""
+    history = [
+        seller("denied", "v1", BEFORE, "s1", **denied_as),
+        seller("created", "v2", AFTER, "s2", **back_as),
+    ]
+    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
+    assert (row["reonboarded"], row["reonboarding_rate"]) == (returned, float(returned))

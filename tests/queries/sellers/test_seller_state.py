@@ -1,9 +1,20 @@
 """What events say of a seller's state, and of their processes (docs/rules.md#seller-state)."""
 
-from tests.support.ledgers import World, asked
+import pytest
+
+from tests.support.ledgers import KEYS, World, asked, ledger_of
 from tests.support.lines import acp, at, digest, seller
 
 WORLD = World()
+BUSINESS = {
+    "type": "business",
+    "ein": "12345678000195",
+    "business_name": "Padaria Sol Ltda",
+    "business_email": "contato@sol.example",
+    "business_phone": "551133334444",
+    "business_address": {"line1": "Rua A, 1"},
+    "owner": {"first_name": "Ana", "taxpayer_id": 2586980301},
+}
 
 
 def seller_of(history, as_of):
@@ -178,3 +189,81 @@ def test_of_versions_of_one_instant_and_receipt_the_greater_digest_is_the_latest
         found = asked(history, "seller_state", at("2026-03-02T00:00:00"))
         assert {row["seller_id"]: row["status"] for row in found} == expected
     assert len({*expected.values()}) == 2
+
+
+def known_by(history, *views):
+    """The only row of each view, unmasked."""
+    with ledger_of(history) as reader:
+        return [
+            reader.read(view, as_of=AS_OF, unmask=True).to_pylist()[0]
+            for view in (*views, "seller_state")
+        ]
+
+
+AS_OF = 1_790_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("records", "name", "email", "phone", "tax_id"),
+    [
+        ([BUSINESS], "Padaria Sol Ltda", "contato@sol.example", "551133334444", "12345678000195"),
+        # What an individual's record says comes first, whichever event says it.
+        (
+            [{"first_name": "Ana", "email": "ana@sol.example", "taxpayer_id": "1"}, BUSINESS],
+            *("Ana", "ana@sol.example", "551133334444", "1"),
+        ),
+        (
+            [BUSINESS, {"last_name": "Lima", "phone_number": "5511", "taxpayer_id": "1"}],
+            *("Lima", "contato@sol.example", "5511", "1"),
+        ),
+        # What is empty, or no tax id, leaves the place to the next.
+        (
+            [{**BUSINESS, "first_name": "", "last_name": "", "email": "", "taxpayer_id": "--"}],
+            *("Padaria Sol Ltda", "contato@sol.example", "551133334444", "12345678000195"),
+        ),
+        (
+            [{"document_number": 2586980301, "email": "a@b.example"}],
+            None,
+            "a@b.example",
+            None,
+            "2586980301",
+        ),
+        ([{"ein": "", "document_number": "25.869"}], None, None, None, "25.869"),
+    ],
+)
+def test_a_business_is_known_by_what_its_own_record_carries(records, name, email, phone, tax_id):
+    """It had no name, no row among those whom one can look for, and no finding said so."""
+    history = [
+        seller("updated", f"v{day}", f"2026-03-0{day}T00:00:00Z", **record)
+        for day, record in enumerate(records, 1)
+    ]
+    names, state = known_by(history, "seller_names")
+    assert (names["seller_name"], names["email"], names["taxpayer_id"]) == (name, email, tax_id)
+    assert (state["email"], state["phone_number"], state["taxpayer_id"]) == (email, phone, tax_id)
+
+
+def test_each_field_of_a_business_is_personal_and_found_by():
+    [identity, state] = known_by([seller("enabled", "v1", **BUSINESS)], "seller_identities")
+    assert (identity["seller_name"], identity["email"]) == (
+        "Padaria Sol Ltda",
+        "contato@sol.example",
+    )
+    assert identity["taxpayer_key"] == KEYS.of_taxpayer("12.345.678/0001-95").hex()
+    assert state["business_owner"] == '{"first_name":"Ana","taxpayer_id":2586980301}'
+    masked = seller_of([seller("enabled", "v1", **BUSINESS)], "2026-03-04T00:00:00")
+    assert {
+        name: masked[name]
+        for name in (*BUSINESS, "email", "taxpayer_id", "phone_number")
+        if name != "owner"
+    } == {
+        "type": "business",
+        "ein": "***95",
+        "business_name": "P***",
+        "business_email": "c***",
+        "business_phone": "***44",
+        "business_address": "***",
+        "email": "c***",
+        "taxpayer_id": "***95",
+        "phone_number": "***44",
+    }
+    assert masked["business_owner"] == "***"

@@ -101,6 +101,9 @@ def reports(draw) -> list[dict]:
     return [draw(webhook(draw(texts(event)))) for event in events]
 
 
+WHERE_TAX_IDS = ["taxpayer_id", "taxpayer_id", "ein", "document_number"]
+
+
 @st.composite
 def onboardings(draw) -> list[dict]:
     """seller.created, then what became of it, for up to three sellers of one taxpayer."""
@@ -125,7 +128,7 @@ def onboardings(draw) -> list[dict]:
                 "object": {
                     **(event["payload"] or {}).get("object", {}),
                     "id": seller_id,
-                    "taxpayer_id": draw(st.sampled_from(tax_ids)),
+                    draw(st.sampled_from(WHERE_TAX_IDS)): draw(st.sampled_from(tax_ids)),
                 }
             }
             event["id"] = f"evt_{seller_id}_{action}_{number}"

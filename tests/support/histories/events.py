@@ -83,7 +83,11 @@ ODD_PARTS = {
         None,
     ],
     "retry": ["true", 1, 0, [], None],
-    "taxpayer_id": [12345678909, None, ""],
+    "taxpayer_id": [12345678909, 234567890, 12345678000195, None, "", {"of": "s1"}, True],
+    "ein": [12345678000195, 2345678000195, None, "", ["12345678000195"]],
+    "document_number": [12345678909, 2345678909, {"of": "s1"}, None],
+    "account_balance": ["10.5", "-3", "10,5", True, [1], "1e3"],
+    "is_mobile": ["true", "false", 1, 0, 2, "yes", [], 1.0],
 }
 """Values of a shape that the contract does not show, or that look as if it did not."""
 
@@ -145,6 +149,14 @@ def seller_events(draw, event_type: str | None = None) -> dict:
         "created_at": draw(spelled(moments())),
     }
     optional = ["status", "resource", "taxpayer_id", "mcc", "is_mobile", "created_at"]
+    if draw(st.booleans()):
+        record |= {
+            "ein": draw(st.sampled_from(CNPJS)),
+            "document_number": draw(st.sampled_from([*TAXPAYER_IDS, "45.678.901-2"])),
+            "business_name": draw(st.sampled_from(["Padaria Sol", ""])),
+            "account_balance": 3,
+        }
+        optional += ["ein", "document_number", "business_name"]
     record = draw(without(optional, 2, record))
     if event_type == "seller.denied":
         record["decision_reasons"] = draw(st.lists(st.sampled_from(REASONS), max_size=4))

@@ -1,6 +1,7 @@
 """Sellers, their onboarding and their denials (docs/rules.md#sellers-and-denials)."""
 
 import math
+import re
 import string
 from datetime import datetime, timedelta
 
@@ -8,7 +9,7 @@ from .attempts import share
 from .deliveries import bank_account_seller
 from .model import BANK_EVENTS, SELLER_EVENTS, Delivery, Log
 from .processes import OPEN, process_state
-from .reading import day_of, identifier, instant, text_of
+from .reading import day_of, identifier, instant, is_whole_number, json_bytes, text_of
 
 STATUS_OF = {
     "seller.enabled": "enabled",
@@ -18,18 +19,19 @@ STATUS_OF = {
 }
 PLAIN_FIELDS = (
     "resource",
-    "account_balance",
-    "current_balance",
     "mcc",
+    "marketplace_id",
+    "uri",
+)
+AMOUNTS = ("account_balance", "current_balance", "revenue")
+FLAGS = (
     "show_profile_online",
     "is_mobile",
     "decline_on_fail_security_code",
     "decline_on_fail_zipcode",
     "delinquent",
-    "marketplace_id",
-    "uri",
-    "revenue",
 )
+TAX_IDS = ("taxpayer_id", "ein", "document_number")
 PROMISED_SECONDS = 180
 LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
@@ -133,6 +135,8 @@ def seller_state(log: Log) -> list[dict]:
                 "denials": sum(denial["seller_id"] == seller_id for denial in all_denials),
                 "analysis_seconds": analysed[1] if analysed else None,
                 **{field: carried(events, field) for field in PLAIN_FIELDS},
+                **{field: carried(events, field, amount) for field in AMOUNTS},
+                **{field: carried(events, field, flag) for field in FLAGS},
                 "type": carried(events, "type", text_of),
                 "created_at": carried(events, "created_at", instant),
                 "updated_at": carried(events, "updated_at", instant),
@@ -311,15 +315,35 @@ def denial_retries(log: Log) -> list[dict]:
     ]
 
 
-def text_or_number(value: object) -> str | None:
-    """Any text, or a whole number, read as its digits."""
-    return value if isinstance(value, str) else identifier(value)
+def amount(value: object) -> float | None:
+    """A number, or a text that is one."""
+    if isinstance(value, str):
+        return float(value) if re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,9})?", value) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def flag(value: object) -> bool | None:
+    """True and false, as a text too, or as 1 and 0."""
+    said = {"true": True, "false": False, "1": True, "0": False}
+    return said.get(json_bytes(value).decode().strip('"')) if value is not None else None
+
+
+def tax_id(value: object) -> str | None:
+    """Any text, or a whole number, read as its digits, to 11 or 14 of them."""
+    if is_whole_number(value) and value >= 0:
+        return f"{value:011}" if value < 10**11 else f"{value:014}"
+    return value if isinstance(value, str) else None
+
+
+def compared(given: str | None) -> str:
+    """By its letters A to Z and its digits; a CNPJ may carry letters."""
+    return "".join(char for char in given or "" if char in LETTERS_AND_DIGITS).upper()
 
 
 def taxpayer_id(events: list[Delivery]) -> str:
-    """By its letters A to Z and its digits; a CNPJ may carry letters."""
-    given = carried(events, "taxpayer_id", text_or_number) or ""
-    return "".join(char for char in given if char in LETTERS_AND_DIGITS).upper()
+    """The first of three fields that says one."""
+    said = (compared(carried(events, field, tax_id)) for field in TAX_IDS)
+    return next((one for one in said if one), "")
 
 
 def created_at(log: Log, seller_id: str) -> datetime:

@@ -14,17 +14,31 @@ from tests.support.oracle.model import (
     Log,
 )
 from tests.support.oracle.reading import instant, json_bytes, list_of_texts, text_of
-from tests.support.oracle.sellers import is_denial, record
+from tests.support.oracle.sellers import TAX_IDS, compared, is_denial, record, tax_id
 
 from .deliveries import subject_of
 from .finding import RISK, finding
 
 MISSING = "missing"
 LONGEST = 100
-DATE = (
-    r'"\d{1,4}[-/]\d\d?[-/]\d{1,4}'
-    r'([T ]\d\d?(:\d\d?){0,2}([.,]\d{1,9})? ?(Z|[+-][\d:]{1,6})?)?"'
+NOTHING = ('"null"', '"none"', '"n/a"', '"nan"', '"undefined"', '"invalid date"')
+MONTH = (
+    "(jan(uary|eiro)?|feb(ruary)?|fev(ereiro)?|mar(ch|ço)?|apr(il)?|abr(il)?|may|maio?|june?|junho"
+    "|july?|julho|aug(ust)?|ago(sto)?|sept?(ember)?|set(embro)?|oct(ober)?|out(ubro)?"
+    "|nov(ember|embro)?|dec(ember)?|dez(embro)?)"
 )
+DATES = (
+    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}",
+    r"(19|20)\d\d[01]\d[0-3]\d",
+    r"\d{4}-w?\d{2,3}(-[1-7])?",
+    rf"\d\d?[- ](de )?{MONTH}[- ](de )?\d{{4}}",
+    rf"{MONTH} \d\d?,? \d{{4}}",
+)
+TIME = r"[T ,]{1,2}\d\d?(:?\d\d){0,2}([.,]\d{1,9})?( ?[ap]m)?"
+ZONE = r" ?(z|utc|gmt|brt|[+-][\d:]{1,6}|\[?(america|etc|europe)/[a-z_]{1,20}\]?)"
+DAY_NAME = "(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,? "
+SINCE_1970 = r'"?(1[4-9]|2[01])\d{8}(\d{3}|\d{6})?"?'
+INSTANT = rf'{SINCE_1970}|"({DAY_NAME})?({"|".join(DATES)})({TIME})?({ZONE}){{0,2}}"'
 
 Part = tuple[str, str]
 """The part's name, and what came in one spelling, or `missing`."""
@@ -43,18 +57,20 @@ def unreadable_part(log: Log) -> Iterator[dict]:
 
 def masked(name: str, came: str) -> str:
     """What a reader sees who gave no reason: nothing that may be about a person."""
-    if came in (MISSING, "[]", "{}", '""', '"true"', '"false"'):
+    if came in (MISSING, "[]", "{}", '""', '"true"', '"false"') or came.lower() in NOTHING:
         return came
+    if name in TAX_IDS and came.isdecimal():
+        return "***" if len(came) < 5 else f"***{came[-2:]}"
     is_like_paths = re.fullmatch(r'["\[][\w\[\].,":-]*', came, re.A)
     if name == "requested_fields" and is_like_paths and not re.search(r"\d{3}[.-]?\d{3}", came):
         return came
     if came[0] in "{[":
         return came[0] + "***" + {"{": "}", "[": "]"}[came[0]]
-    is_instant = name.endswith(("created_at", "deadline_at"))
+    if name.endswith(("created_at", "deadline_at")) and re.fullmatch(INSTANT, came, re.A | re.I):
+        return came
     if came[0] == '"':
-        is_plain = is_instant and re.fullmatch(DATE, came, re.A)
-        return came if is_plain else '"***"'
-    return came if is_instant or not re.search(r"\d{8}", came) else f"***{came[-2:]}"
+        return '"***"'
+    return f"***{came[-2:]}" if re.search(r"\d{8}", came) else came
 
 
 def odd_parts(event: Delivery) -> Iterator[Part]:
@@ -72,6 +88,7 @@ def odd_parts(event: Delivery) -> Iterator[Part]:
             ("type", text_of),
         ):
             yield from odd(record(event), name, read, f"record.{name}")
+        yield from odd_tax_ids(record(event))
     if event.event_type in SELLER_EVENTS and record(event) is None:
         yield from odd_id_without_record(event)
     if is_denial(event):
@@ -81,6 +98,18 @@ def odd_parts(event: Delivery) -> Iterator[Part]:
         named = dict(reversed(list(seller_named_by(event))))
         for name in named:
             yield from odd(named, name, text_of)
+
+
+def odd_tax_ids(holder: dict) -> Iterator[Part]:
+    """Other than texts; the number of a document counts where nothing else is the tax id."""
+    own = TAX_IDS[:2]
+    asked = own if any(compared(tax_id(holder.get(name))) for name in own) else TAX_IDS
+    for name in asked:
+        yield from odd(holder, name, any_text)
+
+
+def any_text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def odd_id_without_record(event: Delivery) -> Iterator[Part]:
