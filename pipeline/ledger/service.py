@@ -255,7 +255,9 @@ class LedgerService:
 @contextmanager
 def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerService]:
     """The process's ledger, following its inbox and announced for as long as the block lasts."""
-    service = once_free(lambda: LedgerService(settings, serves_a_fork=True, **options))
+    service = once_free(
+        lambda: LedgerService(settings, serves_a_fork=True, may_go_on=always, **options)
+    )
     try:
         with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
             service.tokens = Tokens.of(settings, local=holder.token.encode())

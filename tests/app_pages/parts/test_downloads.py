@@ -96,7 +96,7 @@ def test_a_grid_shows_what_would_reverse_or_hide_its_text() -> None:
 
 def as_the_page_says(content: bytes) -> pandas.DataFrame:
     """A CSV as docs/analysts.md has pandas read it."""
-    page = (ROOT / "docs" / "analysts.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/analysts.md").read_text(encoding="utf-8")
     [options] = re.findall(r'pandas\.read_csv\("late\.csv", (.*)\)', page)
     names = {"read": pandas.read_csv, "file": io.BytesIO(content)}
     return cast(pandas.DataFrame, eval(f"read(file, {options})", names))
