@@ -43,6 +43,20 @@ character, or right behind a tax id. If it were looked for from every character,
 megabyte that somebody sent would take hours."""
 PERSONAL: Final = re.compile(rf"{PERSONAL_ID.pattern}|{_PHONE}")
 """One of these, or a telephone number, which few know a seller by."""
+_UNSEEN: Final = (
+    (0x034F, 0x034F),  # a joiner of marks
+    (0x115F, 0x1160),  # fillers of Hangul
+    (0x17B4, 0x17B5),  # vowels of Khmer that nobody writes
+    (0x180B, 0x180F),  # variants of Mongolian
+    (0x2800, 0x2800),  # Braille without a dot
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),  # variants of any character
+    (0xFFA0, 0xFFA0),
+    (0xFFFC, 0xFFFC),  # the place of an object
+    (0xE0000, 0xE0FFF),  # tags and further variants
+)
+"""What Unicode says is not shown (Default_Ignorable_Code_Point), or shown as a blank, beside what
+its categories say."""
 _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, other than `cpf` or `cnpj`."""
 
@@ -148,9 +162,16 @@ def some_of(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:MOST_NAMED])) + more
 
 
+def is_unseen(character: str) -> bool:
+    """Whether nobody sees a character: it is of no width, or looks like a blank."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Cn") or any(
+        first <= ord(character) <= last for first, last in _UNSEEN
+    )
+
+
 def is_blank(text: str | None) -> bool:
     """Whether nobody sees anything in a text: it is made of blanks and of unseen characters."""
-    return not any(it.isprintable() and not it.isspace() for it in text or "")
+    return not any(it.isprintable() and not it.isspace() and not is_unseen(it) for it in text or "")
 
 
 def printable(text: object) -> str:

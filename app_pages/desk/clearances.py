@@ -14,6 +14,7 @@ from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Decision
 from pipeline.ledger import service
 from pipeline.log.actions import By
+from pipeline.names import folded
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
 
 MOST_WAITING = 100
@@ -135,7 +136,7 @@ def _card(row: views.Row) -> None:
 
 
 def _is_own(row: views.Row, name: str | None) -> bool:
-    return name is not None and acts.folded(name) == acts.folded(row["requested_by"])
+    return name is not None and folded(name) == folded(row["requested_by"])
 
 
 def _decide(row: views.Row) -> None:

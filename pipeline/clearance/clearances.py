@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from pipeline import instants
-from pipeline.clearance.acts import Asked, Terms, folded
+from pipeline.clearance.acts import Asked, Terms
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.ledger.facts.remains import said_in
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
+from pipeline.names import folded
 from pipeline.texts import typed
 
 CLEARANCE: Final = "clearance"

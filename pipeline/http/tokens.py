@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pipeline import names
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
 from pipeline.settings import Settings
@@ -97,6 +98,12 @@ def _parse(text: str, path: Path | None) -> list[_Token]:
                 f"Line {number} of {path} is not a token",
                 "it must be name:scopes:sha256 in hex",
                 f"scopes are {', '.join(sorted(SCOPES))}; the digest is of the token's bytes",
+            )
+        if names.is_ours(match[1]):
+            raise SettingsError(
+                f"Line {number} of {path} is a token of the name {match[1]}",
+                "that is one of Prazo's own, or looks like it: the log would not tell them apart",
+                "give the token another name",
             )
         digest = bytes.fromhex(match[3])
         if digest in tokens:  # one of the names would stand in the log for the other

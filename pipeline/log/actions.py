@@ -4,10 +4,11 @@ ask for one."""
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
+from pipeline import names
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
 from pipeline.log.entries import Draft
-from pipeline.texts import is_blank
+from pipeline.texts import is_blank, printable
 
 MAX_REASON_CHARACTERS = 2000
 
@@ -53,6 +54,7 @@ def action(
             "a reason and a name are needed",
             "say why, and who asks for it",
         )
+    _require_anothers(actor)
     for said, text in (("reason", reason), ("name", actor or "")):
         if len(text) > MAX_REASON_CHARACTERS:
             what = f"The {said} is over {MAX_REASON_CHARACTERS} characters"
@@ -199,6 +201,7 @@ def _signed(
     if is_blank(actor):
         what = "reminder" if kind == REMINDED else kind
         raise WrongUsage(f"The {what} was not recorded", "a name is needed", "say who did it")
+    _require_anothers(actor)
     return Draft(
         kind=kind,
         occurred_at=None,
@@ -207,6 +210,16 @@ def _signed(
         process_id=process_id,
         seller_id=seller_id,
     )
+
+
+def _require_anothers(actor: str | None) -> None:
+    """Raises `WrongUsage` for a name of the program's own."""
+    if actor != names.NOBODY and names.is_ours(actor or ""):
+        raise WrongUsage(
+            "Nothing was recorded",
+            f"the name {printable(actor)!r} is one of Prazo's own, or looks like it",
+            "give the name of a person",
+        )
 
 
 def exporting(

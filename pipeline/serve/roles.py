@@ -14,9 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
+from pipeline import names
 from pipeline.clearance import acts
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
+from pipeline.texts import is_blank
 from pipeline.written import lines_in, read_unmarked
 
 
@@ -153,7 +155,9 @@ def _name(claims: Mapping[str, Any]) -> str | None:
     """The verified e-mail address, or else the provider's id; people choose other names freely."""
     email = claims.get("email") if claims.get("email_verified") is True else None
     name = email or claims.get("sub")
-    return name[:MAX_NAME_CHARACTERS] if isinstance(name, str) and name.strip() else None
+    if not isinstance(name, str) or is_blank(name) or names.is_ours(name):
+        return None
+    return name[:MAX_NAME_CHARACTERS]
 
 
 def _parse(text: str, path: Path) -> list[Rule]:

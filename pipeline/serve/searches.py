@@ -18,6 +18,7 @@ from pipeline.errors import CallerError
 from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import By, action
 from pipeline.log.entries import SEARCH
+from pipeline.names import NOBODY
 from pipeline.texts import is_phone, is_tax_id
 
 VIEW: Final = "seller_identities"
@@ -26,8 +27,6 @@ PER_HOUR: Final = 20
 """Searches by part that one person has, over all their sessions."""
 MOST: Final = 60
 """Sellers that one search finds."""
-NOBODY: Final = "(no name given)"
-"""Who searches where nobody logs in, and gave no name."""
 
 _TURN: Final = threading.Lock()
 """Of two sessions that search at once, each finds what the other has recorded."""

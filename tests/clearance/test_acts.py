@@ -3,8 +3,9 @@ that looks like another one is that one."""
 
 import pytest
 
-from pipeline.clearance.acts import HIDDEN, folded, override, rows
+from pipeline.clearance.acts import HIDDEN, override, rows
 from pipeline.ledger.views.catalogue import public
+from pipeline.names import folded
 
 
 def test_a_request_shows_no_value_of_a_column_that_a_view_calls_personal() -> None:

@@ -117,7 +117,7 @@ def test_nobody_approves_what_they_asked_for(inbox: Inbox, name: str) -> None:
         *("", "\u3164", "\u200b\ufe0f"),
         "Ana \u042fna",  # one of its words cannot be read, and the other is who asked
         *("\u0391\u03bd\u03b1", "A\u03bda"),  # nu looks like v, and its capital like N
-        *("\u0410na\u0436", "Ana\u0585", "\u042fna"),  # letters that no Latin one looks like
+        *("\u0410na\u0436", "Ana\u056a", "\u042fna"),  # letters that no Latin one looks like
     ],
 )
 def test_nobody_decides_under_a_name_that_nobody_can_read(inbox: Inbox, name: str) -> None:

@@ -1,0 +1,1 @@
+"""Names of people and tokens: which look alike, and which are our own."""
