@@ -156,18 +156,19 @@ class _Socket:
 
 
 def _is_of_our_pages(message: Message, person: Person | None) -> bool:
-    """Whether a message is of a kind that our pages send to whoever looks. What cannot be read
-    Streamlit refuses itself."""
+    """Whether a message is of a kind that our pages send to whoever looks."""
+    if message["type"] != "websocket.receive":
+        return True
     asked = BackMsg()
     try:
         asked.ParseFromString(message.get("bytes") or b"")
     except DecodeError:
-        return True
+        return False
     kind = asked.WhichOneof("type")
     if kind == "backend_operation_request":
         wanted = asked.backend_operation_request.WhichOneof("payload")
         return person is not None and wanted == _OPERATION
-    return kind is None or kind in _OF_ANYBODY
+    return kind in _OF_ANYBODY
 
 
 def _address(scope: Scope) -> str:

@@ -196,6 +196,8 @@ def test_of_what_streamlit_takes_only_what_our_pages_send_is_heard(
             asked(clear_cache=True),
             asked(file_urls_request=FileURLsRequest(request_id="r", file_names=["a"])),
             asked(debug_shutdown_runtime=True),
+            b"",
+            b"\xff no message",
             INSTALL,
             RERUN,
             A_FILE,

@@ -252,6 +252,22 @@ def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Brow
         reader.page.close()
 
 
+def test_a_role_that_is_taken_away_ends_what_is_on_the_screen(tmp_path: Path, browser: Browser):
+    """Nobody clicks. A page stayed as it was drawn for the role before, unless none was left."""
+    with (
+        behind_a_proxy(tmp_path) as inner,
+        Proxy(port_of(inner), forwarded()).running() as url,
+    ):
+        reader = Reader(browser.new_page(locale="en-GB"), url).open("/process?process=prc_1")
+        assert "prc_1" in reader.text()
+        (tmp_path / "roles").write_text("officer:groups:others\nanalyst:groups:compliance\n")
+        reader.page.get_by_text("This page is not open to your role").wait_for(timeout=60_000)
+        assert "prc_1" not in reader.settled().text()
+        (tmp_path / "roles").write_text("officer:groups:others\n")
+        reader.page.get_by_text("ana has no role here").wait_for(timeout=60_000)
+        reader.page.close()
+
+
 # --- OpenID Connect ------------------------------------------------------------------------------
 
 
