@@ -1,8 +1,10 @@
 """Copies the inbox, artifacts and, by choice, keys to a folder while everything runs.
 
 The log only grows, so a copy of its first n entries is consistent at any moment, and a backup into
-the same folder adds what is new. Artifacts go into a folder, wherever they are kept; those that
-entries name and the store lacks are named. The ledger is not copied: it follows from the inbox.
+the same folder adds what is new. Entries are seen there together with what was signed over them,
+after their artifacts: a backup that is cut off leaves the one from before it. Artifacts go into a
+folder, wherever they are kept; those that entries name and the store lacks are named. The ledger
+is not copied: it follows from the inbox.
 """
 
 import shutil
@@ -14,6 +16,7 @@ from typing import Final, Self
 
 from pipeline import places
 from pipeline.errors import (
+    CallerError,
     InboxChanged,
     InboxForked,
     InboxUnavailable,
@@ -21,7 +24,7 @@ from pipeline.errors import (
     OperatorError,
     WrongUsage,
 )
-from pipeline.files import disk, temporary
+from pipeline.files import databases, disk, temporary
 from pipeline.files.locks import alone_in
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
@@ -29,6 +32,8 @@ from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.inbox.signing_keys import Registered, SigningKeys, log_keys, register, registered
+from pipeline.inbox.sqlite.file import make_whole
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.log import tree
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
 from pipeline.log.checkpoints import Checkpoint, Signer
@@ -97,12 +102,12 @@ def backup(
         vouchers = Vouchers.of(source)
         signed = max((it.size for it in vouchers.checkpoints), default=0)
         require_its_own(settings, folder, as_it_stands=as_it_stands)
-        before = 0
         if (folder / INBOX).exists():
             migrations.migrate(folder / INBOX)  # of an earlier release, maybe
-            with opened_inbox(str(folder / INBOX)) as copy:
-                before = copy.last()[0]
+        before = _held(folder)
         last = max(signed, before) if signed >= present else source.last()[0]
+        if last == 0:
+            raise _empty(source)
         changed = _changed(source, before, last, vouchers, as_it_stands=as_it_stands)
         if changed and not as_it_stands:
             raise _not_copied(changed)
@@ -111,11 +116,11 @@ def backup(
             require_its_own(settings, folder, as_it_stands=as_it_stands)
             if changed:
                 disk.write_whole(folder / CHANGED, f"{changed}\n".encode())
-            copied = _copied(settings, source, folder, last, vouchers, on_progress)
             keys: tuple[Path, ...] = ()
-            if with_keys:
+            if with_keys:  # first: whoever has the entries needs the key that signed them
                 _make_way(SigningKeys(source, settings.signing_key_file), folder)
                 keys = copy_keys(key_files(settings, folder))
+            copied = _copied(settings, source, folder, last, vouchers, on_progress)
             done = replace(
                 copied,
                 keys=keys,
@@ -142,21 +147,67 @@ def _copied(
     vouchers: "Vouchers",
     on_progress: OnProgress,
 ) -> BackedUp:
-    """Copies the entries up to `last`, what vouches for them, and their artifacts."""
-    with opened_inbox(str(folder / INBOX), source.identity) as copy:
-        # Another one may have added more while this one waited for it.
-        last = max(last, copy.last()[0])
+    """Copies the artifacts of the entries up to `last`, then these, with what vouches for them."""
+    # Another one may have added more while this one waited for it.
+    last = max(last, _held(folder))
+    kept, store = FolderArtifacts(folder / ARTIFACTS), artifact_store(settings, source)
+    artifacts, lacking = copy_artifacts(source, store, kept, on_progress, last=last)
+    with _added_to(folder, source.identity) as copy:
+        _require_one_chain(vouchers, copy)
         added = copy_entries(source, copy, on_progress, last=last)
         erase_again(copy, erased_entries(source))  # an earlier run copied them whole
-        vouchers.up_to(copy.last()[0]).put(copy)
-        entries = copy.last()[0]
+        vouchers.up_to(last).put(copy)
         signed = max((it.size for it in copy.checkpoints()), default=0)
-        kept = FolderArtifacts(folder / ARTIFACTS)
+    with opened_inbox(str(folder / INBOX)) as copy:
         _remove_erased(copy, kept)
-        store = artifact_store(settings, source)
-        artifacts, lacking = copy_artifacts(copy, store, kept, on_progress)
-    unsigned = max(0, entries - signed)
-    return BackedUp(source.log, entries, added, artifacts, lacking=lacking, unsigned=unsigned)
+    unsigned = max(0, last - signed)
+    return BackedUp(source.log, last, added, artifacts, lacking=lacking, unsigned=unsigned)
+
+
+def _require_one_chain(vouchers: "Vouchers", copy: Inbox) -> None:
+    """Raises `OperatorError` where the copy names another first key of the log than the inbox: one
+    of the two began under the name of the other."""
+    first = {it.key for it in (*vouchers.keys, *registered(copy)) if it.number == 1}
+    if len(first) > 1:
+        raise OperatorError(
+            "Nothing was copied",
+            f"the copy and the inbox both are of {copy.log}, and each names another first key:"
+            f" {' and '.join(sorted(first))}",
+            "find out which of the two is the log's, by the key that was published for it, and keep"
+            " this copy: the other log has taken its name",
+        )
+
+
+def _held(folder: Path) -> int:
+    """How many entries a backup has, which is of this release's version."""
+    if not (folder / INBOX).exists():
+        return 0
+    with opened_inbox(str(folder / INBOX)) as copy:
+        return copy.last()[0]
+
+
+@contextmanager
+def _added_to(folder: Path, identity: Identity, version: int = schema.VERSION) -> Iterator[Inbox]:
+    """The copy of an inbox in a folder, to be added to. What is added is seen there when the block
+    ends without an error, all of it in one step: a first copy takes its name then, and a later one
+    gets what is new in one transaction. Raises `InboxUnavailable` where a disk is full."""
+    path, draft = folder / INBOX, folder / f"{INBOX}.partial"
+    databases.remove_database(draft)  # of one that was killed
+    if path.exists():
+        with opened_inbox(str(path), identity, version=version) as copy:
+            assert isinstance(copy, SqliteInbox)  # a folder holds no other
+            with copy.at_once():
+                yield copy
+        make_whole(path)  # whoever takes the folder elsewhere may forget its WAL
+        return
+    try:
+        with opened_inbox(str(draft), identity, version=version) as copy:
+            yield copy
+        make_whole(draft)
+        draft.replace(path)
+        disk.sync(folder)
+    finally:
+        databases.remove_database(draft)
 
 
 def _has_key(source: Inbox, folder: Path) -> bool:
@@ -229,6 +280,15 @@ def _changed(
     return ""
 
 
+def _empty(source: Inbox) -> CallerError:
+    return CallerError(
+        "Nothing was copied",
+        f"the inbox of {source.log} holds no entry yet: whoever put an empty copy back would begin"
+        " another log under its name",
+        "run it again once something was recorded",
+    )
+
+
 def _not_copied(changed: str) -> InboxChanged:
     return InboxChanged(
         "Nothing was copied",
@@ -263,7 +323,7 @@ def backup_before_migration(
         kept = _version_of_copy(folder) or version
         with (
             opened_inbox(settings.inbox, version=version) as source,
-            opened_inbox(str(folder / INBOX), source.identity, version=kept) as copy,
+            _added_to(folder, source.identity, kept) as copy,
         ):
             if kept != version and not _is_all_of(source, copy):
                 raise WrongUsage(
@@ -405,14 +465,20 @@ def batches(inbox: Inbox, after: int, last: int) -> Iterator[Sequence[Entry]]:
 
 
 def copy_artifacts(
-    inbox: Inbox, source: ArtifactStore, target: ArtifactStore, on_progress: OnProgress
+    inbox: Inbox,
+    source: ArtifactStore,
+    target: ArtifactStore,
+    on_progress: OnProgress,
+    *,
+    last: int | None = None,
 ) -> tuple[int, tuple[Lacking, ...]]:
-    """Copies the artifacts that entries of the inbox name and the target lacks.
+    """Copies the artifacts that entries of the inbox, up to `last` or all of them, name and the
+    target lacks.
 
     Returns how many were copied; and those that neither store has, though an entry says that its
     bytes were stored.
     """
-    added, last = 0, inbox.last()[0]
+    added, last = 0, inbox.last()[0] if last is None else last
     lacking: dict[str, Lacking] = {}
     for artifacts in named(inbox, last):
         there = target.stored([it.sha256 for it in artifacts])

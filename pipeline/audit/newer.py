@@ -14,22 +14,25 @@ from pipeline.texts import counted
 
 class Proof(NamedTuple):
     """What was proved of an inbox: how many entries it has, their root, and how many of them a
-    signature covers. `beyond`: what a checkpoint that was kept elsewhere states of more entries."""
+    signature covers, and the root of these. `beyond`: what a checkpoint that was kept elsewhere
+    states of more entries."""
 
     size: int
     root: bytes
     signed: int
+    signed_root: bytes
     beyond: Head | None
 
 
 class Newer(NamedTuple):
     """Entries that are newer than a backup, those of all that the ledger holds whose bytes are
-    erased, and which roots over these entries the ledger leads to. `is_other`: the ledger does not
-    continue the backup, or nothing can be read of it."""
+    erased, and which roots over these entries the ledger leads to. `held`: how many entries the
+    ledger holds. `is_other`: it does not continue the backup, or nothing can be read of it."""
 
     entries: Sequence[Entry] = ()
     erased: Sequence[Entry] = ()
     reached: Sequence[Head] = ()
+    held: int = 0
     is_other: bool = False
 
 
@@ -46,7 +49,7 @@ def newer_entries(
         with closing(HeldEntries(settings, source.log)) as ledger:
             erased = ledger.erased()  # also of a copy that was cut off before it erased
             if ledger.size <= size:
-                return Newer(erased=erased)
+                return Newer(erased=erased, held=ledger.size)
             if ledger.root_at(size) == proof.root:
                 newer = ledger.recorded(size + 1, ledger.size)
                 notes.append(
@@ -55,7 +58,7 @@ def newer_entries(
                 )
                 within = [it for it in stated if it.size <= ledger.size]
                 reached = [it for it in within if ledger.root_at(it.size) == it.root]
-                return Newer(newer, erased, reached)
+                return Newer(newer, erased, reached, ledger.size)
             notes.append(f"the ledger is of another history: its root at {size} entries differs")
     except (LedgerInUse, LedgerStalled, NotALedger):  # what cannot be read now may be whole
         raise

@@ -30,7 +30,7 @@ from pipeline.audit.backup import (
     require_no_other_key,
 )
 from pipeline.audit.held import HeldEntries
-from pipeline.audit.newer import Proof, newer_entries, rotations_since
+from pipeline.audit.newer import Newer, Proof, newer_entries, rotations_since
 from pipeline.audit.stores import audit
 from pipeline.audit.verify import Verdict
 from pipeline.errors import (
@@ -52,7 +52,7 @@ from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
 from pipeline.ledger.following.erased_again import erase_what_came_back, keys_here
 from pipeline.ledger.service import LedgerService
-from pipeline.log import tree
+from pipeline.log import erasures, tree
 from pipeline.log.actions import By, action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
@@ -116,20 +116,20 @@ def restore(
         if proof.beyond is not None and proof.beyond not in newer.reached:
             raise _not_continued(proof.beyond, size)
         signed = max([proof.signed, *(it.size for it in newer.reached)])
+        if insisted is None and _may_be_left_out(source, proof, signed, newer):
+            notes.append(_left_out(proof))
+            proof = proof._replace(size=signed, root=proof.signed_root)
+            size = signed
         _require_signatures(signed, size, insisted)
-        pairs = [
-            (kept, used)
-            for used, kept in key_files(settings, folder)
-            if not (has_key and used == settings.signing_key_file)
-        ]
+        pairs = _keys_to_put(settings, folder, source.log, known, has_key=has_key)
         require_no_other_key(pairs)
         with _replaced_inbox(settings, source, notes) as inbox:
-            _require_the_same(source, inbox)
+            _require_the_same(source, inbox, proof.size)
             # Before the entries: whatever is started on them without a key would make another one.
             keys = copy_keys(pairs)
             # First, so that nobody takes a database for whole that was filled up to the middle.
-            Vouchers.of(source).put(inbox)
-            copy_entries(source, inbox, on_progress)
+            Vouchers.of(source).up_to(size).put(inbox)
+            copy_entries(source, inbox, on_progress, last=proof.size)
             if newer.entries:
                 inbox.copy(newer.entries)
             erase_what_came_back(inbox, newer.erased, keys_here(settings, inbox))
@@ -275,19 +275,20 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
         )
 
 
-def _require_the_same(source: Inbox, inbox: Inbox) -> None:
-    """Raises `NotRestored` where the inbox, in a database, has anything that the backup has not: a
-    backup is put back into an empty one, or completes one that was cut off."""
+def _require_the_same(source: Inbox, inbox: Inbox, last: int) -> None:
+    """Raises `NotRestored` where the inbox, in a database, has anything that the first entries of
+    the backup, up to `last`, have not: a backup is put back into an empty one, or completes one
+    that was cut off."""
     size = inbox.last()[0]
     held = 0
-    if inbox.identity == source.identity and size <= source.last()[0]:
+    if inbox.identity == source.identity and size <= last:
         pairs = zip(_each(inbox, size), _each(source, size), strict=False)
         held = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     if held < size or inbox.identity != source.identity:
         raise NotRestored(
             "Nothing was restored",
             f"the database of the inbox holds {size} entries of {inbox.log}, and they are not the"
-            f" first of the {source.last()[0]} of {source.log} in the backup",
+            f" first of the {last} of {source.log} in the backup",
             "where the ledger is right, `prazo restore --from-ledger` replaces them; else let"
             " PRAZO_INBOX name an empty database, and restore the backup into that",
         )
@@ -426,9 +427,64 @@ def _not_continued(given: Head, size: int) -> NotRestored:
     return NotRestored("Nothing was restored", f"the checkpoint given is {why}", remedy)
 
 
+def _may_be_left_out(source: Inbox, proof: Proof, signed: int, newer: Newer) -> bool:
+    """Whether what is put back may end with the newest entry that a signature covers: where a
+    backup was cut off, or nobody could sign. Not where this machine's ledger holds others after
+    that, which would be lost, or one of them erased bytes before it."""
+    if not 0 < signed < proof.size or signed != proof.signed:
+        return False
+    erasing = erasures.known(it for it in source.query(erasures.ASKED) if it[0] > signed)
+    return not any(it <= signed for it in erasing) and (newer.is_other or newer.held <= signed)
+
+
+def _left_out(proof: Proof) -> str:
+    first, last = proof.signed + 1, proof.size
+    if first == last:
+        which, it = f"the newest entry of the backup, {last}, was", "it"
+    else:
+        number = counted(last - first + 1, "entry")
+        which, it = f"the newest {number} of the backup, {first} to {last}, were", "them"
+    return (
+        f"{which} left out: no signature covers {it}, so whoever had the backup could have written"
+        f" {it}. To put back all of it, run this again with --accept-unsigned REASON --actor NAME,"
+        " before anything else is recorded"
+    )
+
+
+def _keys_to_put(
+    settings: Settings, folder: Path, log: str, keys: LogKeys | None, *, has_key: bool
+) -> list[tuple[Path, Path]]:
+    """(path in the backup, path where it is used) of each key file. Of several signing keys, as of
+    a backup that was cut off after a rotation, the one that is in force; none where this machine
+    `has_key`."""
+    pairs = []
+    for used, kept in key_files(settings, folder):
+        if used == settings.signing_key_file:
+            if has_key:
+                continue
+            numbered = kept.parent.glob(f"{SIGNING_KEY}.[0-9]*")
+            fitting = (
+                it
+                for it in (kept, *numbered)
+                if keys is not None and it.exists() and Signer(log, it).key == keys.current
+            )
+            kept = next(fitting, kept)
+        pairs.append((kept, used))
+    return pairs
+
+
 def _require_signatures(signed: int, size: int, insisted: By | None) -> None:
     """Raises `OperatorError` where entries that nobody signed are to be put back and nobody
-    insists: whoever had the backup may have changed them, and deleted what would tell."""
+    insists: whoever had the backup may have changed them, and deleted what would tell. And where
+    there are none: a log would begin at its first entry under the name of another."""
+    if size == 0:
+        raise NotRestored(
+            "Nothing was restored",
+            "the backup is empty, and nothing was signed: a first backup that was cut off leaves"
+            " that. It is no backup: what is recorded next would begin another log under its name",
+            "take another backup; where there is none, start `prazo serve`, which begins a log with"
+            " a name of its own",
+        )
     if signed >= size or insisted is not None:
         return
     which = "its entries" if signed == 0 else f"entries {signed + 1} to {size}"
@@ -495,5 +551,5 @@ def _proved(
             "Nothing was restored", f"what was to be put back has been changed: {error}", _ANOTHER
         ) from None
     # A checkpoint whose signature no key here can check covers nothing.
-    covered = 0 if keys is None else max((at for at, _ in vouched), default=0)
-    return Proof(size, roots.at[size][0] if size else b"", covered, beyond)
+    covered = Head(0, b"") if keys is None else max(vouched, default=Head(0, b""))
+    return Proof(size, roots.at[size][0] if size else b"", *covered, beyond)

@@ -54,6 +54,15 @@ def deliver_bytes(inbox: Inbox, body: bytes) -> None:
     inbox.append([delivery(body, occurred_at=instants.now(), recorded_by="webhook")])
 
 
+def collect(inbox: Inbox, artifacts: Path, screen: bytes) -> None:
+    """One more answer of the first seller, with a screen."""
+    stored = FolderArtifacts(artifacts).keep(screen)
+    artifact = {"name": "screen.png", "media_type": "image/png", **stored._asdict()}
+    journey = _journey("p1", "s1", "j3", "answered")
+    _, draft = _line("2026-03-11T09:00:00Z", "collection", **journey, artifacts=[artifact])
+    inbox.append([draft])
+
+
 def review(event: str, process: str, seller: str) -> Draft:
     """A review of a process, reported again."""
     at = instants.canonical(instants.now())

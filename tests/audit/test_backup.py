@@ -258,14 +258,16 @@ def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
 
 
 @entries_alone
-def test_entries_after_the_last_signature_are_refused_until_the_command_has_them_signed(
+def test_entries_after_the_last_signature_are_left_out_until_the_command_has_them_signed(
     settings: Settings, tmp_path: Path
 ) -> None:
+    """They were refused with all that was signed before them."""
     with closing(open_inbox(settings.inbox)) as inbox:
         story.deliver(inbox, "not signed yet")
     assert backups.backup(settings, tmp_path / "saved").unsigned == 1
-    with pytest.raises(OperatorError, match="no signature covers entries 17 to 17"):
-        restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
+    without = restores.restore(settings_in(tmp_path / "without"), tmp_path / "saved")
+    assert (without.entries, without.verdict.faults) == (16, [])
+    assert without.notes[0].startswith("the newest entry of the backup, 17, was left out: ")
     done = command(settings, "backup", str(tmp_path / "saved"))
     assert (done.returncode, "No signature" in done.stderr) == (0, False)
     restored = restores.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
@@ -380,10 +382,32 @@ def test_a_deleted_inbox_comes_back_with_what_was_recorded_since_the_backup(
 
 def test_a_backup_of_another_log_is_not_added_to(settings: Settings, tmp_path: Path) -> None:
     other = settings_in(tmp_path / "other")
-    open_inbox(other.inbox).close()
+    with closing(open_inbox(other.inbox)) as inbox:
+        story.deliver(inbox, "of another log")
     backups.backup(other, tmp_path / "saved")
     with pytest.raises(OperatorError, match="choose an empty folder"):
         backups.backup(settings, tmp_path / "saved")
+
+
+def test_an_empty_inbox_is_no_backup_and_an_empty_copy_is_not_put_back(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """A first backup onto a full disk left an inbox without entries. `prazo restore` said "0
+    entries ... VERIFIED", and what was started then began another log under the same name."""
+    empty, elsewhere = settings_in(tmp_path / "empty"), settings_in(tmp_path / "elsewhere")
+    elsewhere.ledger.parent.mkdir()
+    with closing(open_inbox(settings.inbox)) as inbox:
+        identity = inbox.identity
+    open_inbox(empty.inbox, identity=identity).close()
+    refused = command(empty, "backup", str(tmp_path / "saved"))
+    assert (refused.returncode, (tmp_path / "saved").exists()) == (1, False)
+    assert "holds no entry yet" in refused.stderr
+    for insisting in (), ("--accept-unsigned", "it is all there is", "--actor", "ana"):
+        refused = command(elsewhere, "restore", str(tmp_path / "empty"), *insisting)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "Nothing was restored: the backup is empty" in refused.stderr
+        assert "take another backup" in refused.stderr
+        assert list(elsewhere.ledger.parent.iterdir()) == []
 
 
 def test_of_two_backups_into_one_folder_the_second_waits_and_adds_what_is_new(
@@ -416,16 +440,17 @@ def test_a_backup_that_waited_for_one_with_more_entries_keeps_them(
     settings, folder = settings_in(tmp_path), tmp_path / "saved"
     present = backups._changed
     with closing(open_inbox(settings.inbox)) as inbox:
+        story.deliver(inbox, "the first")
 
         def another(*given: Any, **options: Any) -> str:
             monkeypatch.setattr(backups, "_changed", present)
             inbox.append([Delivery(b"{}", 0, "webhook").draft()])
-            assert backups.backup(settings, folder).new_entries == 1
+            assert backups.backup(settings, folder).new_entries == 2
             return present(*given, **options)
 
         monkeypatch.setattr(backups, "_changed", another)
         done = backups.backup(settings, folder)
-    assert (done.entries, done.new_entries) == (1, 0)
+    assert (done.entries, done.new_entries) == (2, 0)
 
 
 def test_nothing_is_restored_under_a_process_that_holds_the_ledger(

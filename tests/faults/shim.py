@@ -151,3 +151,11 @@ def disk(place: Path, size: int) -> Iterator[Path]:
         yield place
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def write_shim() -> Iterator[dict[str, str]]:
+    """What a process needs in its environment, so that it may have itself ended, or find no room,
+    at any change to a folder: see `tests/faults/steps.py`."""
+    with library("write_shim") as compiled:
+        yield {"LD_PRELOAD": str(compiled), "WRITE_SHIM": str(compiled)}

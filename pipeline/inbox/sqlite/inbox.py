@@ -63,6 +63,7 @@ class SqliteInbox(Inbox):
         self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
+        self._at_once: sqlite3.Connection | None = None
         self._has_failed = self._is_closed = False
         self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
@@ -135,8 +136,23 @@ class SqliteInbox(Inbox):
             yield SqliteTransaction(connection, self.rows)
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """All that is written in the block is one durable commit, or, where the block fails or the
+        process ends, nothing; what is read in the block is as it was written. For one thread that
+        has the inbox for itself, such as one that adds to a backup."""
+        with self._exclusively() as self._at_once:
+            try:
+                yield
+            finally:
+                self._at_once = None
+
+    @contextmanager
     def _exclusively(self) -> Iterator[sqlite3.Connection]:
-        """The writer, in a transaction that is committed and synced when the block ends."""
+        """The writer, in a transaction that is committed and synced when the block ends, or when
+        the block of `at_once` around it does."""
+        if self._at_once is not None:
+            yield self._at_once
+            return
         try:
             with in_turn(self._writing_alone):
                 connection = self._begun()
@@ -247,6 +263,9 @@ class SqliteInbox(Inbox):
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._at_once is not None:
+            yield self._at_once
+            return
         try:
             self._on_disk.check()  # or we would go on reading a file that is no longer there
             with self._readers.borrowed() as connection:
