@@ -358,14 +358,6 @@ def _existing(folder: Path) -> Path:
     return folder
 
 
-def draft_of(settings: Settings) -> Path:
-    """The file that a restore fills and proves: beside the inbox, or beside the ledger where that
-    is a database."""
-    if settings.has_inbox_file:
-        return Path(f"{settings.inbox}.restoring")
-    return settings.ledger.with_name("inbox.restoring")
-
-
 @contextmanager
 def opened_inbox(
     location: str,

@@ -5,12 +5,13 @@ it sets the present files aside.
 """
 
 import itertools
+import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from pipeline.audit.backup import (
     ARTIFACTS,
@@ -24,7 +25,6 @@ from pipeline.audit.backup import (
     copy_artifacts,
     copy_entries,
     copy_keys,
-    draft_of,
     key_files,
     opened_inbox,
     require_no_other_key,
@@ -41,12 +41,12 @@ from pipeline.errors import (
     OperatorError,
     PrazoError,
 )
-from pipeline.files import databases, disk
-from pipeline.files.locks import locked
-from pipeline.inbox import Head, Inbox, kept_heads, migrations, schema
+from pipeline.files import databases
+from pipeline.inbox import Head, Inbox, kept_heads, migrations, restoring, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
+from pipeline.inbox.restoring import draft_of
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
@@ -57,7 +57,7 @@ from pipeline.log.actions import By, action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.commitments import require_known, uncommitted
-from pipeline.log.entries import RESTORATION, Entry
+from pipeline.log.entries import LIVE, QUARANTINE, RESTORATION, WEBHOOK, Entry
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 from pipeline.texts import counted, some_of
@@ -66,6 +66,14 @@ _ANOTHER: Final = "try another backup"
 _WRITABLE: Final = "copy it to where you may write, and restore the copy; else try another backup"
 _OF_SELLERS: Final = ("journeys", "journey_sessions", "journey_flow", "artifact_owners")
 ROWS_PER_COMMIT: Final = 1000
+_DELIVERIES: Final = f"""
+    select event_id from entries
+    where seq > $1 and kind in ('{WEBHOOK}', '{QUARANTINE}') and origin = '{LIVE}'"""
+_EVENTS_THERE: Final = """
+    select count(*) from json_each($1)
+    where exists (select 1 from entries where event_id = value)"""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +106,7 @@ def restore(
     holds other entries.
     """
     notes: list[str] = []
-    with _alone(settings), ExitStack() as opened:
+    with restoring.alone(settings), ExitStack() as opened:
         version = _version_of(folder)
         with _damaged(folder):
             version = min(version, schema.VERSION)
@@ -123,7 +131,11 @@ def restore(
         _require_signatures(signed, size, insisted)
         pairs = _keys_to_put(settings, folder, source.log, known, has_key=has_key)
         require_no_other_key(pairs)
-        with _replaced_inbox(settings, source, notes) as inbox:
+        put = [used for _, used in pairs]
+        with (
+            _marked(settings, source.log, put, leaves_nothing=settings.has_inbox_file),
+            _replaced_inbox(settings, source, notes) as inbox,
+        ):
             _require_the_same(source, inbox, proof.size)
             # Before the entries: whatever is started on them without a key would make another one.
             keys = copy_keys(pairs)
@@ -169,10 +181,11 @@ def restore_from_ledger(
     replaced = _replaced_inbox
     if not settings.has_inbox_file:
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
-    with _alone(settings):
+    with restoring.alone(settings):
         with (
-            closing(kept_heads.open_shared(settings, create=False)) as damaged,
+            closing(kept_heads.open_shared(settings, create=False, is_restoring=True)) as damaged,
             closing(HeldEntries(settings, damaged.log)) as ledger,
+            _marked(settings, damaged.log, leaves_nothing=True),
             replaced(settings, damaged, notes) as inbox,
         ):
             for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
@@ -219,17 +232,23 @@ def _verified(
     return Restored(log, entries, artifacts, keys, tuple(notes), verdict)
 
 
-def _alone(settings: Settings) -> AbstractContextManager[None]:
-    """Keeps every other restore of this machine out during the block: each would delete the other's
-    draft. Raises `NotRestored` where another runs."""
-    lock = Path(f"{draft_of(settings)}.lock")
-    disk.make_folder(lock.parent)
-    busy = NotRestored(
-        "Nothing was restored",
-        f"another `prazo restore` is running, and holds {lock}",
-        "wait until it has ended, and read what it says",
-    )
-    return locked(lock, busy)
+@contextmanager
+def _marked(
+    settings: Settings, log: str, keys: Sequence[Path] = (), *, leaves_nothing: bool
+) -> Iterator[None]:
+    """Has whatever is started refuse while the block puts the log here, and after one that was cut
+    off. Where it fails, its keys are taken back. `leaves_nothing`: whether an error leaves nothing
+    else either; what came into a database stays there."""
+    missing = [it for it in keys if not it.exists()]
+    restoring.mark(settings, log, missing)
+    try:
+        yield
+    except BaseException as error:
+        if leaves_nothing or isinstance(error, NotRestored):
+            restoring.take_back_keys(settings)
+            restoring.clear(settings)
+        raise
+    restoring.clear(settings)
 
 
 @contextmanager
@@ -268,11 +287,12 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
             f"the WAL of the {present.name} that is not there was kept as {aside.name}-wal: its"
             " newest entries may be in that alone"
         )
-    if lacking:
-        notes.append(
-            f"{lacking} of its newest entries were not put back: they are in no other file here;"
-            " if it is sound, move it back to its place (docs/operations.md#backup-and-restore)"
-        )
+    if aside is None or not aside.exists():
+        return
+    if lacking is None:
+        notes.append(f"how many entries {aside} holds that were not put back cannot be told")
+    elif said := lacking.said(str(aside), log.log):
+        notes.append(said)
 
 
 def _require_the_same(source: Inbox, inbox: Inbox, last: int) -> None:
@@ -298,15 +318,59 @@ def _each(inbox: Inbox, size: int) -> Iterator[Entry]:
     return itertools.chain.from_iterable(batches(inbox, 0, size))
 
 
-def _lacking(location: str, restored: Inbox) -> int:
-    """How many entries the present inbox has after the newest that both have; 0 where it cannot be
-    read, or is of another past."""
+class _Aside(NamedTuple):
+    """What the inbox that is set aside holds, and the restored one does not."""
+
+    log: str
+    entries: int
+    deliveries: int
+
+    def said(self, aside: str, restored: str) -> str:
+        """In words; empty for nothing."""
+        if not self.entries:
+            return ""
+        of = "" if self.log == restored else f" of another log, {self.log},"
+        number = counted(self.entries, "entry", "entries")
+        are = counted(self.deliveries, "of them is a delivery", "of them are deliveries")
+        return (
+            f"{aside} holds {number}{of} that {'was' if self.entries == 1 else 'were'} not put"
+            f" back; {are} answered 200, and in no other file here. Keep it: `PRAZO_INBOX={aside}`"
+            " with a PRAZO_LEDGER of its own lets `prazo show deliveries` list them; if it is the"
+            " sound one, move it back to its place (docs/operations.md#backup-and-restore)"
+        )
+
+
+def _lacking(location: str, restored: Inbox) -> _Aside | None:
+    """What the present inbox has after the newest entry that both have; None where it cannot be
+    read."""
     with suppress(PrazoError), opened_inbox(location) as present:
-        last = restored.last()[0]
-        for seq in (last, last - 1):  # the newest may say who insisted on this restore
-            if seq > 0 and present.leaf(seq) == restored.leaf(seq):
-                return present.last()[0] - seq
-    return 0
+        fork = _fork(present, restored)
+        [(entries,)] = present.query("select count(*) from entries where seq > $1", fork)
+        deliveries = 0
+        for rows in _by_thousands(present.query(_DELIVERIES, fork)):
+            known = json.dumps([event for (event,) in rows if event is not None])
+            [(there,)] = restored.query(_EVENTS_THERE, known)
+            deliveries += len(rows) - there
+        return _Aside(present.log, int(entries), deliveries)
+    return None
+
+
+def _fork(present: Inbox, restored: Inbox) -> int:
+    """How many of the first entries two inboxes share."""
+    if present.identity != restored.identity:
+        return 0
+    low, high = 0, min(present.last()[0], restored.last()[0])
+    while low < high:
+        middle = (low + high + 1) // 2
+        if present.leaf(middle) == restored.leaf(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _by_thousands(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (rows[at : at + ROWS_PER_COMMIT] for at in range(0, len(rows), ROWS_PER_COMMIT))
 
 
 def _keep_beside(location: str, restored: Inbox) -> None:
@@ -318,9 +382,7 @@ def _keep_beside(location: str, restored: Inbox) -> None:
         if present.log != restored.log:
             return
         for table in _OF_SELLERS:
-            rows = present.query(f"select * from {table}")
-            for first in range(0, len(rows), ROWS_PER_COMMIT):
-                some = rows[first : first + ROWS_PER_COMMIT]
+            for some in _by_thousands(present.query(f"select * from {table}")):
                 places = ", ".join(f"${number}" for number in range(1, len(some[0]) + 1))
                 insert = f"insert into {table} values ({places})"
                 claim, *besides = (Statement(insert, tuple(row)) for row in some)

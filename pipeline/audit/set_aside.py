@@ -14,12 +14,13 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from pipeline.audit.backup import batches, draft_of, opened_inbox
+from pipeline.audit.backup import batches, opened_inbox
 from pipeline.errors import OperatorError
 from pipeline.files import databases
 from pipeline.inbox import Inbox, schema
 from pipeline.inbox.postgres.inbox import PostgresInbox
 from pipeline.inbox.postgres.session import ADVISORY_LOCK, Session, said
+from pipeline.inbox.restoring import draft_of
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 

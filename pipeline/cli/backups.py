@@ -116,9 +116,11 @@ def _sign(settings: Settings) -> None:
     "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
 )
 @click.option("--actor", metavar="NAME", help="Who insists.")
+@click.option("--undo", is_flag=True, help="Take back what a restore that was cut off has put.")
 def restore(
     folder: Path | None,
     from_ledger: bool,
+    undo: bool,
     against: Path | None,
     accept_unsigned: str | None,
     actor: str | None,
@@ -126,15 +128,22 @@ def restore(
     """Put the backup in FOLDER back where the settings say, build the ledger, and verify both.
 
     Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
-    signature covers are refused. Exit 1 with each fault named.
+    signature covers are left out or refused. Cut off, nothing is started here until it was run
+    again to its end, or undone (--undo). Exit 1 with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.audit import restore as restores
     from pipeline.cli import terminal
+    from pipeline.inbox import restoring
     from pipeline.log.actions import By
 
-    if (folder is not None) == from_ledger:
-        raise click.UsageError("give a backup's FOLDER, or --from-ledger")
+    if [folder is not None, from_ledger, undo].count(True) != 1:
+        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo")
+    if undo:
+        for line in restoring.undo(Settings.load()):
+            say(f"  note     {line}")
+        say("Nothing of the restore that was cut off is in place any more.")
+        return
     if (accept_unsigned is None) != (actor is None):
         raise click.UsageError("--accept-unsigned REASON and --actor NAME go together")
     insisted = None

@@ -25,7 +25,8 @@ def alone_in(folder: Path) -> Iterator[None]:
 @contextmanager
 def locked(lock: Path, busy: PrazoError) -> Iterator[None]:
     """Keeps every other process of this machine out of such a block, by a lock on a file that
-    exists for as long as the block. The lock is the process's, so it ends with it.
+    exists for as long as the block, or as something stands in it. The lock is the process's, so it
+    ends with it.
 
     Raises `busy` where another process is in one, and `OSError` where the file cannot be made.
     """
@@ -36,7 +37,8 @@ def locked(lock: Path, busy: PrazoError) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)  # while it is locked still: nobody else's is removed
+        if os.fstat(descriptor).st_size == 0:
+            lock.unlink(missing_ok=True)  # while it is locked still: nobody else's is removed
         os.close(descriptor)
 
 

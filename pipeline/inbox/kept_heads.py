@@ -17,7 +17,7 @@ from pipeline.aside import Aside
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
-from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox import Inbox, open_inbox, restoring
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint, Signer
@@ -251,10 +251,13 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
     return inbox
 
 
-def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
+def open_shared(settings: Settings, *, create: bool = True, is_restoring: bool = False) -> Inbox:
     """The inbox of the settings. Where another machine is its keeper, or this one has a head or a
     ledger of a log, none is made: what came would be recorded in another log, and the one that was
-    lost is to be put back in this very place. Raises `InboxMissing` then, as without `create`."""
+    lost is to be put back in this very place. Raises `InboxMissing` then, as without `create`, and
+    `InboxUnavailable` while a restore is not done, which only a restore (`is_restoring`) may."""
+    if not is_restoring:
+        restoring.require_none(settings)
     other = other_beginning(settings)
     try:
         return open_inbox(settings.inbox, create=create and other is None)

@@ -354,8 +354,10 @@ def test_a_restore_says_how_many_entries_only_the_former_inbox_has(
     settings.ledger.unlink()
     done = restores.restore(settings, tmp_path / "saved")
     assert done.entries == 16
-    assert done.notes[1].startswith("3 of its newest entries were not put back")
     [aside] = tmp_path.glob("inbox.db.set-aside-*")
+    assert done.notes[1].startswith(
+        f"{aside} holds 3 entries that were not put back; 3 of them are deliveries answered 200"
+    )
     with closing(open_inbox(str(aside))) as inbox:
         assert inbox.last()[0] == 19
 

@@ -16,14 +16,16 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, NamedTuple
 
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
-from pipeline.errors import PrazoError
+from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.inbox.artifacts import look
+from pipeline.inbox.kept_heads import open_shared
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.settings import Settings
 from tests.support.stores import environment_in
@@ -43,10 +45,15 @@ class Left(NamedTuple):
 
 
 def tried(
-    what: str, machine: Path, inbox: str, folder: Path, before: Path | None, shim: Mapping[str, str]
+    what: str,
+    machine: Path,
+    inbox: str,
+    folder: Path,
+    before: Path | None,
+    environment: Mapping[str, str],
 ) -> list[Left]:
     """What is left after a try that ends at each change, the last one at its end."""
-    environment = {**environment_in(machine), "PRAZO_INBOX": inbox, **shim}
+    environment = {**environment_in(machine), "PRAZO_INBOX": inbox, **environment}
     program = [sys.executable, "-m", "tests.faults.steps", what, str(folder), str(before or "-")]
     ran = Popen(
         program, cwd=ROOT, env={**os.environ, **environment}, stdout=PIPE, stderr=PIPE, text=True
@@ -72,8 +79,30 @@ def backed_up(settings: Settings, folder: Path) -> Any:
         return proof.size, proof.signed, len(lacking)
 
 
+def put_back(settings: Settings, _: Path) -> None:
+    """Puts a backup back; the ledger that is built and verified at the end is not waited for."""
+    restores._verified = lambda *_: None  # type: ignore[assignment]
+    restores.restore(settings, Path(os.environ["SAVED"]))
+
+
+def put_back_by_now(settings: Settings, folder: Path) -> Any:
+    """What a start finds where a backup was to be put, with the keys that are there, and then, once
+    it was put there again: ["refused"] or [the log], and the size of that."""
+    found: list[Any] = []
+    for _ in range(2):
+        try:
+            with closing(open_shared(settings, create=not found)) as inbox:
+                found.append((inbox.log, inbox.last()[0]))
+        except InboxUnavailable as error:
+            found.append("refused" if "run `prazo restore` again" in error.remedy else str(error))
+        found.append([it.name for it in (folder / "keys").glob("[!.]*")])
+        put_back(settings, folder)
+    return found
+
+
 DOES: dict[str, tuple[Callable[[Settings, Path], None], Callable[[Settings, Path], Any]]] = {
     "backup": (back_up, backed_up),
+    "restore": (put_back, put_back_by_now),
 }
 
 

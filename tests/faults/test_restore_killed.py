@@ -1,37 +1,51 @@
-"""A restore that is killed while the new inbox takes its place."""
+"""A restore that is killed, and what is started after it."""
 
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from pipeline.audit import backup as backups
+from pipeline.audit import restore as restores
 from pipeline.cli import main
-from pipeline.inbox import open_inbox
+from pipeline.inbox import kept_heads, open_inbox
 from pipeline.settings import Settings
 from tests import depth, fork_server
-from tests.audit.conftest import at_rest, command, environment, followed, settings
+from tests.audit import story
+from tests.audit.conftest import (
+    at_rest,
+    command,
+    entries_alone,
+    environment,
+    followed,
+    settings,
+    without_checks,
+)
+from tests.faults.steps import killed, tried
+from tests.support.stores import settings_in
 
-__all__ = ["at_rest", "followed", "settings"]
+__all__ = ["at_rest", "followed", "settings", "without_checks"]
 
 ROOT = Path(__file__).parents[2]
 
 
-def restore_and_die(step: int) -> None:
+def restore_and_die(step: int, given: Sequence[str]) -> None:
     """`prazo restore`, killed as it changes so many names."""
-    seen = [0]
+    seen, names = [0], "inbox.db" if "--from-ledger" in given else "taxpayer.key"
 
     def count(event: str, given: tuple[object, ...]) -> None:
-        if event in ("os.rename", "os.link") and "inbox.db" in str(given[0]):
+        if event in ("os.rename", "os.link") and names in str(given[0]):
             seen[0] += 1
             if seen[0] == step:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)
-    main(["restore", "--from-ledger"])
+    main(["restore", *given])
 
 
 STEPS = depth.few([4, 2, 3, 5], 2)
@@ -55,5 +69,90 @@ def test_there_is_an_inbox_at_every_moment(settings: Settings, steps: list[int])
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "VERIFIED")
 
 
+def test_a_restore_that_is_cut_off_on_a_new_machine_lets_nothing_begin_until_it_is_done(
+    settings: Settings, tmp_path: Path, write_shim: Mapping[str, str]
+) -> None:
+    """It left keys and a lock. A service that starts at boot began another log and answered 200."""
+    saved, machine = tmp_path / "saved", tmp_path / "new"
+    backups.backup(settings, saved, with_keys=True)
+    with closing(open_inbox(settings.inbox)) as inbox:
+        whole = [inbox.log, 16]
+    environment = {**write_shim, "SAVED": str(saved)}
+    left = tried("restore", machine, str(machine / "inbox.db"), machine, None, environment)
+    assert len(killed(left)) > 60
+    keys = ["signing.key", "taxpayer.key"]
+    for step, _, code, (begins, had, after, has) in left:
+        if begins == "refused":
+            assert (after, code != 0) == (whole, True), step
+        elif begins == whole:
+            assert sorted(had) == keys, step
+        else:  # nothing of the restore was there: a log of its own, which is then set aside
+            assert (begins[1], had, after) == (0, [], whole), step
+        assert sorted(has) == keys, step
+    assert sum(it.found[0] == "refused" for it in left) > 40
+
+
+@entries_alone
+def test_a_restore_that_was_cut_off_is_named_by_whatever_starts_and_can_be_undone(
+    settings: Settings, tmp_path: Path
+) -> None:
+    saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
+    backups.backup(settings, saved, with_keys=True)
+    new.ledger.parent.mkdir()
+    half_restore(new, saved)
+    lock = tmp_path / "new" / "inbox.db.restoring.lock"
+    assert lock.exists()
+    why = "`prazo restore` was cut off while it put prazo/"
+    for command_line in ("receive",), ("artifacts",), ("doctor",), ("verify",):
+        refused = command(new, *command_line)
+        assert refused.returncode == 1
+        assert why in refused.stdout + refused.stderr
+        assert "`prazo restore --undo`" in refused.stdout + refused.stderr
+    assert command(new, "restore", str(tmp_path / "keys")).returncode == 1  # which is no backup
+    assert lock.read_bytes() != b""
+    undone = command(new, "restore", "--undo")
+    assert undone.returncode == 0
+    [kept] = (tmp_path / "new" / "keys").glob("signing.key*")
+    assert undone.stdout.splitlines() == [
+        f"  note     the key {kept.parent / 'signing.key'} was kept as {kept.name}",
+        "Nothing of the restore that was cut off is in place any more.",
+    ]
+    assert kept.name.startswith("signing.key.set-aside-")
+    assert [it.name for it in lock.parent.iterdir()] == ["keys"]
+    assert command(new, "restore", "--undo").returncode == 1
+    with closing(kept_heads.open_shared(new)) as inbox:
+        assert inbox.last()[0] == 0
+
+
+@entries_alone
+def test_over_another_log_it_names_the_file_set_aside_and_the_deliveries_in_it(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """It named the file, and not that deliveries stand in it which were answered 200."""
+    saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
+    backups.backup(settings, saved, with_keys=True)
+    with closing(open_inbox(new.inbox)) as other:
+        for event in ("only-here-1", "only-here-2"):
+            story.deliver(other, event)
+        story.deliver_bytes(other, b"not to be read")
+        with closing(open_inbox(settings.inbox)) as inbox:
+            [known] = inbox.find(event_id="e2")
+        story.deliver_bytes(other, known.body or b"")
+        log = other.log
+    done = restores.restore(new, saved)
+    [aside] = (tmp_path / "new").glob("inbox.db.set-aside-*")
+    assert done.notes[1].startswith(
+        f"{aside} holds 4 entries of another log, {log}, that were not put back; 3 of them are"
+        " deliveries answered 200, and in no other file here. Keep it: "
+    )
+
+
+def half_restore(machine: Settings, saved: Path) -> None:
+    """A restore in a process of its own that is killed before its inbox takes its place."""
+    program = [sys.executable, "-m", "tests.faults.test_restore_killed", "1", str(saved)]
+    killed = fork_server.start(program, cwd=ROOT, env=environment(machine))
+    assert killed.wait(timeout=60) == -signal.SIGKILL
+
+
 if __name__ == "__main__":
-    restore_and_die(int(sys.argv[1]))
+    restore_and_die(int(sys.argv[1]), sys.argv[2:] or ["--from-ledger"])
