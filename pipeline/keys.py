@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import NoRoom, OperatorError, Unreadable
+from pipeline.files import plain
 from pipeline.files.disk import is_full, write_whole
 from pipeline.written import text_in
 
@@ -42,7 +43,7 @@ def secret_key(path: Path) -> bytes:
 def read_key(path: Path) -> bytes:
     """The 32 bytes in a key file that is there; `OperatorError` as in `secret_key`."""
     try:
-        key = bytes.fromhex(text_in(path.read_bytes()).strip())
+        key = bytes.fromhex(text_in(plain.read(path)).strip())
     except (OSError, ValueError, Unreadable) as error:
         raise _unusable(path, error) from None
     if len(key) != KEY_BYTES:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline.errors import FileBarred, SettingsError, Unreadable, WrongUsage
+from pipeline.files import plain
 
 MAX_FILE_BYTES: Final = 1_048_576
 """Of a small file that the settings name."""
@@ -105,11 +106,7 @@ def read_unmarked(path: Path, reader: str) -> str:
 
 def _as_setting(path: Path, text_of: Callable[[bytes], str]) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise unreadable(path, f"it is over {MAX_FILE_BYTES} bytes")
-        return text_of(data)
+        return text_of(plain.read(path, MAX_FILE_BYTES))
     except PermissionError as error:
         raise unreadable(path, str(error), FileBarred) from None
     except (OSError, Unreadable) as error:

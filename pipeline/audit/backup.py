@@ -24,7 +24,7 @@ from pipeline.errors import (
     OperatorError,
     WrongUsage,
 )
-from pipeline.files import databases, disk, temporary
+from pipeline.files import databases, disk, plain, temporary
 from pipeline.files.locks import alone_in
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
@@ -32,6 +32,7 @@ from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.inbox.signing_keys import Registered, SigningKeys, log_keys, register, registered
+from pipeline.inbox.sqlite import foreign
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.log import tree
@@ -103,6 +104,7 @@ def backup(
         signed = max((it.size for it in vouchers.checkpoints), default=0)
         require_its_own(settings, folder, as_it_stands=as_it_stands)
         if (folder / INBOX).exists():
+            foreign.checked(folder / INBOX)
             migrations.migrate(folder / INBOX)  # of an earlier release, maybe
         before = _held(folder)
         last = max(signed, before) if signed >= present else source.last()[0]
@@ -321,6 +323,8 @@ def backup_before_migration(
     with alone_in(folder):  # two that migrate at once would both add the same entries
         version = migrations.version_of(settings.inbox)
         kept = _version_of_copy(folder) or version
+        if (folder / INBOX).exists():
+            foreign.checked(folder / INBOX)
         with (
             opened_inbox(settings.inbox, version=version) as source,
             _added_to(folder, source.identity, kept) as copy,
@@ -540,7 +544,7 @@ def copy_keys(pairs: Sequence[tuple[Path, Path]]) -> tuple[Path, ...]:
         temporary.remove_left(f".{target.name}.", target.parent)  # by one that was killed
         if source.exists() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            disk.write_whole(target, source.read_bytes(), may_replace=False)
+            disk.write_whole(target, plain.read(source), may_replace=False)
             copied.append(target)
     return tuple(copied)
 
@@ -549,7 +553,7 @@ def require_no_other_key(pairs: Sequence[tuple[Path, Path]]) -> None:
     """Raises `OperatorError` where another key lies in the place of one that is to be copied: a key
     is never replaced. `pairs`: (source, target)."""
     for source, target in pairs:
-        if source.exists() and target.exists() and target.read_bytes() != source.read_bytes():
+        if source.exists() and target.exists() and plain.read(target) != plain.read(source):
             raise OperatorError(
                 f"The key {target} was not replaced",
                 f"it differs from {source}",

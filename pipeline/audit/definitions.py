@@ -7,13 +7,13 @@ own lists, by their full names, since a macro can have any other name.
 """
 
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pipeline.inbox import Inbox, schema
+from pipeline.inbox.sqlite.foreign import OBJECTS, objects_of
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.ledger import facts
 from pipeline.ledger.store import Ledger
@@ -40,9 +40,6 @@ _IN_DUCKDB: Final = {  # (database, schema, name, how it is defined ...) of each
     "macro": "database_name, schema_name, function_name, function_type, parameters,"
     " macro_definition from system.main.duckdb_functions() where not internal",
 }
-_IN_SQLITE: Final = """
-    select type, name, tbl_name, sql from sqlite_master
-    where substr(name, 1, 11) <> 'sqlite_stat'"""
 _WHOLE: Final = "pragma integrity_check(20)"
 """Whether each index has the rows that it says it has: what was erased, and which artifacts are
 named, is asked by one. It takes 1.1 s for 300,000 entries, where an audit takes minutes."""
@@ -91,7 +88,7 @@ def altered_in_inbox(inbox: Inbox) -> list[str]:
     [(rows, last)] = inbox.query(_ROWS)
     beside = [f"has {rows} rows of entries, and the newest is {last}"] if rows > last else []
     if isinstance(inbox, SqliteInbox):
-        altered = _compared(_of_rows(inbox.query(_IN_SQLITE)), _new_sqlite(inbox.version))
+        altered = _compared(_of_rows(inbox.query(OBJECTS)), _of_rows(objects_of(inbox.version)))
         damaged = (f"is damaged: {said}" for (said,) in inbox.query(_WHOLE) if said != "ok")
         return [*altered, *damaged, *beside]
     tables = _POSTGRES_TABLE.findall(schema.steps("postgres", until=inbox.version))
@@ -136,13 +133,6 @@ def _new_ledger() -> Definitions:
 
 def _of_rows(rows: Iterable[Any]) -> Definitions:
     return {Named(kind, name): tuple(definition) for kind, name, *definition in rows}
-
-
-@cache
-def _new_sqlite(version: int) -> Definitions:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(schema.steps("sqlite", until=version))
-        return _of_rows(connection.execute(_IN_SQLITE))
 
 
 @cache

@@ -42,12 +42,13 @@ from pipeline.errors import (
     PrazoError,
 )
 from pipeline.files import databases
-from pipeline.inbox import Head, Inbox, kept_heads, migrations, restoring, schema
+from pipeline.inbox import Head, Inbox, kept_heads, restoring, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erased_entries, erased_in
 from pipeline.inbox.kept_heads import KeptHead
 from pipeline.inbox.restoring import draft_of
 from pipeline.inbox.signing_keys import log_keys
+from pipeline.inbox.sqlite import foreign
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.store import Statement
 from pipeline.ledger.following.erased_again import erase_what_came_back, keys_here
@@ -109,7 +110,6 @@ def restore(
     with restoring.alone(settings), ExitStack() as opened:
         version = _version_of(folder)
         with _damaged(folder):
-            version = min(version, schema.VERSION)
             at = opened_inbox(str(folder / INBOX), version=version, is_at_rest=True)
             source = opened.enter_context(at)
             on_progress("proving the backup", 0, 1)
@@ -183,9 +183,8 @@ def restore_from_ledger(
         from pipeline.audit.set_aside import replaced_tables as replaced  # imports the driver
     with restoring.alone(settings):
         with (
-            closing(kept_heads.open_shared(settings, create=False, is_restoring=True)) as damaged,
+            closing(kept_heads.open_shared(settings, create=False)) as damaged,
             closing(HeldEntries(settings, damaged.log)) as ledger,
-            _marked(settings, damaged.log, leaves_nothing=True),
             replaced(settings, damaged, notes) as inbox,
         ):
             for first in range(1, ledger.size + 1, ENTRIES_PER_BATCH):
@@ -390,12 +389,12 @@ def _keep_beside(location: str, restored: Inbox) -> None:
 
 
 def _version_of(folder: Path) -> int:
-    """The version of a backup's inbox, if this release can read it: its own, or an older one."""
+    """The version of a backup's inbox, if this release can read it: its own, or an older one. It
+    may be anybody's."""
     with _damaged(folder):
-        version = migrations.version_of(folder / INBOX, is_at_rest=True)
-    if version > schema.VERSION:
-        schema.check(str(folder / INBOX), version)
-    return version
+        if not (folder / INBOX).exists():
+            raise schema.missing(folder / INBOX)
+        return foreign.checked(folder / INBOX)
 
 
 @contextmanager
@@ -502,14 +501,14 @@ def _may_be_left_out(source: Inbox, proof: Proof, signed: int, newer: Newer) -> 
 def _left_out(proof: Proof) -> str:
     first, last = proof.signed + 1, proof.size
     if first == last:
-        which, it = f"the newest entry of the backup, {last}, was", "it"
+        which, them = f"the newest entry of the backup, {last}, was", "it"
     else:
         number = counted(last - first + 1, "entry")
-        which, it = f"the newest {number} of the backup, {first} to {last}, were", "them"
+        which, them = f"the newest {number} of the backup, {first} to {last}, were", "them"
     return (
-        f"{which} left out: no signature covers {it}, so whoever had the backup could have written"
-        f" {it}. To put back all of it, run this again with --accept-unsigned REASON --actor NAME,"
-        " before anything else is recorded"
+        f"{which} left out: no signature covers {them}, so whoever had the backup could have"
+        f" written {them}. To put back all of it, run this again with --accept-unsigned REASON"
+        " --actor NAME, before anything else is recorded"
     )
 
 
@@ -524,13 +523,9 @@ def _keys_to_put(
         if used == settings.signing_key_file:
             if has_key:
                 continue
-            numbered = kept.parent.glob(f"{SIGNING_KEY}.[0-9]*")
-            fitting = (
-                it
-                for it in (kept, *numbered)
-                if keys is not None and it.exists() and Signer(log, it).key == keys.current
-            )
-            kept = next(fitting, kept)
+            for path in (kept, *kept.parent.glob(f"{SIGNING_KEY}.[0-9]*")):
+                if keys is not None and path.exists() and Signer(log, path).key == keys.current:
+                    kept = path
         pairs.append((kept, used))
     return pairs
 
@@ -543,7 +538,7 @@ def _require_signatures(signed: int, size: int, insisted: By | None) -> None:
         raise NotRestored(
             "Nothing was restored",
             "the backup is empty, and nothing was signed: a first backup that was cut off leaves"
-            " that. It is no backup: what is recorded next would begin another log under its name",
+            " that. What is recorded next would begin another log under its name",
             "take another backup; where there is none, start `prazo serve`, which begins a log with"
             " a name of its own",
         )

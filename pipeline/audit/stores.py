@@ -126,6 +126,10 @@ def audit(
     _signed(service, head, signed, roots, verdict)
     _invariants(service.ledger, verdict)
     _definitions(service, verdict)
+    if size == 0:
+        verdict.undecided.append(
+            "inbox and ledger hold no entry: there is nothing yet that could be verified"
+        )
     if against is not None:
         earlier.judge(service, against, verdict)
     else:

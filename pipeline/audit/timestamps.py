@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit.verify import CRL, Fault, pem, pem_blocks
+from pipeline.audit.verify import CRL, Fault, check_answer, pem, pem_blocks
 from pipeline.errors import OperatorError
 from pipeline.http import addresses
 from pipeline.http.outgoing import asking
@@ -51,6 +51,10 @@ def stamp_digest(url: str, digest: bytes) -> bytes:
         raise _unusable(url, f"it answered {status}")
     if _status(token) not in _GRANTED or digest not in token:
         raise _unusable(url, "it granted no timestamp of what was asked")
+    try:
+        check_answer(token)
+    except (Fault, ValueError, IndexError) as error:
+        raise _unusable(url, f"no verifier would take its answer, which {error}") from None
     return token
 
 

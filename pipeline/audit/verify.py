@@ -51,7 +51,7 @@ import time
 import zipfile
 import zlib
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -2515,6 +2515,7 @@ def _stamped(
     """The time in the part of a stamp that its authority signed; Fault unless it is over the
     digest. Without `authority`, only that the stamp is whole. `kept`: certificates and revocation
     lists of the time, PEM, which are believed only as far as the authority's lead to them."""
+    check_answer(stamp.answer)
     with temporary_folder() as folder:
         names = ("answer", "token", "trusted", "others", "signed")
         answer, token, trusted, others, signed = (str(Path(folder) / it) for it in names)
@@ -2528,7 +2529,7 @@ def _stamped(
         blocks = pem_blocks(kept)
         lists, more = (pem([it for it in blocks if it[0] == kind]) for kind in (CRL, CERTIFICATE))
         if authority is not None:
-            Path(trusted).write_bytes(_as_written(Path(authority).read_bytes()) + b"\n" + lists)
+            Path(trusted).write_bytes(_as_written(given_in(Path(authority))) + b"\n" + lists)
             Path(others).write_bytes(more)
             chain = ["-CAfile", trusted]
             then = ["-attime", str(int(valid_at.timestamp()))] if valid_at else []
@@ -2555,6 +2556,39 @@ def _stamped(
     return at
 
 
+def check_answer(answer: bytes) -> None:
+    """Fault unless an authority's answer is one TimeStampResp, in DER, and nothing beside or within
+    it can hold what nobody signed: openssl reads no further than its end, and passes over texts and
+    attributes."""
+    stated = 256  # bytes of a status in words
+    [(_, response)] = _one(answer, 0x30)
+    parts = _der(response)
+    if [tag for tag, _ in parts] != [0x30, 0x30]:
+        raise Fault("is not a timestamp")
+    if len(parts[0][1]) > stated or _der(parts[0][1])[0][0] != 0x02:
+        raise Fault("has a status that is not one, or too long")
+    kind, *signed = _der(parts[1][1])
+    if kind != (6, bytes.fromhex("2a864886f70d010702")) or [it for it, _ in signed] != [0xA0]:
+        raise Fault("is not signed data and nothing else")
+    [(_, content)] = _one(signed[0][1], 0x30)
+    tag, signers = _der(content)[-1]
+    if tag != 0x31 or len(_der(signers)) != 1:
+        raise Fault("has not one signer")
+    if 0xA1 in {it for it, _ in _der(_der(signers)[0][1])[4:]}:
+        raise Fault("has attributes that nobody signed")
+    certificates = [held for tag, held in _der(content) if tag == 0xA0]
+    if {tag for held in certificates for tag, _ in _der(held)} - {0x30}:
+        raise Fault("holds something else than certificates")
+
+
+def _one(data: bytes, tag: int) -> list[tuple[int, bytes]]:
+    with suppress(Fault):
+        values = _der(data)
+        if [it for it, _ in values] == [tag]:
+            return values
+    raise Fault("is not one value in DER, or bytes stand behind its end")
+
+
 CERTIFICATE, CRL = b"CERTIFICATE", b"X509 CRL"
 
 
@@ -2564,7 +2598,8 @@ def pem_blocks(text: bytes) -> list[tuple[bytes, bytes]]:
     form = rb"-----BEGIN (CERTIFICATE|X509 CRL)-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END \1-----"
     blocks = [(kind, base64.b64decode(it)) for kind, it in re.findall(form, text)]
     for _, content in blocks:
-        if content[:1] != b"\x30" or len(_der(content)) != 1:
+        parts = [tag for _, held in _der(content) for tag, _ in _der(held)]
+        if content[:1] != b"\x30" or len(_der(content)) != 1 or parts != [0x30, 0x30, 0x03]:
             raise ValueError("it holds a block that is neither certificate nor revocation list")
     return blocks
 
@@ -2603,12 +2638,27 @@ def _der(data: bytes) -> list[tuple[int, bytes]]:
         tag, length, at = data[at], data[at + 1], at + 2
         if length & 0x80:
             octets = length & 0x7F
-            length, at = int.from_bytes(data[at : at + octets], "big"), at + octets
+            spelled, at = data[at : at + octets], at + octets
+            length = int.from_bytes(spelled, "big")
+            if length < 0x80 or spelled[0] == 0:
+                raise Fault("spells a length otherwise than DER does")
         if at + length > len(data):
             raise Fault("is cut off")
         values.append((tag, data[at : at + length]))
         at += length
     return values
+
+
+def given_in(path: Path) -> bytes:
+    """What a file holds that is given beside the package. Raises `Unusable` for a pipe or a device,
+    which may have no end, and for more bytes than any such file has."""
+    if path.exists() and not path.is_file():
+        raise Unusable(f"{path} is not a plain file")
+    with path.open("rb") as file:
+        content = file.read(MIB + 1)
+    if len(content) > MIB:
+        raise Unusable(f"{path} is over {MIB} bytes")
+    return content
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -2632,7 +2682,7 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         against, policy = (
-            None if file is None else _as_written(file.read_bytes())
+            None if file is None else _as_written(given_in(file))
             for file in (given.against, given.policy)
         )
         if given.package.is_dir():
@@ -2645,7 +2695,7 @@ def main(arguments: list[str] | None = None) -> int:
             against,
             given.authority,
             policy=policy,
-            archives=[it.read_bytes() for it in given.archive],
+            archives=[given_in(it) for it in given.archive],
             seconds=given.seconds,
         )
     except (Unusable, OSError) as error:

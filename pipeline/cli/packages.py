@@ -8,6 +8,7 @@ import click
 
 from pipeline.cli.group import Folder, OutFile, Port, main, say, user
 from pipeline.errors import CallerError, WrongUsage
+from pipeline.files import plain
 from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
 from pipeline.settings import Settings
@@ -256,7 +257,7 @@ def _verdict_on_package(
             against=earlier,
             authority=None if authority is None else str(authority),
             policy=None if policy is None else read_given(policy).encode(),
-            archives=[it.read_bytes() for it in archive],
+            archives=[plain.read(it) for it in archive],
             seconds=MAX_SECONDS if seconds is None else seconds,
         )
     except Unusable as error:
@@ -337,7 +338,7 @@ def stamp(file: Path, archive: tuple[Path, ...], out: Path) -> None:
     url = Settings.load().timestamp_url
     if url is None:
         raise click.UsageError("PRAZO_TIMESTAMP_URL names no authority")
-    token = timestamps.archive(url, file, [it.read_bytes() for it in archive])
+    token = timestamps.archive(url, file, [plain.read(it) for it in archive])
     write_whole(out, token, may_replace=False)
     say(f"{out}: stamped over {file} and {len(archive)} earlier stamps")
 

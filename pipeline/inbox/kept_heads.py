@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from pipeline.aside import Aside
-from pipeline.errors import InboxForked, InboxMissing
+from pipeline.errors import InboxForked, InboxMissing, InboxUnavailable
+from pipeline.files import plain
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
 from pipeline.inbox import Inbox, open_inbox, restoring
@@ -82,7 +83,7 @@ def kept(path: Path) -> KeptHead | None:
     Raises `InboxForked` if the file cannot be read: it may say that entries are lost.
     """
     try:
-        return KeptHead.read(path.read_text(encoding="utf-8"))
+        return KeptHead.read(plain.read(path, MAX_BYTES).decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -251,21 +252,30 @@ def open_guarded(settings: Settings, *, create: bool = True) -> Inbox:
     return inbox
 
 
-def open_shared(settings: Settings, *, create: bool = True, is_restoring: bool = False) -> Inbox:
+def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
     """The inbox of the settings. Where another machine is its keeper, or this one has a head or a
     ledger of a log, none is made: what came would be recorded in another log, and the one that was
     lost is to be put back in this very place. Raises `InboxMissing` then, as without `create`, and
-    `InboxUnavailable` while a restore is not done, which only a restore (`is_restoring`) may."""
-    if not is_restoring:
+    `InboxUnavailable` while a restore is not done."""
+    if settings.has_inbox_file:
         restoring.require_none(settings)
     other = other_beginning(settings)
     try:
-        return open_inbox(settings.inbox, create=create and other is None)
+        inbox = open_inbox(settings.inbox, create=create and other is None)
     except InboxMissing as missing:
         if other is None:
             raise
         why, remedy = other
         raise InboxMissing(missing.what, f"{missing.why}; {why}", remedy) from None
+    try:
+        # A database that has what was signed over the log refuses whatever comes too early, and
+        # goes on by itself once it has the rest.
+        if not settings.has_inbox_file and inbox.checkpoint() is None:
+            restoring.require_none(settings)
+    except InboxUnavailable:
+        inbox.close()
+        raise
+    return inbox
 
 
 def other_beginning(settings: Settings) -> tuple[str, str] | None:

@@ -109,14 +109,14 @@ def _connection(
     from pipeline.inbox.sqlite.file import uri_of
 
     _check_there(path)
-    uri = uri_of(path, is_at_rest=is_at_rest)
     try:
+        uri = uri_of(path, is_at_rest=is_at_rest)
         with closing(
             sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         ) as connection:
             connection.execute("pragma synchronous = full")
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         barred = None if is_at_rest else not_writable(path.parent)
         unavailable = InboxUnavailable(
             f"The inbox {path} cannot be {done}",

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
+from pipeline.files import plain
 from pipeline.files.disk import is_full, sync, try_to_write, write_whole
 from pipeline.files.temporary import is_left
 from pipeline.log.entries import LIVE
@@ -238,7 +239,7 @@ class FolderArtifacts(ArtifactStore):
     def chunks(self, sha256: str) -> Iterator[bytes]:
         """The bytes of a digest's file, unchecked."""
         try:
-            with self.path(sha256).open("rb") as file:
+            with plain.opened(self.path(sha256)) as file:
                 yield file.read(CHUNK_BYTES)
                 while chunk := file.read(CHUNK_BYTES):
                     yield chunk
@@ -390,13 +391,9 @@ def keep_file(store: KeepsBytes, folder: Path, *, needs_bytes: bool = False) -> 
 
 def _content(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_ARTIFACT_BYTES + 1)
+        return plain.read(path, MAX_ARTIFACT_BYTES)
     except OSError as error:
         raise Unreadable(f"path: the file cannot be read: {error.strerror}") from None
-    if len(content) > MAX_ARTIFACT_BYTES:
-        raise Unreadable(f"path: the file is over {MAX_ARTIFACT_BYTES} bytes")
-    return content
 
 
 def described(

@@ -41,7 +41,7 @@ class Checkpoint(NamedTuple):
             raise ValueError(
                 "not a checkpoint: a name, a size and a root are expected, one line each"
             )
-        root = base64.b64decode(lines[2], validate=True)
+        root = decoded(lines[2])
         if len(root) != hashlib.sha256().digest_size:
             raise ValueError("not a checkpoint: its root is not a SHA-256")
         return cls(lines[0], int(lines[1]), root)
@@ -89,9 +89,12 @@ class VerificationKey:
 
     def opened(self, note: str) -> str:
         """The text of a note that this key signed; ValueError for any other note."""
-        text, blank, signatures = note.rpartition("\n\n")
-        for match in _SIGNATURE.finditer(signatures) if blank else ():
-            signature = base64.b64decode(match[2])
+        text, blank, lines = note.rpartition("\n\n")
+        signatures = list(_SIGNATURE.finditer(lines)) if blank else []
+        if "".join(it[0] for it in signatures) != lines:
+            raise ValueError("not a note: something else than signatures stands at its end")
+        for match in signatures:
+            signature = decoded(match[2])
             if match[1] == self.name and signature[:4] == self.id:
                 try:
                     self._verifier.verify(signature[4:], f"{text}\n".encode())
@@ -164,6 +167,15 @@ class Cosigner:
         checkpoint in this text. `at`: seconds since 1970."""
         signature = self._key.sign(f"cosignature/v1\ntime {at}\n{text}".encode())
         return f"— {self.key.name} {_base64(self.key.id + at.to_bytes(8, 'big') + signature)}\n"
+
+
+def decoded(text: str) -> bytes:
+    """The bytes of a base64 text in its one spelling; ValueError for any other text, such as one
+    whose last digit says more than the bytes do."""
+    content = base64.b64decode(text, validate=True)
+    if _base64(content) != text:
+        raise ValueError("not base64 as it is written here")
+    return content
 
 
 def _base64(data: bytes) -> str:

@@ -245,7 +245,8 @@ class TlogProof(NamedTuple):
         if first != TLOG_PROOF or not blank or not lines or not _INDEX.fullmatch(lines[0]):
             raise ValueError(f"not a proof: {TLOG_PROOF}, an index and hashes are expected")
         hashes = [base64.b64decode(it, validate=True) for it in lines[1:]]
-        if any(len(it) != HASH_BYTES for it in hashes):
+        spelled = [base64.b64encode(it).decode() for it in hashes]
+        if spelled != lines[1:] or any(len(it) != HASH_BYTES for it in hashes):
             raise ValueError("not a proof: one of its hashes is not a SHA-256")
         return cls(int(lines[0].removeprefix("index ")), hashes, checkpoint)
 

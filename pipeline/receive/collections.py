@@ -21,6 +21,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from pipeline import instants
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
+from pipeline.files import plain
 from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
 from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse
@@ -158,7 +159,7 @@ def _draft_in(path: Path, settings: Settings, inbox: Inbox, recorded_by: str) ->
 
 def _content(path: Path, most: int) -> bytes:
     """The bytes of a file, which is read no further than a collection may be long."""
-    with path.open("rb") as file:
+    with plain.opened(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise Unreadable(f"it is over {most} bytes (PRAZO_MAX_BODY_BYTES)")

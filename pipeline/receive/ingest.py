@@ -77,6 +77,8 @@ def ingest(
     `InboxUnavailable`: then the lines so far are recorded, and the file can be ingested again.
     """
     is_stdin = str(path) == "-"
+    if path.exists() and not is_stdin and (path.is_char_device() or path.is_block_device()):
+        raise WrongUsage(f"{path} cannot be read", "it is a device, not a file", "check the path")
     beside = Path.cwd() if is_stdin or not path.is_file() else path.parent
     read = read_event_line if are_events else _occurrences(artifacts, beside)
     try:

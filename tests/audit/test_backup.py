@@ -391,7 +391,7 @@ def test_a_backup_of_another_log_is_not_added_to(settings: Settings, tmp_path: P
         backups.backup(settings, tmp_path / "saved")
 
 
-def test_an_empty_inbox_is_no_backup_and_an_empty_copy_is_not_put_back(
+def test_an_empty_inbox_is_not_copied_and_an_empty_copy_is_not_put_back(
     settings: Settings, tmp_path: Path
 ) -> None:
     """A first backup onto a full disk left an inbox without entries. `prazo restore` said "0

@@ -9,6 +9,7 @@ import pytest
 from pipeline.audit import verify
 from pipeline.errors import CallerError, OperatorError
 from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
+from pipeline.log.signing import LogKeys, open_checkpoint
 
 # From the documentation of golang.org/x/mod/sumdb/note.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
@@ -128,3 +129,24 @@ def test_openssl_verifies_a_checkpoint_by_hand(signer: Signer, tmp_path: Path) -
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Signature Verified Successfully" in done.stdout
+
+
+def test_a_note_ends_with_its_signatures_each_in_its_one_spelling(signer: Signer) -> None:
+    """Text behind the signature was passed over, and a last digit that says more than the bytes."""
+    note = signer.checkpoint(3, bytes(32))
+    assert open_checkpoint(note, LogKeys(signer.key)).size == 3
+    text, _, line = note.rpartition("\n\n")
+    assert line.endswith("=\n")
+    other = chr(ord(line[-3]) + 1)  # two bits of the digit before the padding belong to no byte
+    root = text.split("\n")[2]
+    assert root == "A" * 43 + "="
+    for changed in (
+        f"{note}VERIFIED\n",
+        f"{text}\n\nVERIFIED\n{line}",
+        f"{text}\n\n{line} ",
+        f"{text}\n\n{line[:-3]}{other}{line[-2:]}",
+    ):
+        with pytest.raises(ValueError, match=r"not a note|not base64"):
+            open_checkpoint(changed, LogKeys(signer.key))
+    with pytest.raises(ValueError, match="not base64"):
+        Checkpoint.read(text.replace(root, "A" * 42 + "B="))

@@ -319,6 +319,65 @@ def test_the_time_is_that_which_the_authority_signed(
     assert "2020" not in said[0]
 
 
+def parts_of(reply: bytes) -> tuple[bytes, bytes]:
+    """The status and the token of a reply, in DER."""
+    [(_, content)] = verify._der(reply)
+    status, token = (der(*it) for it in verify._der(content))
+    return status, token
+
+
+def with_attribute(token: bytes) -> bytes:
+    """The same token, with an attribute of its signer that nobody signed."""
+    [(_, content)] = verify._der(token)
+    kind, (_, explicit) = verify._der(content)
+    [(_, signed)] = verify._der(explicit)
+    *others, (_, signers) = verify._der(signed)
+    [(_, signer)] = verify._der(signers)
+    text = der(0x30, bytes.fromhex("06032a0304") + der(0x31, der(0x0C, b"VERIFIED")))
+    signer = der(0x30, signer + der(0xA1, text))
+    signed = der(0x30, b"".join(der(*it) for it in others) + der(0x31, signer))
+    return der(0x30, der(*kind) + der(0xA0, signed))
+
+
+MORE = b"all of it was verified by the authority\n" * 1350
+"""54 KB of text."""
+
+
+@no_rows
+def test_a_timestamp_ends_where_its_der_ends_and_holds_nothing_that_nobody_signed(
+    exported: Exported, stamping: LedgerService, authority: Authority, tmp_path: Path
+) -> None:
+    """54 KB of text behind it verified: openssl reads no further than the end of the value."""
+    files = forgery.read(exported.path)
+    honest = files["data/checkpoint.tsr"]
+    status, token = parts_of(honest)
+    assert stamping.signer is not None
+    assert honest[1] == 0x82
+    for number, (answer, why) in enumerate(
+        (
+            (honest + MORE, "bytes stand behind its end"),
+            (honest + honest, "bytes stand behind its end"),
+            (honest + b"\0", "bytes stand behind its end"),
+            (der(0x30, status + token + der(0x0C, MORE)), "is not a timestamp"),
+            (with_text(honest, MORE.decode()), "has a status that is not one, or too long"),
+            (der(0x30, status + der(0x30, verify._der(token)[0][1] + der(0x0C, MORE))), "nothing"),
+            (der(0x30, status + with_attribute(token)), "attributes that nobody signed"),
+            (b"\x30\x84" + (len(honest) - 4).to_bytes(4, "big") + honest[4:], "otherwise than DER"),
+        )
+    ):
+        files["data/checkpoint.tsr"] = answer
+        path = tmp_path / f"{number}.zip"
+        forged = forgery.write(path, forgery.seal(files, stamping.signer))
+        [fault] = verify.verify(forged, exported.key).faults
+        assert why in fault
+    digest = hashlib.sha256(exported.path.read_bytes()).digest()
+    later = timestamps.stamp_digest(authority.url, digest)
+    certificate = str(authority.certificate)
+    for archive, faults in ((later, 0), (later + MORE, 1)):
+        verdict = verify.verify(exported.path, exported.key, None, certificate, archives=[archive])
+        assert len(verdict.faults) == faults
+
+
 # --- ten years later ----------------------------------------------------------------------------
 
 DATA = b"a package"

@@ -1,7 +1,7 @@
 """A program that does one thing many times, each time ended (`kill -9`), or out of room, at the
 next change to a folder, and after each tells what is left.
 
-    python -m tests.faults.steps WHAT FOLDER BEFORE
+    python -m tests.faults.steps WHAT FOLDER BEFORE EVERY
 
 It needs `write_shim` in its environment. `BEFORE`: what the folder is each time, or `-` for none.
 It imports once, and each try is a process forked from it.
@@ -51,10 +51,13 @@ def tried(
     folder: Path,
     before: Path | None,
     environment: Mapping[str, str],
+    every: int = 1,
 ) -> list[Left]:
-    """What is left after a try that ends at each change, the last one at its end."""
+    """What is left after a try that ends at each change, or each `every`-th one, the last one at
+    its end."""
     environment = {**environment_in(machine), "PRAZO_INBOX": inbox, **environment}
-    program = [sys.executable, "-m", "tests.faults.steps", what, str(folder), str(before or "-")]
+    given = [what, str(folder), str(before or "-"), str(every)]
+    program = [sys.executable, "-m", "tests.faults.steps", *given]
     ran = Popen(
         program, cwd=ROOT, env={**os.environ, **environment}, stdout=PIPE, stderr=PIPE, text=True
     )
@@ -94,7 +97,9 @@ def put_back_by_now(settings: Settings, folder: Path) -> Any:
             with closing(open_shared(settings, create=not found)) as inbox:
                 found.append((inbox.log, inbox.last()[0]))
         except InboxUnavailable as error:
-            found.append("refused" if "run `prazo restore` again" in error.remedy else str(error))
+            found.append(
+                "refused" if "run `prazo restore DIR` again" in error.remedy else str(error)
+            )
         found.append([it.name for it in (folder / "keys").glob("[!.]*")])
         put_back(settings, folder)
     return found
@@ -106,7 +111,7 @@ DOES: dict[str, tuple[Callable[[Settings, Path], None], Callable[[Settings, Path
 }
 
 
-def main(what: str, folder: Path, before: Path | None) -> None:
+def main(what: str, folder: Path, before: Path | None, every: int) -> None:
     """Prints what is left after each try, a line each: first of each kill, until one comes to its
     end, then of some without room."""
     do, found = DOES[what]
@@ -122,8 +127,8 @@ def main(what: str, folder: Path, before: Path | None) -> None:
         sys.stdout.write(f"{json.dumps(after)}\n")
         return code
 
-    for every, is_full in ((1, False), (FULL_OF, True)):
-        steps = itertools.count(1, every)
+    for apart, is_full in ((every, False), (FULL_OF * every, True)):
+        steps = itertools.count(1, apart)
         while left(next(steps), is_full=is_full):
             pass
 
@@ -167,5 +172,5 @@ def killed(left: Sequence[Left]) -> list[Left]:
 
 
 if __name__ == "__main__":
-    given = sys.argv[3]
-    main(sys.argv[1], Path(sys.argv[2]), None if given == "-" else Path(given))
+    it, at, given, apart = sys.argv[1:]
+    main(it, Path(at), None if given == "-" else Path(given), int(apart))

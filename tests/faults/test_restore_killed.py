@@ -50,6 +50,8 @@ def restore_and_die(step: int, given: Sequence[str]) -> None:
 
 STEPS = depth.few([4, 2, 3, 5], 2)
 """Each name that changes; the first makes the draft."""
+EVERY = depth.rounds(5, 1)
+"""Of the changes that a restore makes to its folder, the one at which it is killed."""
 
 
 @pytest.mark.parametrize("steps", [[it] for it in STEPS] if depth.is_long() else [STEPS])
@@ -78,8 +80,8 @@ def test_a_restore_that_is_cut_off_on_a_new_machine_lets_nothing_begin_until_it_
     with closing(open_inbox(settings.inbox)) as inbox:
         whole = [inbox.log, 16]
     environment = {**write_shim, "SAVED": str(saved)}
-    left = tried("restore", machine, str(machine / "inbox.db"), machine, None, environment)
-    assert len(killed(left)) > 60
+    left = tried("restore", machine, str(machine / "inbox.db"), machine, None, environment, EVERY)
+    assert len(killed(left)) > 60 / EVERY
     keys = ["signing.key", "taxpayer.key"]
     for step, _, code, (begins, had, after, has) in left:
         if begins == "refused":
@@ -89,7 +91,7 @@ def test_a_restore_that_is_cut_off_on_a_new_machine_lets_nothing_begin_until_it_
         else:  # nothing of the restore was there: a log of its own, which is then set aside
             assert (begins[1], had, after) == (0, [], whole), step
         assert sorted(has) == keys, step
-    assert sum(it.found[0] == "refused" for it in left) > 40
+    assert sum(it.found[0] == "refused" for it in left) > 40 / EVERY
 
 
 @entries_alone
@@ -108,7 +110,7 @@ def test_a_restore_that_was_cut_off_is_named_by_whatever_starts_and_can_be_undon
         assert refused.returncode == 1
         assert why in refused.stdout + refused.stderr
         assert "`prazo restore --undo`" in refused.stdout + refused.stderr
-    assert command(new, "restore", str(tmp_path / "keys")).returncode == 1  # which is no backup
+    assert command(new, "restore", str(tmp_path / "keys")).returncode == 1  # no inbox there
     assert lock.read_bytes() != b""
     undone = command(new, "restore", "--undo")
     assert undone.returncode == 0

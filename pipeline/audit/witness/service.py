@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.audit.verify import roots_by_consistency
 from pipeline.errors import CallerError, OperatorError
+from pipeline.files import plain
 from pipeline.files.disk import write_whole
 from pipeline.log.checkpoints import Checkpoint, Cosigner, VerificationKey
 
@@ -144,7 +145,7 @@ class Witness:
         if not path.exists():
             return None
         try:
-            checkpoint = Checkpoint.read(path.read_text(encoding="utf-8"))
+            checkpoint = Checkpoint.read(plain.read(path).decode("utf-8"))
             if checkpoint.log != log:
                 raise ValueError(f"it is of another log, {checkpoint.log}")
         except (OSError, ValueError) as error:
@@ -156,7 +157,7 @@ class Witness:
     def _number_of_newest(self, log: str) -> int:
         """Which of the log's keys signed what was cosigned last; 0 where that is trusted no more.
         One that was replaced before may be a thief's by now."""
-        opened = _opened(self._path(log).read_text(encoding="utf-8"), self._keys[log])
+        opened = _opened(plain.read(self._path(log)).decode("utf-8"), self._keys[log])
         return 0 if opened is None else opened.number
 
     def _path(self, log: str) -> Path:

@@ -79,6 +79,7 @@ _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diag
     ("artifacts", erasures.unnamed_bytes),
     ("kept head", stores.kept_head),
     ("seller's page", journeys.journey),
+    ("ledger", stores.ledger),
 )
-_OF_WHAT_RUNS: Final[_Checks] = (("ledger", stores.ledger), ("ledger", erasures.drafts_left))
+_OF_WHAT_RUNS: Final[_Checks] = (("ledger", erasures.drafts_left),)
 _OF_THE_PLATFORM: Final[_Checks] = (("handshake", platform.asked_platform),)

@@ -11,7 +11,7 @@ import duckdb
 
 from pipeline import instants
 from pipeline.audit.export import Seals
-from pipeline.cli.doctor.at_hand import AtHand
+from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.files.disk import existing, not_writable
@@ -272,7 +272,7 @@ def kept_head(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         )
 
 
-def ledger(settings: Settings) -> Iterator[Diagnosis]:
+def ledger(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Looks at the ledger and changes nothing in it: opening it for use could rebuild it."""
     with remote.holder(settings) as holder:
         if holder is not None:
@@ -312,6 +312,27 @@ def ledger(settings: Settings) -> Iterator[Diagnosis]:
             "ok",
             f"{counted(size, 'entry')} of {known.get('log')}; nobody holds it",
         )
+
+
+def _of_another(settings: Settings, at_hand: AtHand, log: str, size: int) -> Diagnosis | None:
+    """A ledger that nobody holds and that is not the inbox's: of another log, or with more entries,
+    as where a log begins once more under its name."""
+    try:
+        inbox = at_hand()
+    except (InboxUnavailable, SaidBefore):  # which has its own line
+        return None
+    last = inbox.last()[0]
+    if log == inbox.log and size <= last:
+        return None
+    return Diagnosis(
+        "ledger",
+        "fault",
+        f"{settings.ledger} holds {counted(size, 'entry')} of {log}, and the inbox {last} of"
+        f" {inbox.log}",
+        "nothing is recorded until one is found that continues the other: `prazo restore DIR` puts"
+        " the log back from its backup; if PRAZO_INBOX or PRAZO_LEDGER names the wrong one, correct"
+        " it",
+    )
 
 
 def _not_a_ledger(settings: Settings, content: str) -> Diagnosis:

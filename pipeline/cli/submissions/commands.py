@@ -23,6 +23,7 @@ from pipeline.cli.submissions.outcomes import (
     say_what_would_happen,
 )
 from pipeline.errors import CallerError, Unreadable
+from pipeline.files import plain
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 from pipeline.texts import is_blank, typed
@@ -328,7 +329,7 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
 
 def _read(path: Path) -> bytes:
     """The payload in a file: its bytes as they are, but for how an editor saved them."""
-    with path.open("rb") as file:
+    with plain.opened(path) as file:
         content = file.read(MAX_PAYLOAD_BYTES + 1)
     if len(content) > MAX_PAYLOAD_BYTES:
         raise CallerError(f"{path} is over {MAX_PAYLOAD_BYTES} bytes")

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
+from pipeline.files import plain
 from pipeline.http.outgoing.looks import Looks
 from pipeline.inbox.store import Inbox
-from pipeline.log.artifacts import ArtifactStore, FolderArtifacts, Keeper, is_digest, keeper
+from pipeline.log.artifacts import (
+    MAX_ARTIFACT_BYTES,
+    ArtifactStore,
+    FolderArtifacts,
+    Keeper,
+    is_digest,
+    keeper,
+)
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -158,10 +166,10 @@ def take_in(inbox: Inbox, store: ArtifactStore, folder: Path) -> int:
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file():
             continue
-        with path.open("rb") as file:
+        with plain.opened(path) as file:
             digest = hashlib.file_digest(file, "sha256")
         name = digest.hexdigest()
         if digest.digest() in wanted and not (store.stored([name]) and store.fault(name) is None):
-            store.keep(path.read_bytes())
+            store.keep(plain.read(path, MAX_ARTIFACT_BYTES))
             taken += 1
     return taken

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.errors import InboxUnavailable
-from pipeline.files import disk
+from pipeline.files import disk, plain
 from pipeline.inbox import schema
 from pipeline.log.entries import Identity
 
 PAGE_BYTES: Final = 8192
 """Of a new inbox. Of pages of 4 KB, SQLite's own size, entries of 1.3 KB, as those are that are not
 compressed, leave a third empty (docs/performance.md#size)."""
+_BESIDE: Final = ("-wal", "-shm", "-journal")
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 
 
@@ -55,11 +56,14 @@ def create(path: Path, identity: Identity, version: int) -> bool:
 
 
 def uri_of(path: Path, *, is_at_rest: bool = False) -> str:
-    """How SQLite opens an inbox: it never creates the file.
+    """How SQLite opens an inbox: it never creates the file. Raises `OSError` where the file, or one
+    that SQLite keeps beside it, is a pipe or a device, of which it would read without end.
 
     Beside it SQLite makes files by which those who use it hear of each other. A backup on a disk
     that is mounted read-only is read without them, if nothing of it stands in a WAL alone.
     """
+    for suffix in ("", *_BESIDE):
+        plain.require(path.with_name(f"{path.name}{suffix}"))
     uri, wal = path.absolute().as_uri(), path.with_name(f"{path.name}-wal")
     if not is_at_rest or os.access(path.parent, os.W_OK) or (wal.exists() and wal.stat().st_size):
         return f"{uri}?mode=rw"
@@ -76,7 +80,7 @@ def make_whole(path: Path) -> None:
     try:
         with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
             move_in_wal(connection)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise InboxUnavailable(
             f"The inbox {path} is not whole",
             str(error),

@@ -60,7 +60,6 @@ class SqliteInbox(Inbox):
         self.version = version
         self.rows = schema.rows_in(version)
         self._path = path
-        self._uri = uri_of(path, is_at_rest=is_at_rest)
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._at_once: sqlite3.Connection | None = None
@@ -68,6 +67,7 @@ class SqliteInbox(Inbox):
         self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
         try:
+            self._uri = uri_of(path, is_at_rest=is_at_rest)
             if not path.exists():
                 if not create:
                     raise schema.missing(path)
@@ -99,6 +99,7 @@ class SqliteInbox(Inbox):
         )
         try:
             connection.execute("pragma synchronous = full")
+            connection.execute("pragma trusted_schema = off")  # nothing in a file calls a function
         except BaseException:
             connection.close()
             raise

@@ -1,0 +1,70 @@
+"""Looks at a file of SQLite that may be anybody's before a row of it is read.
+
+A view in the place of a table gives rows without end, or others the second time, and a trigger does
+something else than was asked. So a file that comes from outside, such as a backup, has what an
+inbox of its version has, and nothing more.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pipeline.errors import InboxUnavailable
+from pipeline.inbox import schema
+from pipeline.inbox.sqlite.file import uri_of, version_of
+
+OBJECTS: Final = """
+    select type, name, tbl_name, sql from sqlite_master
+    where substr(name, 1, 11) <> 'sqlite_stat'"""
+"""What a file defines; SQLite's own notes on how rows are spread are nobody's."""
+MOST_OBJECTS: Final = 500
+MOST_BYTES: Final = 2**28
+"""Of a value. SQLite would take a gigabyte."""
+SECONDS: Final = 10.0
+_INSTRUCTIONS: Final = 5_000_000
+"""Of SQLite's, for reading what a file defines: a few hundred rows take some thousands."""
+
+Object = tuple[str, str, str, str | None]
+
+
+@cache
+def objects_of(version: int) -> frozenset[Object]:
+    """What a new inbox of a version defines."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema.steps("sqlite", until=version))
+        return frozenset(connection.execute(OBJECTS))
+
+
+def checked(path: Path) -> int:
+    """The version of an inbox's file, which defines what inboxes of that version do and no more;
+    raises `InboxUnavailable` for any other file. Nothing of it is executed."""
+    try:
+        with _looked_at(path) as connection:
+            version = version_of(path, connection)
+            if not 1 <= version <= schema.VERSION:
+                schema.check(str(path), version)
+            found: list[Any] = connection.execute(f"{OBJECTS} limit {MOST_OBJECTS}").fetchall()
+    except (sqlite3.Error, OSError) as error:
+        unreadable = InboxUnavailable(f"The inbox {path} cannot be read", str(error))
+        raise schema.unreadable(path, error) or unreadable from None
+    expected = objects_of(version)
+    for kind, name, *_ in sorted(frozenset(map(tuple, found)) ^ expected, key=str):
+        raise InboxUnavailable(
+            f"The inbox {path} is not used",
+            f"the {kind} {str(name)[:60]!r} is not as an inbox of version {version} has it",
+            "take one that nobody has changed",
+        )
+    return version
+
+
+@contextmanager
+def _looked_at(path: Path) -> Iterator[sqlite3.Connection]:
+    uri = uri_of(path, is_at_rest=True)
+    with closing(sqlite3.connect(uri, uri=True, timeout=SECONDS, isolation_level=None)) as opened:
+        opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        opened.set_progress_handler(lambda: 1, _INSTRUCTIONS)
+        opened.execute("pragma trusted_schema = off")
+        yield opened
