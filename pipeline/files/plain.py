@@ -8,16 +8,17 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 MOST_BYTES: Final = 1_048_576
 """Of a key, a checkpoint, a policy or the like."""
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """A plain file, to be read. Raises `OSError` for anything else, and waits for nobody."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -38,9 +39,8 @@ def read(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def require(path: Path) -> None:
-    """Raises `OSError` where something is at a path that is not a plain file."""
-    try:
-        with opened(path):
-            pass
-    except FileNotFoundError:
-        return
+    """Raises `OSError` where something is at a path that is not a plain file. It opens none:
+    whoever closes a file ends all locks that the process has on it, and a database's are such."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path))

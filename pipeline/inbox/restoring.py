@@ -92,8 +92,8 @@ def require_none(settings: Settings) -> None:
         "The inbox is not used",
         f"`prazo restore` was cut off while it put {found.log} back here: what would begin now is"
         " another log",
-        "run `prazo restore DIR` again, to its end; or `prazo restore --undo`, which takes back what"
-        " it has put here",
+        "run `prazo restore DIR` again, to its end; or `prazo restore --undo`, which takes back"
+        " what it has put here",
     )
 
 

@@ -362,7 +362,7 @@ def test_a_timestamp_ends_where_its_der_ends_and_holds_nothing_that_nobody_signe
             (with_text(honest, MORE.decode()), "has a status that is not one, or too long"),
             (der(0x30, status + der(0x30, verify._der(token)[0][1] + der(0x0C, MORE))), "nothing"),
             (der(0x30, status + with_attribute(token)), "attributes that nobody signed"),
-            (b"\x30\x84" + (len(honest) - 4).to_bytes(4, "big") + honest[4:], "otherwise than DER"),
+            (b"\x30\x84" + (len(honest) - 4).to_bytes(4, "big") + honest[4:], "is not one value"),
         )
     ):
         files["data/checkpoint.tsr"] = answer

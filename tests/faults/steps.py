@@ -172,5 +172,5 @@ def killed(left: Sequence[Left]) -> list[Left]:
 
 
 if __name__ == "__main__":
-    it, at, given, apart = sys.argv[1:]
-    main(it, Path(at), None if given == "-" else Path(given), int(apart))
+    what, place, given, apart = sys.argv[1:]
+    main(what, Path(place), None if given == "-" else Path(given), int(apart))

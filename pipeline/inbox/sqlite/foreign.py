@@ -1,8 +1,8 @@
 """Looks at a file of SQLite that may be anybody's before a row of it is read.
 
 A view in the place of a table gives rows without end, or others the second time, and a trigger does
-something else than was asked. So a file that comes from outside, such as a backup, has what an
-inbox of its version has, and nothing more.
+something else than was asked. So a file that comes from outside, such as a backup, has the tables
+of an inbox of its version, and nothing that such an inbox has not.
 """
 
 import sqlite3
@@ -51,7 +51,8 @@ def checked(path: Path) -> int:
         unreadable = InboxUnavailable(f"The inbox {path} cannot be read", str(error))
         raise schema.unreadable(path, error) or unreadable from None
     expected = objects_of(version)
-    for kind, name, *_ in sorted(frozenset(map(tuple, found)) ^ expected, key=str):
+    tables = {it for it in expected if it[0] == "table"}
+    for kind, name, *_ in sorted(frozenset(found) - expected | tables - frozenset(found), key=str):
         raise InboxUnavailable(
             f"The inbox {path} is not used",
             f"the {kind} {str(name)[:60]!r} is not as an inbox of version {version} has it",
