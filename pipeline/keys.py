@@ -6,8 +6,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
+from pipeline import plain
 from pipeline.errors import NoRoom, OperatorError, Unreadable
-from pipeline.files import plain
 from pipeline.files.disk import is_full, write_whole
 from pipeline.written import text_in
 

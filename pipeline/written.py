@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pipeline import plain
 from pipeline.errors import FileBarred, SettingsError, Unreadable, WrongUsage
-from pipeline.files import plain
 
 MAX_FILE_BYTES: Final = 1_048_576
 """Of a small file that the settings name."""

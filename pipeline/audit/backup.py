@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from pipeline import places
+from pipeline import places, plain
 from pipeline.errors import (
     CallerError,
     InboxChanged,
@@ -24,7 +24,7 @@ from pipeline.errors import (
     OperatorError,
     WrongUsage,
 )
-from pipeline.files import databases, disk, plain, temporary
+from pipeline.files import databases, disk, temporary
 from pipeline.files.locks import alone_in
 from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named

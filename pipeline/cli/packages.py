@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipeline import plain
 from pipeline.cli.group import Folder, OutFile, Port, main, say, user
 from pipeline.errors import CallerError, WrongUsage
-from pipeline.files import plain
 from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
 from pipeline.settings import Settings

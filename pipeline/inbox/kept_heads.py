@@ -13,9 +13,9 @@ import urllib.error
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from pipeline import plain
 from pipeline.aside import Aside
 from pipeline.errors import InboxForked, InboxMissing, InboxUnavailable
-from pipeline.files import plain
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
 from pipeline.inbox import Inbox, open_inbox, restoring

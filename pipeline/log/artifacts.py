@@ -16,9 +16,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from pipeline import plain
 from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
-from pipeline.files import plain
 from pipeline.files.disk import is_full, sync, try_to_write, write_whole
 from pipeline.files.temporary import is_left
 from pipeline.log.entries import LIVE

@@ -18,10 +18,9 @@ from starlette.datastructures import Headers as FormHeaders
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from pipeline import instants
+from pipeline import instants, plain
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
-from pipeline.files import plain
 from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
 from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted, refuse

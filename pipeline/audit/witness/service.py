@@ -15,10 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline import instants
+from pipeline import instants, plain
 from pipeline.audit.verify import roots_by_consistency
 from pipeline.errors import CallerError, OperatorError
-from pipeline.files import plain
 from pipeline.files.disk import write_whole
 from pipeline.log.checkpoints import Checkpoint, Cosigner, VerificationKey
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline import instants
+from pipeline import instants, plain
 from pipeline.cli.group import Number, main, say, user
 from pipeline.cli.submissions.outcomes import (
     ANSWERED_NO,
@@ -23,7 +23,6 @@ from pipeline.cli.submissions.outcomes import (
     say_what_would_happen,
 )
 from pipeline.errors import CallerError, Unreadable
-from pipeline.files import plain
 from pipeline.log.entries import CHANNELS
 from pipeline.settings import Settings
 from pipeline.texts import is_blank, typed

@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from pipeline import plain
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
-from pipeline.files import plain
 from pipeline.http.outgoing.looks import Looks
 from pipeline.inbox.store import Inbox
 from pipeline.log.artifacts import (

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from pipeline import plain
 from pipeline.errors import InboxUnavailable
-from pipeline.files import disk, plain
+from pipeline.files import disk
 from pipeline.inbox import schema
 from pipeline.log.entries import Identity
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import plain
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
 from pipeline.errors import InboxUnavailable, NotRestored, OperatorError
-from pipeline.files import plain
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
 from tests.audit.conftest import command, entries_alone
