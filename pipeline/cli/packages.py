@@ -84,7 +84,7 @@ def export(
             "actor": actor,
             "profile": profile,
             "withhold": list(withhold),
-            "against": None if against is None else read_given(against),
+            "against": None if against is None else _checkpoint_in(against),
         },
         actor=actor,
         recorded_by=user(),
@@ -200,9 +200,7 @@ def verify(
     decided, as where the checkpoint is newer than the package; each question that is open is named.
     Example: prazo verify prc_123.zip --against 2026-03-01.note
     """
-    earlier = None if against is None else read_given(against).encode()
-    if earlier is not None and not earlier.strip():
-        raise click.UsageError(f"--against: {against} is empty")
+    earlier = None if against is None else _checkpoint_in(against)
     if file is None:
         if archive or any(it is not None for it in (key, authority, policy, seconds)):
             raise click.UsageError(
@@ -216,35 +214,45 @@ def verify(
     sys.exit(verdict.exit_code)
 
 
-def _verdict_on_stores(earlier: bytes | None) -> "Verdict":
-    """`earlier`: a signed checkpoint that was kept elsewhere."""
+def _checkpoint_in(path: Path) -> str:
+    """The signed checkpoint in a file that `--against` names, whoever signed it."""
     from pipeline.audit.verify import Unusable, stated_by
+
+    try:
+        note = read_given(path)
+        if not note.strip():
+            raise click.UsageError(f"--against: {path} is empty")
+        stated_by(note.encode())
+    except WrongUsage as error:
+        raise click.UsageError(
+            f"--against is not a checkpoint that can be read: {path}: {error.why}"
+        ) from None
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
+    return note
+
+
+def _verdict_on_stores(earlier: str | None) -> "Verdict":
+    """`earlier`: a signed checkpoint that was kept elsewhere."""
     from pipeline.cli import terminal
     from pipeline.serve import commands
 
-    if earlier is not None:
-        try:
-            stated_by(earlier)
-        except Unusable as error:
-            raise click.UsageError(str(error)) from None
     with terminal.progress() as on_progress:
         return commands.audit(
-            Settings.load(),
-            None if earlier is None else earlier.decode("utf-8", "replace"),
-            lambda done, all_: on_progress("entries", done, all_),
+            Settings.load(), earlier, lambda done, all_: on_progress("entries", done, all_)
         )
 
 
 def _verdict_on_package(
     file: Path,
     key: str | None,
-    earlier: bytes | None,
+    earlier: str | None,
     policy: Path | None,
     archive: tuple[Path, ...],
     authority: Path | None,
     seconds: float | None,
 ) -> "Verdict":
-    """The options as `verify` has them, but for the bytes of an `earlier` checkpoint."""
+    """The options as `verify` has them, but for what is in the file of an `earlier` checkpoint."""
     from pipeline.audit.reproduce import verify_package
     from pipeline.audit.verify import MAX_SECONDS, Unusable
 
@@ -254,7 +262,7 @@ def _verdict_on_package(
         return verify_package(
             file,
             key=key,
-            against=earlier,
+            against=None if earlier is None else earlier.encode(),
             authority=None if authority is None else str(authority),
             policy=None if policy is None else read_given(policy).encode(),
             archives=[plain.read(it) for it in archive],
