@@ -298,11 +298,11 @@ def test_a_webhook_that_leads_elsewhere_or_takes_too_long_has_not_surely_taken_a
     with WebhookServer().running() as hook:
         ana = {"webhook": hook.url, "webhook_secret_file": tmp_path / "secret"}
         rules = AlertRules.model_validate({"recipients": {"ana": ana}})
-        for status in (204, 302, 307, 308, 404, 500):
+        for status in (204, 302, 307, 308, 400, 401, 403, 404, 410, 413, 500):
             hook.status = status
             fault = None if status == 204 else f"it answered {status}"
             assert channels.send(message, b"{}", rules, NOON) == fault
-        assert len(hook.taken) == 6
+        assert len(hook.taken) == 11
         hook.status = 200
         hook.gate.clear()  # it has the message, and answers 200 once nobody waits
         assert type(channels.send(message, b"{}", rules, NOON)) is Unsure

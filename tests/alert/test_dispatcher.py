@@ -327,7 +327,7 @@ def test_a_message_that_waits_for_others_is_not_sent_once_somebody_sees_to_its_a
 def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer
 ) -> None:
-    mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 500
+    mail.refuses, webhook.status = "550 <ana@market.example> mailbox full", 410
     known = Asked(stores.source.due())
     began = instants.now()
     for pause in (0, *BACKOFF):
@@ -336,7 +336,8 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
     told = {it["recipient"]: it for it in stores.rows("alerts_sent", began)}
     assert (told["ana"]["tries"], told["ana"]["sent_at"]) == (8, None)
     assert told["ana"]["answer"] == "550 <***> mailbox full"  # the log names no address
-    assert told["ops"]["answer"] == "it answered 500"
+    assert told["ops"]["answer"] == "it answered 410"
+    assert told["ops"]["sent_at"] is None
 
     stores.dispatcher(rules, now=lambda: began + instants.SECOND).run_once()
     findings = stores.rows("findings", began + 2 * instants.SECOND)

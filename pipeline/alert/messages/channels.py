@@ -289,10 +289,11 @@ class _NotAll(ValueError):
     """Some of several services have a message, and some have not."""
 
 
-_HAVE_IT: Final[OrderedDict[tuple[str, str], None]] = OrderedDict()
-"""(message, part and service): those that took a part of a message which others of its recipient
-did not. They are left out when it is repeated. A restart forgets them: a second message is better
-than none."""
+_LEFT: Final[OrderedDict[tuple[str, str], list[limits.Part]]] = OrderedDict()
+"""(message and service): the parts that are still to be sent to a service that took a message, or
+its first parts, while another did not. They stay as they were cut: what is said of the time left
+changes, and cut again, an alert could fall between what was sent and what is. A restart forgets
+them: a second message is better than none."""
 MAX_REMEMBERED: Final = 1000
 _IS_READ: Final = ContextVar("_IS_READ", default=False)
 """Whether Apprise reads an address just now: why it does not take one holds the token in it."""
@@ -344,10 +345,8 @@ def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
     notifiers = _services(recipient.apprise_file)
     failed = 0
     for line, notifier in notifiers.items():
-        failed += not all(
-            _part(message, f"{number} {line}", notifier, part)
-            for number, part in enumerate(_parts(text, recipient, notifier))
-        )
+        parts = _LEFT.get((message.name, line), _parts(text, recipient, notifier))
+        failed += not _sent(message, line, notifier, parts)
     if 0 < failed < len(notifiers):
         raise _NotAll(f"Apprise could not deliver it to {failed} of {len(notifiers)} services")
     if failed:
@@ -362,19 +361,20 @@ def _parts(text: Text, recipient: Recipient, services: Any) -> list[limits.Part]
         recipient.language,
         min(it.body_maxlen for it in services),
         min(it.title_maxlen for it in services),
+        text.page,
     )
 
 
-def _part(message: Message, service: str, notifier: Any, part: limits.Part) -> bool:
-    """Sends a part, unless the service has it already; whether it has it."""
+def _sent(message: Message, service: str, notifier: Any, parts: list[limits.Part]) -> bool:
+    """Sends what a service has not got of a message; whether it has all of it now."""
     import apprise
 
-    if (message.name, service) in _HAVE_IT:
-        return True
-    # As text: otherwise what an id holds would be markup in the services that have some.
-    if not notifier.notify(title=part.title, body=part.body, body_format=apprise.NotifyFormat.TEXT):
-        return False
-    _HAVE_IT[message.name, service] = None
-    while len(_HAVE_IT) > MAX_REMEMBERED:
-        _HAVE_IT.popitem(last=False)
+    for number, part in enumerate(parts, 1):
+        # As text: otherwise what an id holds would be markup in the services that have some.
+        as_text = apprise.NotifyFormat.TEXT
+        if not notifier.notify(title=part.title, body=part.body, body_format=as_text):
+            return False
+        _LEFT[message.name, service] = parts[number:]
+    while len(_LEFT) > MAX_REMEMBERED:
+        _LEFT.popitem(last=False)
     return True

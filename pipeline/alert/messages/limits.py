@@ -5,6 +5,7 @@ these is counted for all of them, so that no service refuses what fits here.
 """
 
 import html
+import re
 from typing import Final, NamedTuple
 
 from pipeline.alert.messages.words import Language, said
@@ -14,8 +15,8 @@ MOST_PARTS: Final = 5
 WORTH_CUTTING: Final = 1000
 """What a service takes at once, from which on a long message is cut: of text messages for
 telephones, which are dear, one is sent that says how much more there is."""
-_RESERVED: Final = 200
-"""For the number of a part, and the line that says how much is left out."""
+_BLOCK: Final = re.compile(r".+?(?:\n\n|\Z)", re.DOTALL)
+_NUMBERED: Final = len(f"({MOST_PARTS}/{MOST_PARTS})\n")
 
 
 class Part(NamedTuple):
@@ -30,34 +31,64 @@ def size(text: str) -> int:
     return len(html.escape(text).encode())
 
 
-def parts(subject: str, plain: str, language: Language, most: int, most_title: int) -> list[Part]:
+def parts(
+    subject: str,
+    plain: str,
+    language: Language,
+    most: int,
+    most_title: int,
+    page: str | None = None,
+) -> list[Part]:
     """The parts in which a service takes a message. `most`: of a body; `most_title`: of a title, 0
-    where the title is put before the body. It is cut between lines, and a line only where it does
-    not fit alone."""
+    where the title is put before the body. It is cut between alerts, and an alert between its lines
+    only where it does not fit alone. `page`: where all of it is, for whoever gets only a part."""
     title = _cut(subject, most_title if most_title > 0 else min(250, most // 3))
     room = most - (0 if most_title > 0 else size(title) + 2)
     if size(plain) <= room:
         return [Part(title, plain)]
-    room = max(room - _RESERVED, room // 3)
-    bodies = _grouped(plain, room)
+    blocks = [it for it in _BLOCK.findall(plain) if it.strip()]
+    is_one = len(blocks) == 1  # such as a digest: what is left out of it are lines
+    units = plain.splitlines(keepends=True) if is_one else blocks
+    rest = _more(len(units), page, language, is_of_lines=is_one)
+    if size(rest) > room // 2:
+        rest, page = _more(len(units), None, language, is_of_lines=is_one), None
+    bodies, ends = _grouped(units, max(room - size(rest) - _NUMBERED, room // 3))
     kept = bodies[: MOST_PARTS if most >= WORTH_CUTTING else 1]
-    left_out = sum(it.count("\n\n") + 1 for it in bodies[len(kept) :])
-    if left_out:
-        more = (f"… e mais {left_out}: veja no Prazo", f"… and {left_out} more: see them in Prazo")
-        kept[-1] = f"{kept[-1].rstrip()}\n\n{said(more, language)}\n"
+    if left_out := sum(it >= len(kept) for it in ends):
+        kept[-1] = kept[-1].rstrip() + _more(left_out, page, language, is_of_lines=is_one)
     if len(kept) == 1:
         return [Part(title, kept[0])]
     return [Part(title, f"({n}/{len(kept)})\n{body}") for n, body in enumerate(kept, 1)]
 
 
-def _grouped(plain: str, room: int) -> list[str]:
-    groups = [""]
-    for line in plain.splitlines(keepends=True):
-        for piece in _pieces(line, room):
-            if groups[-1] and size(groups[-1]) + size(piece) > room:
-                groups.append("")
-            groups[-1] += piece
-    return [it for it in groups if it.strip()]
+def _more(number: int, page: str | None, language: Language, *, is_of_lines: bool) -> str:
+    """What says how much was left out, and where it is."""
+    if is_of_lines:
+        named = ("linha", "line") if number == 1 else ("linhas", "lines")
+    else:
+        named = ("alerta", "alert") if number == 1 else ("alertas", "alerts")
+    pt, en = named
+    more = said(
+        (f"e mais {number} {pt}: veja no Prazo", f"and {number} more {en}: see Prazo"), language
+    )
+    return f"\n\n… {more}{(page and f' {page}') or ''}\n"
+
+
+def _grouped(units: list[str], room: int) -> tuple[list[str], list[int]]:
+    """The units in texts that fit, and in which of these each ends."""
+    groups, ends = [""], []
+    for unit in units:
+        if groups[-1] and size(groups[-1]) + size(unit) > room >= size(unit):
+            groups.append("")
+        for line in unit.splitlines(keepends=True):
+            for piece in _pieces(line, room):
+                is_full = size(groups[-1]) + size(piece) > room
+                if is_full and groups[-1] and piece.strip():
+                    groups.append("")
+                if piece.strip() or (groups[-1] and not is_full):
+                    groups[-1] += piece
+        ends.append(len(groups) - 1)
+    return groups, ends
 
 
 def _pieces(line: str, room: int) -> list[str]:

@@ -72,7 +72,11 @@ class Links:
             return f"{self._url}/process?{urlencode({'process': due.process_id})}"
         if due.seller_id and not _is_mask(due.seller_id):
             return f"{self._url}/seller?{urlencode({'seller_id': due.seller_id})}"
-        return f"{self._url}/alerts"
+        return self.alerts()
+
+    def alerts(self) -> str | None:
+        """The page of all alerts; None without the dashboard's address."""
+        return None if self._url is None else f"{self._url}/alerts"
 
     def overview(self) -> str | None:
         """The dashboard's first page; None without its address."""

@@ -199,6 +199,8 @@ class Text(NamedTuple):
     subject: str
     plain: str
     html: str
+    page: str | None = None
+    """Where all of it is, for whoever gets only a part."""
 
 
 class Link(str):
@@ -288,7 +290,16 @@ def message(
     html = "<hr>".join(
         "".join(f"<p>{_marked(label, value)}</p>" for label, value in part) for part in parts
     )
-    return Text(" ".join(subject.split()), plain + "\n", f'<html lang="{language}">{html}</html>')
+    page = _page(first, lists, links) if len(items) == 1 else links.alerts()
+    html = f'<html lang="{language}">{html}</html>'
+    return Text(" ".join(subject.split()), plain + "\n", html, page)
+
+
+def _page(due: Due, lists: Lists, links: Links) -> str | None:
+    """The page of what one alert is about."""
+    if due.kind == REPORT and isinstance(report := lists[due.alert], Said):
+        return links.watchlist(report.query)
+    return links.overview() if due.kind == DIGEST else links.page(due)
 
 
 def time_left(seconds: int, language: Language) -> str:
