@@ -115,7 +115,7 @@ def fault(folder: Path, certificate: bytes | None, key: bytes | None) -> Setting
         ),
         (CERTIFICATE, KEY[:80] + KEY[-40:], "{key} is damaged", "as it was made"),
     ],
-    ids=lambda given: given[:30] if isinstance(given, str) else None,
+    ids=lambda given: given[:30] if isinstance(given, str) else "content",  # keys are random
 )
 def test_the_file_is_named_with_why_and_what_to_do(
     tmp_path: Path, certificate: bytes | None, key: bytes | None, why: str, remedy: str
