@@ -5,30 +5,40 @@ digest: whoever has the key of tax ids can tell whether a value is the one that 
 nobody else can try all CPFs.
 """
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from pipeline import instants
 from pipeline.clearance.acts import personal_columns
 from pipeline.contract.body import JsonValue
+from pipeline.contract.records import REVIEW_TYPES, SELLER_EVENTS
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Keys
+from pipeline.ledger.views import catalogue
 from pipeline.ledger.views.formats import plain
 
 DIGEST: Final = "hmac:"
-WORDS: Final = frozenset(
-    {
-        *("PENDING", "OVERDUE", "EXPIRED", "FINISHED", "UNKNOWN", "ACP", "ACI"),
-        *("breach", "risk", "notice", "true", "false", "individual", "business"),
-        *("pending_analysis", "enabled", "denied", "disabled", "deleted", "unknown"),
-    }
+_OWN_WORDS: Final = (
+    *("UNKNOWN", "breach", "risk", "notice", "true", "false", "individual", "business"),
+    *("pending_analysis", "unknown"),
 )
-"""What filters ask for besides people: it stands as it was typed."""
+_CODE: Final = re.compile(r"\('[a-z ]+', '([^']+)'\)")
 _OF: Final = {
     "process_id": "select 1 from entries where process_id = $1 limit 1",
     "seller_id": "select 1 from entries where seller_id = $1 limit 1",
     "attempt_id": "select 1 from entries where attempt_id = $1 limit 1",
 }
+
+
+@cache
+def words() -> frozenset[str]:
+    """What filters ask for besides people, which stands as it was typed: codes of the contract and
+    of ours."""
+    codes = _CODE.findall(catalogue.catalogue()["contract_codes"].sql)
+    of_events = (it.partition(".")[2] for it in SELLER_EVENTS)
+    return frozenset((*codes, *of_events, *REVIEW_TYPES.values(), *_OWN_WORDS))
 
 
 class Sought:
@@ -45,7 +55,7 @@ class Sought:
         if not isinstance(value, str):
             return plain(value)
         is_instant = column not in personal_columns() and instants.parse(value) is not None
-        if value in WORDS or is_instant or self.is_known(column, value):
+        if value in words() or is_instant or self.is_known(column, value):
             return value
         return DIGEST + self._keys.of_typed(value).hex()
 

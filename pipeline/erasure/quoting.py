@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from pipeline.clearance.clearances import CLEARANCE
-from pipeline.clearance.sought import DIGEST, WORDS
+from pipeline.clearance.sought import DIGEST, words
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Fact, Keys
 from pipeline.ledger.facts.remains import TYPED
@@ -103,8 +103,8 @@ class Person:
             return True
         if any(it in plain for it in self.values if len(it) >= LONG):
             return True
-        words = {*_WORD.findall(plain)} & self.names
-        return len(words) >= (1 if is_theirs else 2)
+        named = {*_WORD.findall(plain)} & self.names
+        return len(named) >= (1 if is_theirs else 2)
 
     def is_sought_by(self, value: str) -> bool:
         """Whether somebody who filters or searches by a value means, or may mean, the person."""
@@ -149,7 +149,7 @@ def _is_meant(person: Person, kind: str, said: Mapping[str, Any], known: set[str
     given = what if isinstance(what, dict) else said
     filters = [given.get(it) for it in (*_FILTERS, "filters")]
     for text in _texts(filters):
-        is_ours = text in known or text.startswith(DIGEST) or text in WORDS
+        is_ours = text in known or text.startswith(DIGEST) or text in words()
         if not is_ours and person.is_sought_by(text):
             return True
     typed = [said.get(it) for it in TYPED.get(kind, ()) if it in ("name", "query", "number")]
