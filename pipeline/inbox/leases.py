@@ -59,8 +59,11 @@ class Held(NamedTuple):
     left: int
 
 
-def take(inbox: Inbox, name: str, holder: str, length: int, spent: Spent) -> Lease | Held:
-    """The lease of a name for `length` microseconds; raises `InboxUnavailable`.
+def take(
+    inbox: Inbox, name: str, holder: str, length: int, spent: Spent, *, longest: int = LONGEST
+) -> Lease | Held:
+    """The lease of a name for `length` microseconds; raises `InboxUnavailable`. `longest`: of any
+    of this name.
 
     `spent`: what the caller has read in the log; what comes after it there, the caller's own
     entries must not overlook.
@@ -73,7 +76,7 @@ def take(inbox: Inbox, name: str, holder: str, length: int, spent: Spent) -> Lea
         now = inbox.steady()
         number, held_until = _row(inbox, name)
         is_spent = number < spent.number or (number == spent.number and spent.is_over)
-        if not is_spent and now < held_until <= now + LONGEST:
+        if not is_spent and now < held_until <= now + longest:
             return Held(held_until - now)
         lease = Lease(name, max(number, spent.number) + 1, now + length, taken_at, length)
         values = (name, lease.number, holder, lease.until, number, held_until)

@@ -62,12 +62,20 @@ def mark(settings: Settings, log: str, keys: Sequence[Path]) -> None:
     named = [*(earlier.keys if earlier else ()), *map(str, keys)]
     said = Mark(log, list(dict.fromkeys(named)))
     lock = lock_of(settings)
-    # Over the same file, whose lock is held.
-    with lock.open("r+b") as file:
-        file.write(json.dumps(said._asdict()).encode())
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with lock.open("r+b") as file:  # the same file, whose lock is held
+            file.write(json.dumps(said._asdict()).encode())
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        if earlier is None:
+            os.truncate(lock, 0)
+        raise InboxUnavailable(
+            "The inbox was not put back; the present one is as it was",
+            f"The inbox cannot be marked as half restored, in {lock}: {error.strerror}",
+            "make room there, and see that this user may write to it",
+        ) from error
     disk.sync(lock.parent)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.files import databases, kinds
-from pipeline.inbox import beginnings, schema
+from pipeline.inbox import beginnings, leases, schema
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row
 from pipeline.inbox.sqlite.file import create as create_file
@@ -34,6 +34,14 @@ BUSY_SECONDS: Final = 10.0
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
+TENDS: Final = "write-ahead log"
+"""The lease of whoever moves the WAL into the file."""
+SINCE_LEASES: Final = 2
+"""The first version of the tables with leases."""
+TEND_SECONDS: Final = 10
+BYTES_PER_COMMIT: Final = 65_536
+"""About so much goes into the WAL beside the entries: pages of indexes."""
+MOST_UNMOVED: Final = 8 * 2**20
 _STATEMENTS_KEPT: Final = 2 * ROWS_PER_INSERT  # one for each number of rows, and all others
 _PUT_HEAD = """
     insert into heads (id, size, root) values (1, ?, ?)
@@ -64,6 +72,8 @@ class SqliteInbox(Inbox):
         self._writer: sqlite3.Connection | None = None
         self._at_once: sqlite3.Connection | None = None
         self._has_failed = self._is_closed = False
+        self._lease: leases.Lease | None = None
+        self._unmoved = 0  # about how many bytes went into the WAL from here since it was looked at
         self._bytes = 0  # of the file, when it was last written
         self._readers = Readers(self._connect)
         try:
@@ -100,6 +110,7 @@ class SqliteInbox(Inbox):
         try:
             connection.execute("pragma synchronous = full")
             connection.execute("pragma trusted_schema = off")  # nothing in a file calls a function
+            connection.execute("pragma wal_autocheckpoint = 0")  # see `_move_wal`
         except BaseException:
             connection.close()
             raise
@@ -134,7 +145,9 @@ class SqliteInbox(Inbox):
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._exclusively() as connection:
-            yield SqliteTransaction(connection, self.rows)
+            transaction = SqliteTransaction(connection, self.rows)
+            yield transaction
+            self._unmoved += 2 * transaction.inserted_bytes  # each is in a table and in indexes
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -166,6 +179,43 @@ class SqliteInbox(Inbox):
                     raise
         except (sqlite3.Error, OSError) as error:
             raise self._unavailable("written", error) from error
+        self._unmoved += BYTES_PER_COMMIT
+        if self._unmoved >= MOST_UNMOVED:
+            self._move_wal()
+
+    def _move_wal(self) -> None:
+        """Moves the WAL into the file, for all that use it, if this process holds the lease for
+        that, or nobody does. Nobody writes meanwhile: in SQLite before 3.51.3 a checkpoint that
+        meets a writer who begins the WAL at its start may lose pages. What fails is tried again."""
+        self._unmoved = MOST_UNMOVED // 2
+        with contextlib.suppress(InboxUnavailable, sqlite3.Error, OSError):
+            if not self._tends_wal():
+                return
+            with in_turn(self._writing_alone):
+                writer = self._begun()
+                try:
+                    with self._readers.borrowed() as other:  # the writer itself may not
+                        other.execute("pragma wal_checkpoint(passive)").fetchone()
+                finally:
+                    writer.execute("rollback")
+            self._unmoved = 0
+
+    def _tends_wal(self) -> bool:
+        """Whether this process holds the lease for the WAL, by now. It ends soon after a holder
+        that was killed, or writes no more: whoever writes then takes it over."""
+        if self.version < SINCE_LEASES:  # of an earlier release: a copy that nobody else has open
+            return True
+        if self._lease is not None and self._lease.left_here > TEND_SECONDS * instants.SECOND // 2:
+            return True
+        self._unmoved = -MOST_UNMOVED  # the lease's own row is written on the way
+        if self._lease is not None:
+            self._lease = leases.renew(self, self._lease)
+        if self._lease is None:
+            length = TEND_SECONDS * instants.SECOND
+            taken = leases.take(self, TENDS, TENDS, length, leases.Spent(), longest=length)
+            self._lease = taken if isinstance(taken, leases.Lease) else None
+        self._unmoved = MOST_UNMOVED // 2
+        return self._lease is not None
 
     def _begun(self) -> sqlite3.Connection:
         if self._is_closed:
@@ -209,6 +259,9 @@ class SqliteInbox(Inbox):
         """
         try:
             with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
+                if not self._has_failed:  # a checkpoint that waits for nobody would go on without
+                    connection.execute("begin immediate")  # the write lock
+                    connection.execute("rollback")
                 is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the rest says why

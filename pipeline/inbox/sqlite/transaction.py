@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from pipeline.inbox.schema.rows import Rows
+from pipeline.inbox.schema.rows import BODY, LEAF, Rows
 from pipeline.inbox.store import Asked, Known, Statement, Tail
 from pipeline.log.entries import Entry
 
@@ -49,6 +49,7 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection, rows: Rows) -> None:
         self._connection, self._in_table = connection, rows
+        self.inserted_bytes = 0
 
     def look_up(self, asked: Asked) -> Known:
         """What the log holds about these identifiers."""
@@ -92,6 +93,7 @@ class SqliteTransaction:
         for at in range(0, len(rows), ROWS_PER_INSERT):
             some = rows[at : at + ROWS_PER_INSERT]
             values = [*itertools.chain.from_iterable(some)]
+            self.inserted_bytes += sum(len(row[BODY] or b"") + len(row[LEAF]) for row in some)
             self._connection.execute(_insert(columns, len(some)), values)
 
     def execute(self, statement: Statement) -> int:

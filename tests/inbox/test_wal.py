@@ -1,0 +1,114 @@
+"""Who moves the write-ahead log of an SQLite inbox into its file, and when."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants
+from pipeline.inbox import leases
+from pipeline.inbox.sqlite import inbox as sqlite_inbox
+from pipeline.inbox.sqlite.inbox import TENDS, SqliteInbox
+from tests.inbox.appender import appenders
+from tests.inbox.drafts import note
+
+MANY = 400
+"""Commits: several times as many as go into the WAL before it is moved."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "inbox.db"
+
+
+@pytest.fixture
+def inbox(path: Path) -> Iterator[SqliteInbox]:
+    with closing(SqliteInbox(path)) as made:
+        yield made
+
+
+def write(inbox: SqliteInbox, commits: int = MANY) -> None:
+    for _ in range(commits):
+        inbox.append([note(body=bytes(20_000))])
+
+
+def test_an_inbox_that_one_process_writes_to_keeps_its_wal_small(
+    inbox: SqliteInbox, path: Path
+) -> None:
+    write(inbox)
+    assert path.stat().st_size > 6 * 2**20
+    assert path.with_name("inbox.db-wal").stat().st_size < 12 * 2**20
+
+
+def test_while_one_holds_the_lease_nobody_else_moves_anything(
+    inbox: SqliteInbox, path: Path
+) -> None:
+    """Each process did, while others wrote: in SQLite before 3.51.3 pages could be lost."""
+    with closing(SqliteInbox(path)) as other:
+        length = sqlite_inbox.TEND_SECONDS * instants.SECOND
+        held = leases.take(other, TENDS, "another process", length, leases.Spent())
+        assert isinstance(held, leases.Lease)
+        before = path.stat().st_size
+        write(inbox, 200)
+        for _ in range(3):  # whoever only reads, and goes
+            with closing(SqliteInbox(path)) as reader:
+                assert reader.last()[0] == 200
+        assert path.stat().st_size == before
+        assert path.with_name("inbox.db-wal").stat().st_size > 4 * 2**20
+        leases.release(other, held)
+        write(inbox, 200)
+        assert path.stat().st_size > before + 4 * 2**20
+
+
+def test_a_holder_that_was_killed_is_followed_by_whoever_writes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with appenders(str(path), "a", "b") as [first, second]:
+        while not first.append(512)["seqs"] or not holder(path):
+            pass
+        number = holder(path)
+        first.kill()
+        later = instants.since_boot() + sqlite_inbox.TEND_SECONDS * instants.SECOND
+        while holder(path) == number:
+            assert instants.since_boot() < later + 20 * instants.SECOND
+            second.append(64)
+        second.append(512)
+        assert path.with_name("inbox.db-wal").stat().st_size < 128 * 2**20
+
+
+def holder(path: Path) -> int:
+    """The number of the lease of whoever has it, or had it last."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("select number from leases where name = ?", (TENDS,)).fetchall()
+    return int(rows[0][0]) if rows else 0
+
+
+def test_it_is_moved_while_nobody_writes(
+    inbox: SqliteInbox, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write lock is held: a writer cannot begin the WAL at its start meanwhile."""
+    asked: list[str] = []
+
+    class Spy(sqlite3.Connection):
+        def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
+            if "wal_checkpoint" in sql:
+                with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as writer:
+                    try:
+                        writer.execute("begin immediate")
+                        asked.append("free")
+                    except sqlite3.OperationalError:
+                        asked.append("held")
+            return super().execute(sql, *given)  # type: ignore[arg-type]
+
+    write(inbox, 1)
+    inbox._readers.drop_idle()
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        "pipeline.inbox.sqlite.inbox.sqlite3.connect",
+        lambda *a, **b: connect(*a, **{**b, "factory": Spy}),
+    )
+    write(inbox, 200)
+    assert asked
+    assert set(asked) == {"held"}
