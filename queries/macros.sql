@@ -172,7 +172,7 @@ create or replace macro mask_found(part, found) as
         when found in ('missing', '[]', '{}', '""', '"true"', '"false"') then found
         when lower(found) in ('"null"', '"none"', '"n/a"', '"nan"', '"undefined"', '"invalid date"') then found
         when part in ('taxpayer_id', 'ein', 'document_number')
-            and regexp_full_match(found, '[0-9]+') then mask_number(found)
+            and regexp_full_match(found, '-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?') then mask_number(found)
         when part = 'requested_fields' and regexp_full_match(found, '["[][][A-Za-z0-9_.,":-]*')
             and not regexp_matches(found, '[0-9]{3}[.-]?[0-9]{3}') then found
         when starts_with(found, '{') then '{***}'

@@ -146,12 +146,19 @@ TAX_IDS: Final = ("taxpayer_id", "ein", "document_number")
 """Where a record has its seller's tax id: the first of them that is one (docs/rules.md#tax-ids)."""
 
 
+_EXACT: Final = 2.0**53
+"""Up to it a number with a fraction or an exponent has all the digits that it came with."""
+
+
 def tax_id(value: JsonValue) -> str | None:
     """A tax id as it came: a text, or a whole number, which is read as its digits with the zeros
-    that a number loses: a CPF has 11, a CNPJ 14. None for anything else, which would make one
-    person of all who sent the like."""
+    that a number loses: a CPF has 11, a CNPJ 14. However it is written: 52998224725.0 and
+    5.2998224725E10 are whole. None for anything else, which would make one person of all who sent
+    the like."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float) and value.is_integer() and value <= _EXACT:
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         return None
     digits = str(value)

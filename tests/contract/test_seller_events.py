@@ -111,8 +111,14 @@ def test_a_denial_does_not_read_what_stands_beside_the_record_and_names_it(
         ({"ein": "--", "document_number": 5}, (None, "--", "00000000005"), ("document_number",)),
         # It would make one person of all who sent the like.
         ({"taxpayer_id": {"of": "s1"}, "ein": [1]}, (None, None, None), ("taxpayer_id", "ein")),
-        ({"taxpayer_id": 2586980301.0}, (None, None, None), ("taxpayer_id",)),
         ({"taxpayer_id": -1, "ein": True}, (None, None, None), ("taxpayer_id", "ein")),
+        ({"taxpayer_id": -2586980301.0, "ein": 0.5}, (None, None, None), ("taxpayer_id", "ein")),
+        # Whole, as programs write it that keep all numbers with a fraction.
+        ({"taxpayer_id": 2586980301.0}, ("02586980301", None, None), ("taxpayer_id",)),
+        ({"ein": 2345678000195.0}, (None, "02345678000195", None), ("ein",)),
+        ({"document_number": 2586980301.0}, (None, None, "02586980301"), ("document_number",)),
+        # As many digits as it has were never sent: a number so large is none of the two.
+        ({"taxpayer_id": 1e22, "ein": 1e300}, (None, None, None), ("taxpayer_id", "ein")),
     ],
 )
 def test_a_tax_id_in_another_shape_is_read_as_far_as_it_can_be_and_said(

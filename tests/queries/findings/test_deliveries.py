@@ -56,6 +56,23 @@ def test_nothing_of_a_person_stands_in_an_unreadable_part(history):
     )
 
 
+@WORLD.given(
+    seller("enabled", "e1", "2026-03-01T12:00:00Z", ein=52998224725.0),
+    seller("enabled", "e2", "2026-03-01T12:00:00Z", taxpayer_id=-529982.0),
+    seller("enabled", "e3", "2026-03-01T12:00:00Z", taxpayer_id=5.29982e30),
+    seller("enabled", "e4", "2026-03-01T12:00:00Z", ein=529982),
+)
+def test_a_tax_id_that_came_as_any_number_is_masked(history):
+    """Of a number with a point, a sign or an exponent all was shown that had less than eight digits
+    in a row."""
+    assert sorted(row[4] for row in found("unreadable_part", history, NOON)) == [
+        "ein: ***.0",
+        "ein: ***82",
+        "taxpayer_id: ***.0",
+        "taxpayer_id: ***30",
+    ]
+
+
 ODD = acp(requested_fields="revenue", deadline_at=None, occurred_at="2026-03-01T13:00:00Z")
 
 

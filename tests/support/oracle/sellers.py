@@ -329,7 +329,9 @@ def flag(value: object) -> bool | None:
 
 
 def tax_id(value: object) -> str | None:
-    """Any text, or a whole number, read as its digits, to 11 or 14 of them."""
+    """Any text, or a whole number, however written, read as its digits, to 11 or 14 of them."""
+    if isinstance(value, float) and value % 1 == 0 and value <= 9007199254740992:
+        value = round(value)
     if is_whole_number(value) and value >= 0:
         return f"{value:011}" if value < 10**11 else f"{value:014}"
     return value if isinstance(value, str) else None

@@ -59,7 +59,7 @@ def masked(name: str, came: str) -> str:
     """What a reader sees who gave no reason: nothing that may be about a person."""
     if came in (MISSING, "[]", "{}", '""', '"true"', '"false"') or came.lower() in NOTHING:
         return came
-    if name in TAX_IDS and came.isdecimal():
+    if name in TAX_IDS and re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", came, re.A):
         return "***" if len(came) < 5 else f"***{came[-2:]}"
     is_like_paths = re.fullmatch(r'["\[][\w\[\].,":-]*', came, re.A)
     if name == "requested_fields" and is_like_paths and not re.search(r"\d{3}[.-]?\d{3}", came):
