@@ -336,7 +336,6 @@ OWN_WAY = {
 """Modules that may read a text of their own."""
 OF_PROGRAMS = {
     "pipeline/audit/witness/service.py",  # what it wrote itself
-    "pipeline/cli/doctor/stores.py",  # only whether a password stands in it
     "pipeline/cli/ports.py",  # /proc
     "pipeline/http/holder.py",
     "pipeline/inbox/clock.py",  # /proc

@@ -121,13 +121,15 @@ def test_a_misspelt_setting_is_named_with_the_one_that_is_meant(
     assert [(it.verdict, it.remedy) for it in found] == [("warning", "is it PRAZO_LOGIN?")]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_file_of_settings_is_looked_at_as_the_environment_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
 ) -> None:
-    """A misspelt name there left deliveries unauthenticated, and nobody was told."""
+    """A misspelt name there left deliveries unauthenticated, and nobody was told; nor that a
+    password stood in it, where it was in UTF-16."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text(
-        "PRAZO_WEBHOK_AUTH=hmac\nPRAZO_INBOX=postgresql://ana:s3cret@db.example/inbox\n"
+        "PRAZO_WEBHOK_AUTH=hmac\nPRAZO_INBOX=postgresql://ana:s3cret@db.example/inbox\n", encoding
     )
     (tmp_path / ".env").chmod(0o644)
     assert of("settings", settings_in(tmp_path)).remedy == "is it PRAZO_WEBHOOK_AUTH?"

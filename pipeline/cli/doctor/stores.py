@@ -27,6 +27,7 @@ from pipeline.serve import remote
 from pipeline.serve.metrics import MAX_LAG_SECONDS
 from pipeline.settings import Settings
 from pipeline.texts import counted, shell
+from pipeline.written import read_small
 
 FREE_BYTES: Final = 2**30
 NO_SPACE: Final = "No space left"
@@ -52,7 +53,8 @@ def secrets(settings: Settings) -> Iterator[Diagnosis]:
     ):
         if path is not None and path.exists():
             yield owners_alone(path)
-    if ENV_FILE.is_file() and _PASSWORD.search(ENV_FILE.read_text(errors="replace")):
+    # One that cannot be read is said where the settings are.
+    if ENV_FILE.is_file() and _PASSWORD.search(read_small(ENV_FILE)):
         yield owners_alone(ENV_FILE)
 
 
