@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.language import formats, words
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.language.occurrences import ERRORS
 from app_pages.parts import elements, views
 from pipeline.contract.body import JsonValue, parse_json
@@ -17,6 +17,7 @@ from pipeline.contract.fields import flatten
 from pipeline.errors import PrazoError, Unreadable
 from pipeline.ledger import service
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
+from pipeline.submit.platform.certificate_asked import OurCertificate
 
 MASK: Final = "•••"
 IMPERSONAL: Final = frozenset({"process_id", "type"})
@@ -27,6 +28,14 @@ _HEADERS: Final = {
     "Content-Type": "content_type",
 }
 """Headers of an answer -> how its entry names what they said."""
+_CERTIFICATES: Final[dict[str, str]] = {
+    OurCertificate.GIVEN: N_("Mutual TLS: the platform asked for our certificate and got it."),
+    OurCertificate.WITHHELD: N_(
+        "No mutual TLS: the platform asked for a certificate that ours is not, and got none."
+    ),
+    OurCertificate.NOT_ASKED: N_("No mutual TLS: the platform did not ask for our certificate."),
+}
+"""What became of our client certificate, as an attempt's end has it."""
 
 
 def show(attempt: views.Row, *, is_masked: bool) -> None:
@@ -89,6 +98,8 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
                 said = words.masked(said) if is_masked else said
                 st.markdown(f"{formats.code(name)}: {formats.code(said)}")
         _body(entry, is_masked, alt=_("What was answered"))
+    if (said := _CERTIFICATES.get(str(entry.particulars.get("client_certificate")))) is not None:
+        st.markdown(_(said))
     place = _("entry {seq}", seq=formats.number(entry.seq))
     st.markdown(formats.muted(f"{formats.second(attempt['finished_at'])} · {place}"))
 

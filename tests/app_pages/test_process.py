@@ -3,6 +3,8 @@
 import re
 from datetime import timedelta
 
+import pytest
+
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
@@ -17,6 +19,7 @@ from tests.app_pages.support.occurrences import (
     review,
 )
 from tests.app_pages.support.reading import chart, metrics, page_text, press, table, texts, unfold
+from tests.support.ledgers import draft
 
 NASTY = (
     "![x](https://evil.example/p.png) :red[y] [z](https://evil.example)"
@@ -305,6 +308,34 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
         assert "revenue is out of range" in shown
         [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
     assert (entry["process_id"], entry["actor"]) == ("prc_refused", "Bia")
+
+
+@pytest.mark.parametrize(
+    ("certificate", "said"),
+    [
+        ("given", "Mutual TLS: the platform asked for our certificate and got it."),
+        ("withheld", "No mutual TLS: the platform asked for a certificate that ours is not"),
+        ("not_asked", "No mutual TLS: the platform did not ask for our certificate."),
+    ],
+)
+def test_where_an_answer_leads_and_whether_our_certificate_was_asked_for_stand_with_it(
+    open_log: OpenLog, visit: Visit, certificate: str, said: str
+) -> None:
+    """The next action after a 307 was to read its answer, and this page had nothing to read."""
+    known = {"location": "https://other.example/v2", "client_certificate": certificate}
+    with open_log([review("prc_moved", before(days=9))]) as service:
+        for line in attempt("prc_moved", before(days=1), status=307):
+            made = draft({**line, "origin": "live"})
+            assert made is not None
+            is_end = made.kind == "submission_finished"
+            more = known if is_end else {}
+            service.inbox.append([made._replace(particulars={**made.particulars, **more})])
+        service.catch_up()
+        app = visit("process", process="prc_moved")
+        unfold(app, "exchange")
+        shown = page_text(app)
+    assert "Location: https://other.example/v2" in shown
+    assert said in shown
 
 
 def test_what_another_system_wrote_of_an_attempts_end_is_shown_to_who_gave_a_reason(
