@@ -6,7 +6,7 @@ import ipaddress
 import re
 import socket
 from typing import Final, NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 _LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
@@ -56,6 +56,37 @@ def parts_of_url(url: str) -> SplitResult:
     return parts
 
 
+def in_ascii(host: str) -> str:
+    """A host as the name service knows it, its letters outside ASCII by IDNA (RFC 5891). ValueError
+    where no host can have that name."""
+    if host.isascii():
+        return host
+    import idna  # takes a moment, and few names need it
+
+    try:
+        return idna.encode(host, uts46=True).decode()
+    except UnicodeError:
+        raise ValueError(
+            f"names a host {host!r}, which no name service knows: write its form in ASCII (xn--...)"
+        ) from None
+
+
+def url_in_ascii(url: str) -> str:
+    """A whole http(s) URL as it is sent, its host's letters outside ASCII by IDNA. ValueError for
+    any other text, and for a URL with such letters elsewhere; its words repeat no more than the
+    host."""
+    parts = parts_of_url(url)
+    host = parts.hostname or ""
+    if not host.isascii():
+        before, mark, _after = parts.netloc.rpartition("@")
+        port = "" if parts.port is None else f":{parts.port}"
+        parts = parts._replace(netloc=f"{before}{mark}{in_ascii(host)}{port}")
+        url = urlunsplit(parts)
+    if not url.isascii():
+        raise ValueError("holds letters outside ASCII behind its host: write them as %C3%A9 for é")
+    return url
+
+
 class ForwardProxy(NamedTuple):
     """Where a forward proxy listens, and who we are there."""
 
@@ -74,7 +105,7 @@ def forward_proxy(url: str) -> ForwardProxy:
     """The proxy of a URL. ValueError for what is none; its words repeat nothing of the URL."""
     try:
         parts = parts_of_url(url)
-        host = parts.hostname or ""
+        host = in_ascii(parts.hostname or "")
         is_whole = is_host(host) and url.isprintable() and " " not in url
         has_more = bool(parts.path.strip("/") or parts.query or parts.fragment)
         is_whole = is_whole and not has_more and parts.netloc.count("@") < 2

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator
 
 from pipeline.errors import Unreadable
+from pipeline.hosts import in_ascii
 from pipeline.written import text_in
 
 PREFIX: Final = "PRAZO_"
@@ -63,6 +64,11 @@ def _path_or_postgresql(location: str) -> str:
                 " a port has digits alone; in a password, write %40 for @, %2F for / and"
                 " %3F for ?"
             )
+        hosts = re.split("[/?]", location.partition("//")[2])[0].rpartition("@")[2]
+        for host in hosts.split(","):
+            if not host.isascii():
+                named = in_ascii(host.partition(":")[0])
+                raise ValueError(f"has letters outside ASCII: write its host as {named}")
         return location
     if _LIKE_A_CONNECTION.search(location):
         raise ValueError(

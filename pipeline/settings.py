@@ -30,6 +30,7 @@ from pipeline.hosts import (
     is_loopback,
     networks,
     parts_of_url,
+    url_in_ascii,
     words,
 )
 from pipeline.places import (
@@ -397,6 +398,7 @@ class Settings(BaseModel):
     def _readable_url(cls, url: str | None, info: ValidationInfo) -> str | None:
         if not url:
             return None
+        url = url_in_ascii(url)
         if "@" in parts_of_url(url).netloc and info.field_name != "timestamp_url":
             raise ValueError("holds credentials: a URL is shown in logs; leave them out")
         if info.field_name in _BASE_URLS and set(url) & set("?# "):

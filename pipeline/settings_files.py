@@ -8,7 +8,7 @@ from typing import Annotated, Final, TypeVar
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from pipeline.errors import SettingsError
-from pipeline.hosts import parts_of_url
+from pipeline.hosts import parts_of_url, url_in_ascii
 from pipeline.written import read_small
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -49,8 +49,9 @@ def _refusal(path: Path, what: str, page: str, faults: list[str]) -> SettingsErr
 
 def _url(url: str) -> str:
     """Refuses a URL with credentials: messages show it, and would show a password."""
+    url = url_in_ascii(url)
     parts = parts_of_url(url)
-    if not url.isascii() or not url.isprintable() or " " in url:
+    if not url.isprintable() or " " in url:
         raise ValueError("is not an http:// or https:// URL")
     if "@" in parts.netloc:
         raise ValueError("holds credentials: a URL is shown in logs; leave them out")

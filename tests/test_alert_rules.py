@@ -361,3 +361,74 @@ def test_who_is_assigned_is_found_without_going_through_everybody() -> None:
     assert many.assigned("ana lima") == [*many.recipients]
     assert rules.assigned("r1") == []
     assert many == many.model_copy()
+
+
+BUCHER = """
+dashboard_url = "https://bücher.example/"
+watch = { receivers = ["http://bücher.example:8400"] }
+[mail]
+host = "Bücher.example"
+sender = "Prazo São Paulo <prazo@bücher.example>"
+[recipients.ana]
+email = "ana@bücher.example"
+[recipients.ops]
+webhook = "https://bücher.example/a?b=%C3%A9"
+webhook_secret_file = "secret"
+"""
+
+
+def test_hosts_with_letters_outside_ascii_are_taken_as_the_name_service_knows_them(
+    file: Path,
+) -> None:
+    """They were called no URL, or were taken and failed at each message."""
+    file.write_text(BUCHER)
+    (file.parent / "secret").write_text("x")
+    rules = alert_rules.load(file)
+    assert rules.dashboard_url == "https://xn--bcher-kva.example/"
+    assert rules.watch.receivers == ("http://xn--bcher-kva.example:8400",)
+    assert rules.recipients["ops"].webhook == "https://xn--bcher-kva.example/a?b=%C3%A9"
+    assert rules.recipients["ana"].email == "ana@bücher.example", "as a login names her"
+    assert rules.mail is not None
+    assert rules.mail.host == "xn--bcher-kva.example"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("ana@bücher", "josé@market", "recipients.ana.email: 'josé@market.example' has letters"),
+        ("ana@bücher", "ana@b\N{SNOWMAN}cher", "write its form in ASCII"),
+        ("<prazo@bücher.example>", "prazo@market.example", "as in Prazo <prazo@market.example>"),
+        ("Prazo São Paulo <", "Prazo <ana@x.example><", "as in Prazo <prazo@market.example>"),
+        (
+            "/a?b=%C3%A9",
+            "/é",
+            "recipients.ops.webhook: holds letters outside ASCII behind its host",
+        ),
+        (
+            'host = "B',
+            'user = "joão"\npassword_file = "x"\nhost = "B',
+            "mail.user: 'joão' has letters",
+        ),
+    ],
+)
+def test_what_no_server_takes_is_refused_at_the_start_with_what_to_write(
+    file: Path, before: str, after: str, said: str
+) -> None:
+    assert before in BUCHER
+    file.write_text(BUCHER.replace(before, after))
+    with pytest.raises(SettingsError) as raised:
+        alert_rules.load(file)
+    assert said in raised.value.why
+
+
+def test_a_password_that_no_login_takes_is_named_before_a_message_fails(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("sênha")
+    mail = Mail(
+        host="localhost",
+        sender="prazo@market.example",
+        user="prazo",
+        password_file=tmp_path / "password",
+    )
+    [(place, said)] = Files().unusable(AlertRules(mail=mail)).items()
+    assert place == "mail.password_file"
+    assert "letters outside ASCII" in said

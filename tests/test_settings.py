@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.cli.doctor import stores
 from pipeline.errors import SettingsError
+from pipeline.hosts import forward_proxy
 from pipeline.settings import Settings
 from tests.support.stores import settings_in
 
@@ -316,3 +317,20 @@ def test_a_file_in_place_of_the_folder_of_artifacts_is_refused(tmp_path: Path) -
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"PRAZO_ARTIFACTS: .*/file is a file: name a folder"):
         Settings.load(artifacts=tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["platform_url", "keeper_url", "timestamp_url", "journey_url"])
+def test_a_host_with_letters_outside_ascii_is_known_by_the_name_that_is_asked_for(
+    name: str,
+) -> None:
+    """`loja-são.example` was taken at the start, and failed at each call. By hand, of RFC 3492."""
+    settings = Settings.load(**{name: "https://Bücher.example:8443"})
+    assert getattr(settings, name) == "https://xn--bcher-kva.example:8443"
+    with pytest.raises(SettingsError, match="write its form in ASCII"):
+        Settings.load(**{name: "https://b\N{SNOWMAN}cher.example"})
+
+
+def test_a_proxy_and_a_database_with_letters_outside_ascii_in_their_hosts() -> None:
+    assert forward_proxy("http://bücher.example").host == "xn--bcher-kva.example"
+    with pytest.raises(SettingsError, match=r"write its host as xn--bcher-kva\.example"):
+        Settings.load(inbox="postgresql://ana:s3cret@bücher.example/prazo")

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
-from pipeline.hosts import bare
+from pipeline.hosts import bare, in_ascii
 from pipeline.places import Zone
 from pipeline.settings_files import PlainUrl
 
@@ -23,28 +23,68 @@ ROLE: Final = "role"
 _ADDRESS: Final = re.compile(
     r"[^\s@,;:<>()\[\]\"\\]+@[^\s@,;:<>()\[\]\"\\.]+(\.[^\s@,;:<>()\[\]\"\\.]+)*"
 )
+_NAMED: Final = re.compile(
+    r'\s*(?:"(?P<quoted>[^"\\]*)"|(?P<name>[^"\\<>]*))\s*<(?P<at>[^<>]*)>\s*'
+)
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 GROUPS: Final = (ASSIGNEE, ROLE)
 """Words in `to` that stand for recipients, and so are nobody's name."""
 
 
-def is_address(text: str) -> bool:
-    """Whether this is one address alone: mail servers read a comma as the end of one, and `<>` as
-    its brackets."""
-    return _ADDRESS.fullmatch(text) is not None and text.isprintable()
+def mailbox(text: str) -> str:
+    """One address as it is handed to a mail server: its host's letters outside ASCII by IDNA.
+    ValueError, with words to put behind the address, for what is none: mail servers read a comma as
+    the end of one, and `<>` as its brackets."""
+    local, _, host = text.rpartition("@")
+    if _ADDRESS.fullmatch(text) is None or not text.isprintable():
+        raise ValueError(
+            "is not one e-mail address such as ana@market.example"
+            ": several people are several recipients"
+        )
+    if not local.isascii():
+        raise ValueError(
+            "has letters outside ASCII before the @, which few mail servers take (SMTPUTF8): give"
+            " another address of the same person"
+        )
+    return f"{local}@{in_ascii(host)}"
+
+
+def sender_of(text: str) -> tuple[str, str]:
+    """The name that is shown of a sender such as `Prazo <prazo@market.example>`, empty where there
+    is none, and the address. ValueError, with words to put behind the text, for another."""
+    found = _NAMED.fullmatch(text)
+    name, address = (found["quoted"] or found["name"] or "", found["at"]) if found else ("", text)
+    if not name.isprintable():
+        raise ValueError("has a name with characters that cannot be shown")
+    return name.strip(), mailbox(address)
 
 
 def _mail_address(text: str) -> str:
-    if not is_address(text):
+    try:
+        mailbox(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} {error}") from None
+    return text  # as it was written: logins and assignments name it so
+
+
+def _sender(text: str) -> str:
+    try:
+        sender_of(text)
+    except ValueError as error:
         raise ValueError(
-            f"{text!r} is not one e-mail address such as ana@market.example"
-            ": several people are several recipients"
-        )
+            f"{text!r} {error}; a name is written as in Prazo <prazo@market.example>"
+        ) from None
+    return text
+
+
+def _user(text: str) -> str:
+    if not text.isascii():
+        raise ValueError(f"{text!r} has letters outside ASCII, which no login by SMTP takes here")
     return text
 
 
 def _host(name: str) -> str:
-    host = bare(name)
+    host = in_ascii(bare(name))
     if not _HOST.fullmatch(host):
         raise ValueError(f"{name!r} is not the name of a host such as mail.market.example")
     return host
@@ -204,8 +244,8 @@ class Mail(Part):
     host: Annotated[str, AfterValidator(_host)]
     port: int = Field(587, ge=1, le=65_535)
     security: Literal["starttls", "tls", "none"] = "starttls"
-    sender: MailAddress
-    user: str | None = None
+    sender: Annotated[str, AfterValidator(_sender)]
+    user: Annotated[str, AfterValidator(_user)] | None = None
     password_file: Path | None = None
     ca_file: Path | None = None
 

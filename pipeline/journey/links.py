@@ -116,10 +116,16 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _is_address(text: str) -> bool:
-    from pipeline.alert_rules.recipients import is_address  # no delivery waits for its imports
+def _check_address(text: str) -> None:
+    from pipeline.alert_rules.recipients import mailbox  # no delivery waits for its imports
 
-    return is_address(text)
+    try:
+        if len(mailbox(text)) > 254:
+            raise ValueError("is longer than 254 characters")
+    except ValueError as error:
+        raise _refused(
+            f"the e-mail address cannot be one: it {error}", "give name@host, and no second one"
+        ) from None
 
 
 def mint(
@@ -185,8 +191,8 @@ def _check_given(
         raise _refused("no process can have this id", "give the process_id of the webhook")
     if channel not in CHANNELS:
         raise _refused(f"the channel must be one of {', '.join(CHANNELS)}", "choose one of them")
-    if email is not None and (len(email) > 254 or not _is_address(email)):
-        raise _refused("the e-mail address cannot be one", "give name@host, and no second one")
+    if email is not None:
+        _check_address(email)
     if return_url is not None and not allows(settings, return_url):
         raise _refused(
             "PRAZO_JOURNEY_RETURN_URLS does not allow the return URL",

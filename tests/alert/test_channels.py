@@ -166,6 +166,38 @@ def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_ne
     assert longest * instants.SECOND < UNANSWERED
 
 
+@pytest.mark.parametrize(
+    "sender",
+    ["Prazo São Paulo <prazo@bücher.example>", '"Prazo, São Paulo" <prazo@bücher.example>'],
+)
+def test_a_sender_has_a_name_and_hosts_with_any_letters_are_reached(
+    tmp_path: Path, sender: str
+) -> None:
+    """Servers without SMTPUTF8, as most are, took none of it."""
+    (tmp_path / "password").write_text("secret")
+    with MailServer(tmp_path).running() as server:
+        rules: Any = AlertRules.model_validate(
+            {
+                "mail": {
+                    "host": "localhost",
+                    "port": server.port,
+                    "sender": sender,
+                    "user": "prazo",
+                    "password_file": tmp_path / "password",
+                    "ca_file": server.ca_file,
+                },
+                "recipients": {"ana": {"email": "ana@bücher.example"}},
+            }
+        )
+        assert channels.send(MESSAGE, TEXT, rules, NOON) is None
+    [taken] = server.taken
+    [author] = taken["From"].addresses
+    assert author.display_name == sender.partition("<")[0].strip().strip('"')
+    assert author.addr_spec == "prazo@xn--bcher-kva.example"
+    assert taken["To"] == "ana@xn--bcher-kva.example"
+    assert taken["Message-ID"].endswith("@xn--bcher-kva.example>")
+
+
 def test_an_answer_that_came_while_we_were_paused_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message counted as failed after the pause, and came twice."""
     monkeypatch.setattr(channels, "SEND_SECONDS", 0.0)

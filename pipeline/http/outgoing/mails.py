@@ -2,12 +2,13 @@
 
 import contextlib
 import smtplib
+from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Final
 
 from pipeline import instants
-from pipeline.alert_rules.recipients import Mail
+from pipeline.alert_rules.recipients import Mail, mailbox, sender_of
 from pipeline.errors import SettingsError
 from pipeline.http.outgoing.contexts import trusting
 from pipeline.written import read_small
@@ -29,6 +30,12 @@ def password(mail: Mail) -> str | None:
     if not found:
         path, remedy = mail.password_file, "write the password into it"
         raise SettingsError(f"The file {path} cannot be used", "it is empty", remedy)
+    if not found.isascii():
+        raise SettingsError(
+            f"The file {mail.password_file} cannot be used",
+            "the password has letters outside ASCII, which no login by SMTP takes here",
+            "give the account one without them",
+        )
     return found
 
 
@@ -42,9 +49,11 @@ def send(
     `Unanswered` where nobody knows.
     """
     sent = EmailMessage()
-    sent["From"], sent["To"], sent["Subject"] = mail.sender, to, subject
+    name_shown, sender = sender_of(mail.sender)
+    sent["From"] = Address(name_shown, addr_spec=sender)
+    sent["To"], sent["Subject"] = Address(addr_spec=mailbox(to)), subject
     sent["Date"] = formatdate(now / instants.SECOND)
-    sent["Message-ID"] = f"<{name}@{mail.sender.rpartition('@')[2]}>"
+    sent["Message-ID"] = f"<{name}@{sender.rpartition('@')[2]}>"
     sent["Auto-Submitted"] = "auto-generated"
     sent.set_content(plain)
     if html is not None:
