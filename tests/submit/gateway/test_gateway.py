@@ -14,7 +14,7 @@ from pipeline.submit import retries
 from pipeline.submit.casefile import CaseFiles
 from pipeline.submit.retries import Waiting
 from tests.support.gateway import Answer, Client, receiving
-from tests.support.machine import wait_until
+from tests.support.machine import free_port, wait_until
 from tests.support.marketplace import Marketplace, Review, payload
 
 
@@ -122,6 +122,19 @@ def test_a_broken_connection_is_502_and_may_have_been_processed(
     assert "may have processed it" in answer.json["error"]
     assert gateway.put(review).status == 200
     assert marketplace.outcomes(review.process_id) == ["network_error", "accepted"]
+
+
+def test_where_the_proxy_leads_to_no_platform_it_is_502_and_says_that_nothing_was_sent(
+    marketplace: Marketplace,
+) -> None:
+    """It may not say that the platform may have processed it: somebody would wait for that."""
+    review = marketplace.review()
+    with receiving(marketplace, PRAZO_PLATFORM_PROXY=f"http://127.0.0.1:{free_port()}") as client:
+        answer = client.put(review)
+    assert (answer.status, answer.is_ours) == (502, True)
+    assert "nothing was sent to the platform" in answer.json["error"]
+    assert "nobody listens at the forward proxy" in answer.json["why"]
+    assert marketplace.outcomes(review.process_id) == ["network_error"]
 
 
 def test_a_failed_handshake_is_502_says_that_nothing_was_processed_and_is_counted(
