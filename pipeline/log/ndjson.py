@@ -220,11 +220,8 @@ def read_event_line(line: bytes, recorded_by: str) -> Draft:
     event = parse_json(body)
     created_at = instants.parse(event.get("created_at")) if isinstance(event, dict) else None
     if created_at is None:
-        if (place := _list_in(event)) is not None:
-            raise Unreadable(
-                "a list of events, where each line is to be one; write one a line, by"
-                f" jq -c '.{place}[]' FILE | prazo ingest --events -"
-            )
+        if list_in(event) is not None:
+            raise Unreadable("a list of events, where each line is to be one")
         raise Unreadable(
             "nothing says when this event was received: it has no readable created_at;"
             " wrap it in an occurrence with an occurred_at"
@@ -237,8 +234,9 @@ def read_event_line(line: bytes, recorded_by: str) -> Draft:
     return _read(occurrence, recorded_by, None)
 
 
-def _list_in(value: JsonValue) -> str | None:
-    """Where a value holds a list of events: at its top, or as the platform's own list has them."""
+def list_in(value: JsonValue) -> str | None:
+    """The key under which a value holds a list, as the platform's own list of events does; "" where
+    it is one itself, None for anything else."""
     if isinstance(value, list):
         return ""
     if not isinstance(value, dict) or "type" in value:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import IO, BinaryIO, Final, Protocol
 
 from pipeline.errors import Unreadable, WrongUsage
 from pipeline.inbox import Outcome, Receipt
@@ -18,6 +18,8 @@ from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import keep_file
 from pipeline.log.entries import QUARANTINE, Draft
 from pipeline.log.ndjson import read_event_line, read_line
+from pipeline.receive.documents import document_in
+from pipeline.texts import shell
 from pipeline.written import AS_UTF_8, mark_of
 
 LINES_PER_COMMIT: Final = 1000
@@ -82,14 +84,21 @@ def ingest(
     beside = Path.cwd() if is_stdin or not path.is_file() else path.parent
     read = read_event_line if are_events else _occurrences(artifacts, beside)
     try:
-        with nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as file:
-            if not is_stdin and file.seekable():
-                return _ingest(file, recorder, progress, read)
-            with tempfile.TemporaryFile() as spool:  # read twice: `recorded_by` holds its digest
-                shutil.copyfileobj(file, spool)
-                return _ingest(spool, recorder, progress, read)
+        with (
+            nullcontext(sys.stdin.buffer) if is_stdin else path.open("rb") as file,
+            nullcontext(file) if not is_stdin and file.seekable() else _spooled(file) as lines,
+        ):
+            _refuse_document(lines, path, are_events=are_events)
+            return _ingest(lines, recorder, progress, read)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise WrongUsage(f"{path} cannot be read", error.strerror or "", "check the path") from None
+
+
+def _spooled(file: BinaryIO) -> IO[bytes]:
+    """A copy of what comes but once: it is read twice, since `recorded_by` holds its digest."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    shutil.copyfileobj(file, spool)
+    return spool
 
 
 def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
@@ -103,18 +112,33 @@ def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
     return read
 
 
-def _refuse_utf_16(file: BinaryIO) -> None:
-    """Its lines end in the middle of a character, so that no line could be read."""
-    if mark_of(file.read(2)) == "UTF-16":
-        raise WrongUsage(
-            "Nothing was taken", "the lines are in UTF-16, as PowerShell writes them", AS_UTF_8
-        )
-
-
-def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
-    digest = hashlib.sha256()
+def _refuse_document(file: IO[bytes], path: Path, *, are_events: bool) -> None:
+    """Refuses as a whole what is no lines: in UTF-16 they end in the middle of a character, and no
+    line of a JSON document says anything by itself."""
     file.seek(0)
-    _refuse_utf_16(file)
+    head = file.read(MAX_LINE_BYTES)
+    refused = f"Nothing was taken of {path}"
+    if mark_of(head) == "UTF-16":
+        raise WrongUsage(refused, "the lines are in UTF-16, as PowerShell writes them", AS_UTF_8)
+    document = document_in(head.removeprefix(codecs.BOM_UTF8))
+    if document is None:
+        return
+    one = "event" if are_events else "occurrence"
+    why = (
+        f"it is a list of {one}s, where each line is to be one"
+        if document.is_list
+        else f"it is JSON over several lines, where each line is to be one {one}"
+    )
+    files = () if str(path) == "-" else (path,)
+    written = shell("jq", "-c", document.filter, *files)
+    taken = (
+        shell("prazo", "ingest", "--events", "-") if are_events else shell("prazo", "ingest", "-")
+    )
+    raise WrongUsage(refused, why, f"write one a line: `{written} | {taken}`")
+
+
+def _ingest(file: IO[bytes], recorder: Recorder, progress: Progress, read: ReadLine) -> Outcomes:
+    digest = hashlib.sha256()
     file.seek(0)
     while block := file.read(MAX_LINE_BYTES):
         digest.update(block)
@@ -139,7 +163,7 @@ def _ingest(file: BinaryIO, recorder: Recorder, progress: Progress, read: ReadLi
     return outcomes
 
 
-def _lines(file: BinaryIO, progress: Progress) -> Iterator[tuple[int, bytes]]:
+def _lines(file: IO[bytes], progress: Progress) -> Iterator[tuple[int, bytes]]:
     """Numbered lines without the blank ones. A line over the limit is read to its end, but only its
     beginning is returned."""
     number = 0

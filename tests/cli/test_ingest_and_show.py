@@ -259,27 +259,79 @@ def test_bodies_of_events_are_taken_as_they_are_and_received_at_their_created_at
     assert "0 recorded, 1 already there" in prazo("ingest", "-", given=ndjson(wrapped)).stdout
 
 
-@pytest.mark.skipif(
+NEEDS_JQ = pytest.mark.skipif(
     shutil.which("jq") is None, reason="jq is not installed (Debian: apt install jq)"
 )
+
+
+@NEEDS_JQ
+@pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize(
-    "listed", [lambda events: {"resource": "list", "items": events}, lambda events: events]
+    ("wrapped", "reason"),
+    [
+        (lambda events: {"resource": "list", "items": events}, "a list of {}s"),
+        (lambda events: {"data": events}, "a list of {}s"),
+        (lambda events: events, "a list of {}s"),
+        # Where what comes before it is more than texts and numbers, the list is named by its line.
+        (lambda events: {"page": {"of": 1}, "items": events}, "a list of {}s"),
+    ],
 )
-def test_a_list_of_events_is_named_as_one_and_what_is_printed_takes_it(prazo, tmp_path, listed):
-    """The platform's own list was refused for want of a `created_at`, which its events have."""
-    saved = tmp_path / "saved.json"
-    saved.write_text(json.dumps(listed([REVIEW["body"], DENIAL["body"]])), encoding="utf-8")
-    refused = prazo("ingest", "--events", str(saved))
-    assert refused.returncode == 1
-    assert f"{saved}:1: not taken: a list of events, where each line is to be one" in refused.stderr
-    printed = refused.stderr[refused.stderr.index("jq -c") :].splitlines()[0]
-    first, second = printed.replace("FILE", str(saved)).split(" | ")
-    one_a_line = subprocess.run(
-        ["sh", "-c", first], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    taken = prazo(*second.split()[1:], given=one_a_line)
+@pytest.mark.parametrize(("flags", "one"), [(["--events"], "event"), ([], "occurrence")])
+def test_a_document_is_named_as_one_and_what_is_printed_takes_it(
+    prazo, tmp_path, indent, wrapped, reason, flags, one
+):
+    """The platform's own list was refused for want of a `created_at`, which its events have, and
+    each line of it, where it was written to be read by people, for not being JSON."""
+    saved = tmp_path / "it's saved.json"
+    listed = [REVIEW, DENIAL] if one == "occurrence" else [REVIEW["body"], DENIAL["body"]]
+    saved.write_text("\ufeff" + json.dumps(wrapped(listed), indent=indent), encoding="utf-8")
+    said = printed_of(prazo, [*flags, str(saved)])
+    if "page" in (found := wrapped([])) and indent and len(found) > 1:
+        assert f"it is JSON over several lines, where each line is to be one {one}" in said
+        saved.write_text(lines_of(said), encoding="utf-8")
+        said = printed_of(prazo, [*flags, str(saved)])
+    assert f"it is {reason.format(one)}, where each line is to be one" in said
+    assert said.count("each line") == 1
+    assert " ".join(["prazo", "ingest", *flags, "-"]) in said
+    taken = prazo("ingest", *flags, "-", given=lines_of(said))
     assert (taken.returncode, taken.stderr) == (0, "")
     assert "2 recorded" in taken.stdout
+
+
+def test_occurrences_over_several_lines_are_named_as_such_from_standard_input_too(prazo):
+    document = "".join(json.dumps(it, indent=4) + "\n" for it in (REVIEW, DENIAL))
+    refused = prazo("ingest", "-", given=document)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (
+        "it is JSON over several lines, where each line is to be one occurrence" in refused.stderr
+    )
+    assert "`jq -c . | prazo ingest -`" in refused.stderr
+
+
+def test_a_first_line_that_was_cut_off_makes_no_document_of_the_others(prazo):
+    for cut in (b'{"kind": "webhook",', b'{"kind": "webh', b'{"items": 3', b"{", b"]", b"items: ["):
+        given = cut + b"\n" + ndjson(REVIEW).encode()
+        taken = prazo("ingest", "-", given=given.decode())
+        assert "-:1: not taken: not JSON" in taken.stderr, cut
+        assert taken.returncode == 1
+        assert ", 1 bad" in taken.stdout
+
+
+def printed_of(prazo, arguments: list[str]) -> str:
+    """What `prazo ingest` says of a file of which it takes nothing."""
+    refused = prazo("ingest", *arguments)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "Nothing was taken of " in refused.stderr
+    return refused.stderr
+
+
+def lines_of(said: str) -> str:
+    """What the first command that it prints writes, as a shell runs it."""
+    first = said[said.index("`jq -c") + 1 :].partition(" | prazo ")[0]
+    done = subprocess.run(
+        ["sh", "-c", first], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
 
 
 def test_each_format_has_every_row_and_no_formula(ask, tmp_path):

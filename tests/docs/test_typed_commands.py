@@ -40,8 +40,10 @@ RUN_HERE = {
     "openssl pkey -in",
     # The tool that reads DER is chosen by what is wanted.
     "openssl",
+    "jq -c",  # by tests/cli/test_ingest_and_show.py
 }
-"""How the programs begin that somebody should type, beside `prazo`. Each is run below."""
+"""How the programs begin that somebody should type, beside `prazo`. Each is run below, but for
+those that a test beside their own part runs."""
 
 
 def strings(tree: ast.AST) -> Iterator[str]:
