@@ -27,9 +27,7 @@ from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory, places, signals
-from pipeline.audit.export import ON_ITS_WAY
 from pipeline.errors import PrazoError
-from pipeline.files import temporary
 from pipeline.http import limits
 from pipeline.http.sockets import LimitedSocket
 from pipeline.ledger import service
@@ -200,7 +198,6 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             if settings.login == "oidc" and settings.oidc_file is not None:
                 provider(settings.oidc_file)  # else nobody could log in, and no message says so
                 config.set_option("secrets.files", [str(settings.oidc_file)])
-            temporary.remove_left(ON_ITS_WAY)
             held.enter_context(service.ledger_service(settings))
         yield
 

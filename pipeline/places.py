@@ -235,6 +235,13 @@ def named_twice(settings: Iterable[tuple[str, Any]]) -> list[str]:
     return wrong
 
 
+def written(settings: Iterable[tuple[str, Any]]) -> list[Path]:
+    """The files that Prazo makes and writes by these settings."""
+    paths = dict(_paths(settings))
+    paths.setdefault("head_file", head_beside(paths["ledger"]))
+    return [paths[it] for it in _WRITTEN if it in paths and it != "artifacts"]
+
+
 def _paths(settings: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Path]]:
     for name, value in settings:
         named = Path(value) if name == "inbox" and "://" not in value else value

@@ -5,19 +5,24 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pipeline import places
+from pipeline.cli.doctor.erasures import drafts_left
 from pipeline.errors import SettingsError
 from pipeline.files import reread, temporary
 from pipeline.files.disk import written_whole
 from pipeline.files.reread import RereadFile
 from pipeline.files.temporary import OwnFolder
+from pipeline.inbox import open_inbox
+from pipeline.ledger.service import ledger_service
 from tests.support.machine import killed
 from tests.support.stores import settings_in
 
@@ -213,6 +218,44 @@ def test_what_a_killed_process_left_goes_with_the_next_and_nothing_else_does(
         assert stat.S_IMODE(own.stat().st_mode) == 0o700
     in_use.remove()
     assert len([*tmp_path.iterdir()]) == 2
+
+
+def _leave_all(parent: Path, inbox: Path) -> None:
+    OwnFolder("prazo-rows-").path.joinpath("spilled").write_bytes(b"Mariana")
+    tempfile.mkdtemp(prefix="prazo-sheet-", suffix=".new")  # killed before it was locked
+    OwnFolder(f".{inbox.name}.", parent)
+    with written_whole(parent / "alerts.kept"):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_whoever_starts_removes_what_any_killed_process_left_and_doctor_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only drafts of the same name went, with the next of that name, if one ever came; a half-made
+    inbox stayed for good."""
+    monkeypatch.setattr(temporary, "LEFT_SECONDS", 0.0)
+    system = tmp_path / "tmp"
+    system.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(system))
+    settings = settings_in(tmp_path)
+    (tmp_path / ".env.template").write_text("of somebody")
+    (tmp_path / ".inbox.db.00000000").write_text("of somebody")
+    (system / "prazo-other-12345678").mkdir()
+    mine = {tmp_path / ".env.template", tmp_path / ".inbox.db.00000000"}
+    mine.add(system / "prazo-other-12345678")
+    with OwnFolder("prazo-rows-") as living, written_whole(tmp_path / "x") as draft:
+        killed(lambda: _leave_all(tmp_path, Path(settings.inbox)))
+        [said] = drafts_left(settings)
+        with closing(open_inbox(settings.inbox)), ledger_service(settings):
+            assert list(drafts_left(settings)) == []
+            assert {*system.iterdir()} == {living, *(it for it in mine if it.parent == system)}
+            assert Path(draft.name).exists()
+            assert [*tmp_path.glob(".*.partial")] == [Path(draft.name)]
+            assert all(it.exists() for it in mine)
+            assert len([*tmp_path.glob(".inbox.db.*")]) == 1
+    assert "left by a process that was killed" in said.found
+    for name in ("prazo-rows-", "prazo-sheet-", ".inbox.db.", ".alerts.kept."):
+        assert name in said.found
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):

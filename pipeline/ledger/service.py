@@ -21,6 +21,7 @@ from pipeline.errors import (
     LedgerInUse,
     LedgerWithoutBodies,
 )
+from pipeline.files.temporary import all_left
 from pipeline.http.holder import announced, once_free
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
@@ -37,6 +38,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.installed import installed_later
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.checkpoints import Signer
+from pipeline.places import written
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -262,6 +264,7 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
         with announced(settings.ledger, settings.dashboard_host, settings.dashboard_port) as holder:
             service.tokens = Tokens.of(settings, local=holder.token.encode())
             drafts.remove_left(settings.ledger)
+            all_left(written(settings), is_removed=True)
             service.start()
             _anchor().service = service
             with installed_later(service.ledger):

@@ -17,6 +17,7 @@ from pipeline import instants, turns
 from pipeline.contract.body import canonical_json
 from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
+from pipeline.files.temporary import all_left
 from pipeline.http import ours, server
 from pipeline.http.asgi import (
     Handler,
@@ -39,6 +40,7 @@ from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.log import tree
 from pipeline.log.deliveries import Delivery
+from pipeline.places import written
 from pipeline.receive import deliveries
 from pipeline.receive.clock_watch import ClockWatch
 from pipeline.receive.collections import Collecting
@@ -117,6 +119,7 @@ class Receiver:
         }
         self.short_posts: ShortPosts = {it.encode(): self._deliveries.begin for it in WEBHOOKS}
         self.own_fields = b"%b: %b\r\n" % ours.MARK
+        all_left(written(settings), is_removed=True)
         self._warm_up()
 
     def _warm_up(self) -> None:

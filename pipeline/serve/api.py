@@ -507,7 +507,6 @@ def _fault(error: PrazoError) -> Response:
 
 def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     """Opens the ledger and runs the API without the dashboard, until SIGTERM or SIGINT."""
-    temporary.remove_left(export.ON_ITS_WAY)
     with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
         server.run(
             Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),

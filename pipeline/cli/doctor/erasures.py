@@ -14,6 +14,7 @@ from pipeline.erasure.forgetting import (
     put_aside,
     recorded_again_since,
 )
+from pipeline.files.temporary import all_left
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.owners import unnamed
@@ -24,6 +25,7 @@ from pipeline.ledger.facts import Keys
 from pipeline.ledger.file import erased_to, name_of
 from pipeline.ledger.following import drafts
 from pipeline.log.erasures import BODIES, taxpayer_marks
+from pipeline.places import written
 from pipeline.settings import Settings
 from pipeline.texts import counted, some_of
 
@@ -139,6 +141,14 @@ def drafts_left(settings: Settings) -> Iterator[Diagnosis]:
             " with all that it holds in clear; it is being made now, or was left by a process that"
             " was killed",
             "start `prazo serve`, which removes what was left; or delete it, if nothing runs",
+        )
+    if others := all_left(written(settings)):
+        yield Diagnosis(
+            "ledger",
+            "warning",
+            f"{some_of([str(it) for it in others])}: left by a process that was killed, perhaps"
+            " with personal data in clear",
+            "start `prazo serve`, which removes it; or delete it",
         )
 
 

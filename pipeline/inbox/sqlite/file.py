@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 from pipeline import plain
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
+from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import schema
 from pipeline.log.entries import Identity
 
@@ -27,8 +27,8 @@ def create(path: Path, identity: Identity, version: int) -> bool:
     is_first = False
     folder = path.parent
     disk.make_folder(folder)
-    with tempfile.TemporaryDirectory(prefix=".", dir=folder) as aside:
-        draft = Path(aside) / path.name
+    with OwnFolder(f".{path.name}.", folder) as aside:
+        draft = aside / path.name
         # Bodies hold personal data. SQLite gives its WAL the mode of this file.
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
