@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 from playwright.sync_api import Page as Tab
 
+from pipeline.journey.screens import TEMPLATES
 from tests import depth
 from tests.journey.served import ACP, OF_BUSINESS, Page
 from tests.support.dashboard import AXE, WCAG_22_AA, chromium
@@ -428,3 +429,25 @@ def test_without_scripts_the_browser_itself_holds_back_what_cannot_be_right(
     tab.get_by_role("button", name="Continuar").click()
     tab.wait_for_url("**/review")
     context.close()
+
+
+def test_buttons_and_the_bar_have_edges_where_the_readers_system_sets_all_colours(
+    browser: Browser,
+) -> None:
+    """In a contrast theme of Windows a button was text without an edge, and the bar was gone."""
+    context = browser.new_context(forced_colors="active")
+    tab = context.new_page()
+    style = TEMPLATES.joinpath("journey.css").read_text().replace("COLOUR", "#123456")
+    bar = '<div class="bar"><div style="width:50%"></div></div>'
+    tab.set_content(f"<style>{style}</style><button>Enviar</button>{bar}")
+    drawn = "(at, what) => getComputedStyle(document.querySelector(at))[what]"
+    edges, ground = (
+        [tab.evaluate(f"([at, what]) => ({drawn})(at, what)", pair) for pair in pairs]
+        for pairs in (
+            [["button", "borderTopWidth"], [".bar", "borderTopWidth"]],
+            [[".bar", "backgroundColor"], [".bar div", "backgroundColor"]],
+        )
+    )
+    context.close()
+    assert edges == ["2px", "1px"]
+    assert ground[0] != ground[1]
