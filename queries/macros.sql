@@ -106,14 +106,16 @@ create or replace macro above(path) as
         for level in range(1, least(len(string_split(path, '.')), 65))];
 
 -- Personal text: a name's or e-mail's first letter, a number's last two digits, nothing else.
--- Masking twice gives the same, so that a ledger of masked facts reads like any other.
+-- Masking twice gives the same, so that a ledger of masked facts reads like any other. What says nothing hides nothing:
+-- a mask of it would be taken for a value.
+create or replace macro is_blank(value) as trim(value, concat(' ', chr(9), chr(10), chr(13), chr(160))) = '';
 create or replace macro mask_text(value) as
-    case when value is null then null when value = '' then '' else left(value, 1) || '***' end;
+    case when value is null then null when is_blank(value) then '' else left(value, 1) || '***' end;
 create or replace macro mask_number(value) as
-    case when value is null then null when length(value) < 5 then '***'
+    case when value is null then null when is_blank(value) then '' when length(value) < 5 then '***'
         else '***' || right(value, 2) end;
 create or replace macro mask_all(value) as
-    case when value is null then null else '***' end;
+    case when value is null then null when is_blank(value) then '' else '***' end;
 
 -- What another system wrote in the place of a code for why no answer came (docs/rules.md#outcomes). Words that say
 -- what failed stay, also written as one (`ConnectionResetError`); any other word, and each number, may name a person.
@@ -203,7 +205,7 @@ end;
 
 -- What a record says, else what a business's record says in its place.
 create or replace macro or_of_business(said, of_business) as
-    coalesce(nullif(said, ''), of_business, said);
+    case when is_blank(said) then coalesce(of_business, said) else coalesce(said, of_business) end;
 
 -- The reasons of a denial, as its seller event has them in JSON, as a list.
 create or replace macro reason_pairs(reasons) as

@@ -222,6 +222,18 @@ AS_OF = 1_790_000_000_000_000
             *("Padaria Sol Ltda", "contato@sol.example", "551133334444", "12345678000195"),
         ),
         (
+            [
+                {
+                    **BUSINESS,
+                    "first_name": " ",
+                    "last_name": "\t",
+                    "email": "\u00a0",
+                    "phone_number": " ",
+                }
+            ],
+            *("Padaria Sol Ltda", "contato@sol.example", "551133334444", "12345678000195"),
+        ),
+        (
             [{"document_number": 2586980301, "email": "a@b.example"}],
             None,
             "a@b.example",
@@ -240,6 +252,14 @@ def test_a_business_is_known_by_what_its_own_record_carries(records, name, email
     names, state = known_by(history, "seller_names")
     assert (names["seller_name"], names["email"], names["taxpayer_id"]) == (name, email, tax_id)
     assert (state["email"], state["phone_number"], state["taxpayer_id"]) == (email, phone, tax_id)
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\u00a0"])
+def test_what_says_nothing_gets_no_mask(blank):
+    """A seller without a tax id was shown with one that was masked, as `***`."""
+    record = {"first_name": blank, "ein": blank, "taxpayer_id": blank, "birthdate": blank}
+    masked = seller_of([seller("enabled", "v1", **record)], "2026-03-04T00:00:00")
+    assert [masked[name] for name in record] == ["", "", "", ""]
 
 
 def test_each_field_of_a_business_is_personal_and_found_by():
