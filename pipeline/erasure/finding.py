@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
-from pipeline.erasure.quoting import NOTE, Person, quoting
+from pipeline.erasure.quoting import NOTE, SEQS_PER_QUESTION, Person, quoting, some_at_a_time
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import owners
@@ -49,7 +49,6 @@ _OF_NOBODY: Final = f"""
         )
     order by seq
     limit $3"""
-SEQS_PER_QUESTION: Final = 100_000
 ENTRIES_PER_READ: Final = 64
 
 
@@ -222,21 +221,11 @@ def _unplaced(inbox: Inbox, seller_id: str, of_seller: Sequence[Entry]) -> Itera
     read since, or were completed by hand, as an entry of the seller; and those that name the
     seller's id somewhere."""
     read_as = {it.particulars.get("replay_of") for it in of_seller if it.kind == WEBHOOK}
-    for entry in _of_nobody(inbox):
+    # Few at once: a body may have a megabyte.
+    of_nobody = some_at_a_time(inbox, _OF_NOBODY, seqs=SEQS_PER_QUESTION, entries=ENTRIES_PER_READ)
+    for entry in of_nobody:
         if entry.seq in read_as or _names(entry.received or b"", seller_id):
             yield entry
-
-
-def _of_nobody(inbox: Inbox) -> Iterator[Entry]:
-    """Some at a time: a body may have a megabyte, and a question must not look through all of a
-    large log."""
-    sql = _OF_NOBODY.format(columns=inbox.rows.selected)
-    after, last = 0, inbox.last()[0]
-    while after < last:
-        until = after + SEQS_PER_QUESTION
-        found = inbox.rows.to_entries(inbox.query(sql, after, until, ENTRIES_PER_READ))
-        yield from found
-        after = found[-1].seq if len(found) == ENTRIES_PER_READ else until
 
 
 def _names(body: bytes, seller_id: str) -> bool:

@@ -134,7 +134,7 @@ def quoting(inbox: Inbox, person: Person, theirs: Iterable[str | None]) -> Itera
     """The entries of people's work that quote a person. `theirs`: the ids of the person as a seller
     and of their processes."""
     known = {*theirs} - {None}
-    for entry in _of_work(inbox):
+    for entry in some_at_a_time(inbox, _OF_WORK):
         said = _said(entry)
         is_theirs = entry.seller_id in known or entry.process_id in known
         reason = str(said.pop("reason", None) or "")
@@ -184,12 +184,15 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _of_work(inbox: Inbox) -> Iterator[Entry]:
-    """Some at a time: a question must not look through all of a large log."""
-    sql = _OF_WORK.format(columns=inbox.rows.selected)
+def some_at_a_time(
+    inbox: Inbox, sql: str, *, seqs: int = SEQS_PER_QUESTION, entries: int = ENTRIES_PER_READ
+) -> Iterator[Entry]:
+    """The entries that a question finds, so many read at once: a question must not look through all
+    of a large log. `sql`: with `{columns}`, after which seq, up to which and how many."""
+    asked = sql.format(columns=inbox.rows.selected)
     after, last = 0, inbox.last()[0]
     while after < last:
-        until = after + SEQS_PER_QUESTION
-        found = inbox.rows.to_entries(inbox.query(sql, after, until, ENTRIES_PER_READ))
+        until = after + seqs
+        found = inbox.rows.to_entries(inbox.query(asked, after, until, entries))
         yield from found
-        after = found[-1].seq if len(found) == ENTRIES_PER_READ else until
+        after = found[-1].seq if len(found) == entries else until
