@@ -112,25 +112,27 @@ def restore(
         with _damaged(folder):
             at = opened_inbox(str(folder / INBOX), version=version, is_at_rest=True)
             source = opened.enter_context(at)
-            on_progress("proving the backup", 0, 1)
-            known = _keys(source, settings, folder, rotations_since(settings, source))
-            kept = _kept_head(settings, source, known)
-            proof = _proved(source, known, against=against, kept=kept)
-        has_key = settings.signing_key_file.exists()  # it was compared with the backup's
-        stated = [Head(kept.size, kept.root)] if kept is not None else []
-        stated += [proof.beyond] if proof.beyond is not None else []
-        newer = newer_entries(settings, source, proof, stated, notes)
-        size = proof.size + len(newer.entries)
-        if proof.beyond is not None and proof.beyond not in newer.reached:
-            raise _not_continued(proof.beyond, size)
-        signed = max([proof.signed, *(it.size for it in newer.reached)])
-        if insisted is None and _may_be_left_out(source, proof, signed, newer):
-            notes.append(_left_out(proof))
-            proof = proof._replace(size=signed, root=proof.signed_root)
-            size = signed
-        _require_signatures(signed, size, insisted)
-        pairs = _keys_to_put(settings, folder, source.log, known, has_key=has_key)
-        require_no_other_key(pairs)
+        with restoring.announced(settings, source.log):
+            with _damaged(folder):
+                on_progress("proving the backup", 0, 1)
+                known = _keys(source, settings, folder, rotations_since(settings, source))
+                kept = _kept_head(settings, source, known)
+                proof = _proved(source, known, against=against, kept=kept)
+            has_key = settings.signing_key_file.exists()  # it was compared with the backup's
+            stated = [Head(kept.size, kept.root)] if kept is not None else []
+            stated += [proof.beyond] if proof.beyond is not None else []
+            newer = newer_entries(settings, source, proof, stated, notes)
+            size = proof.size + len(newer.entries)
+            if proof.beyond is not None and proof.beyond not in newer.reached:
+                raise _not_continued(proof.beyond, size)
+            signed = max([proof.signed, *(it.size for it in newer.reached)])
+            if insisted is None and _may_be_left_out(source, proof, signed, newer):
+                notes.append(_left_out(proof))
+                proof = proof._replace(size=signed, root=proof.signed_root)
+                size = signed
+            _require_signatures(signed, size, insisted)
+            pairs = _keys_to_put(settings, folder, source.log, known, has_key=has_key)
+            require_no_other_key(pairs)
         put = [used for _, used in pairs]
         with (
             _marked(settings, source.log, put, leaves_nothing=settings.has_inbox_file),

@@ -260,9 +260,11 @@ def open_shared(settings: Settings, *, create: bool = True) -> Inbox:
     if settings.has_inbox_file:
         restoring.require_none(settings)
     other = other_beginning(settings)
+    begins = create and other is None and not restoring.is_marked(settings)
     try:
-        inbox = open_inbox(settings.inbox, create=create and other is None)
+        inbox = open_inbox(settings.inbox, create=begins)
     except InboxMissing as missing:
+        restoring.require_none(settings)
         if other is None:
             raise
         why, remedy = other

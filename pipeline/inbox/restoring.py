@@ -1,5 +1,5 @@
-"""Where a restore works, and the mark that it leaves before its first byte: one that was cut off
-has put keys, or half a log, where whatever is started next would begin another log.
+"""Where a restore works, and the mark that it leaves before it reads the backup: one that was cut
+off has put nothing, keys, or half a log where whatever is started next would begin another log.
 
 The mark stands in the restore's lock, which outlives a process that was killed. It ends with the
 restore, or when that is undone.
@@ -8,8 +8,8 @@ restore, or when that is undone.
 import fcntl
 import json
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from time import time_ns
 from typing import Final, NamedTuple
@@ -63,11 +63,7 @@ def mark(settings: Settings, log: str, keys: Sequence[Path]) -> None:
     said = Mark(log, list(dict.fromkeys(named)))
     lock = lock_of(settings)
     try:
-        with lock.open("r+b") as file:  # the same file, whose lock is held
-            file.write(json.dumps(said._asdict()).encode())
-            file.truncate()
-            file.flush()
-            os.fsync(file.fileno())
+        _write(lock, json.dumps(said._asdict()).encode())
     except OSError as error:
         if earlier is None:
             os.truncate(lock, 0)
@@ -76,12 +72,40 @@ def mark(settings: Settings, log: str, keys: Sequence[Path]) -> None:
             f"The inbox cannot be marked as half restored, in {lock}: {error.strerror}",
             "make room there, and see that this user may write to it",
         ) from error
+
+
+@contextmanager
+def announced(settings: Settings, log: str) -> Iterator[None]:
+    """Leaves the mark while the backup is only read: that takes as long as it is large, and on a
+    new machine a service that starts meanwhile would begin another log. Where the block fails, all
+    is as it was before: nothing was put here. For whoever is `alone`."""
+    lock = lock_of(settings)
+    before = lock.read_bytes()
+    mark(settings, log, [])
+    try:
+        yield
+    except BaseException:
+        _write(lock, before)
+        raise
+
+
+def _write(lock: Path, said: bytes) -> None:
+    with lock.open("r+b") as file:  # the same file, whose lock is held
+        file.write(said)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
     disk.sync(lock.parent)
 
 
 def clear(settings: Settings) -> None:
     """Ends the mark: nothing is half done any more. For whoever is `alone`."""
     os.truncate(lock_of(settings), 0)
+
+
+def is_marked(settings: Settings) -> bool:
+    """Whether a restore is not done."""
+    return _mark(settings) is not None
 
 
 def require_none(settings: Settings) -> None:

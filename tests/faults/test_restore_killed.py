@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import pytest
 from pipeline.audit import backup as backups
 from pipeline.audit import restore as restores
 from pipeline.cli import main
+from pipeline.errors import InboxUnavailable, NotRestored
 from pipeline.inbox import kept_heads, open_inbox
 from pipeline.settings import Settings
 from tests import depth, fork_server
@@ -50,6 +52,7 @@ def restore_and_die(step: int, given: Sequence[str]) -> None:
 
 STEPS = depth.few([4, 2, 3, 5], 2)
 """Each name that changes; the first makes the draft."""
+READING = "reading"
 EVERY = depth.rounds(5, 1)
 """Of the changes that a restore makes to its folder, the one at which it is killed."""
 
@@ -127,6 +130,41 @@ def test_a_restore_that_was_cut_off_is_named_by_whatever_starts_and_can_be_undon
 
 
 @entries_alone
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_a_restore_that_is_cut_off_while_it_reads_the_backup_lets_nothing_begin_either(
+    settings: Settings, tmp_path: Path, request: pytest.FixtureRequest, engine: str
+) -> None:
+    """The mark came after the proof, which takes as long as the log is large: `prazo receive` began
+    another log and answered 200; on PostgreSQL in the very database that was to be filled."""
+    saved = tmp_path / "saved"
+    backups.backup(settings, saved, with_keys=True)
+    more = {"inbox": request.getfixturevalue("database")} if engine == "postgres" else {}
+    new = settings_in(tmp_path / "new", **more)
+    program = [sys.executable, "-m", "tests.faults.test_restore_killed", READING, str(saved)]
+    killed = fork_server.start(program, cwd=ROOT, env=environment(new))
+    assert killed.wait(timeout=60) == -signal.SIGKILL
+    with pytest.raises(InboxUnavailable) as refused:
+        kept_heads.open_shared(new)
+    assert "was cut off while it put prazo/" in refused.value.why
+    assert restores.restore(new, saved).entries == 16
+    with closing(kept_heads.open_shared(new)) as inbox:
+        assert inbox.last()[0] == 16
+
+
+@entries_alone
+def test_a_backup_that_is_refused_leaves_no_mark(settings: Settings, tmp_path: Path) -> None:
+    saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
+    backups.backup(settings, saved, with_keys=True)
+    with closing(sqlite3.connect(saved / "inbox.db")) as changed, changed:
+        changed.execute("drop trigger entries_no_update")
+        changed.execute("update entries set leaf = zeroblob(20) where seq = 3")
+    with pytest.raises(NotRestored):
+        restores.restore(new, saved)
+    with closing(kept_heads.open_shared(new)) as inbox:
+        assert inbox.last()[0] == 0
+
+
+@entries_alone
 def test_over_another_log_it_names_the_file_set_aside_and_the_deliveries_in_it(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -156,5 +194,13 @@ def half_restore(machine: Settings, saved: Path) -> None:
     assert killed.wait(timeout=60) == -signal.SIGKILL
 
 
+def restore_and_die_reading(saved: str) -> None:
+    """`prazo restore`, killed before the first entry of the backup is read."""
+    restores._proved = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    main(["restore", saved])
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == READING:
+        restore_and_die_reading(sys.argv[2])
     restore_and_die(int(sys.argv[1]), sys.argv[2:] or ["--from-ledger"])
