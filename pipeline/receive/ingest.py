@@ -113,8 +113,8 @@ def _occurrences(artifacts: Taking | None, folder: Path) -> ReadLine:
 
 
 def _refuse_document(file: IO[bytes], path: Path, *, are_events: bool) -> None:
-    """Refuses as a whole what is no lines: in UTF-16 they end in the middle of a character, and no
-    line of a JSON document says anything by itself."""
+    """Refuses as a whole what holds no such lines: in UTF-16 they end in the middle of a
+    character, and no line of a JSON document says anything by itself."""
     file.seek(0)
     head = file.read(MAX_LINE_BYTES)
     refused = f"Nothing was taken of {path}"
