@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -142,7 +142,7 @@ class TableFiles:
             columns, batches = table.column_names, tables.rows_of(table)
             if name != tables.QUOTES:
                 columns = [*columns, tables.BASIS]
-                expected = _renamed(of_log[name], replaced, reworded)
+                expected = _renamed(of_log[name], tables.kinds_of(name), replaced, reworded)
                 if table.equals(expected):
                     # Mostly they are, and comparing columns costs a hundredth of comparing rows.
                     counts[name] = 0
@@ -175,26 +175,29 @@ class TableFiles:
         return (self._folder / name).open(mode, encoding="utf-8", newline="")  # type: ignore[return-value]
 
 
-_CODES: Final = frozenset({"answer_source", "path", "reported_status", "requested_fields"})
-"""Columns of tables that follow from the log."""
-
-
-def _renamed(table: pa.Table, replaced: Mapping[str, str], reworded: Mapping[str, str]) -> pa.Table:
+def _renamed(
+    table: pa.Table,
+    kinds: Mapping[str, str],
+    replaced: Mapping[str, str],
+    reworded: Mapping[str, str],
+) -> pa.Table:
     """The rows of the log with what stands for each identifier: in columns of these and in
     `detail`, since a number may be somebody's identifier and is none in any other column; and for
-    each code and path, in their columns and in `detail`."""
+    each code and path, in columns of what others write and in `detail`. `kinds`: of the columns, as
+    the header of their view declares them."""
 
     def renamed(column: str, value: Any) -> Any:
         if isinstance(value, list):
             return [reworded.get(it, it) for it in value]
-        if column in _CODES:
-            return reworded.get(value, value)
-        new = replaced.get(value, value)
-        return _detail(value, reworded) if column == "detail" and new == value else new
+        if column == "detail":
+            new = replaced.get(value, value)
+            return _detail(value, reworded) if new == value else new
+        return stands_for[kinds[column]].get(value, value)
 
+    stands_for = {"id": replaced, "text": reworded}
     for at, field in enumerate(table.schema):
-        is_named = field.name.endswith("_id") or field.name == "detail"
-        if (replaced and is_named) or (reworded and (field.name in _CODES or is_named)):
+        is_detail = field.name == "detail" and (replaced or reworded)
+        if is_detail or stands_for.get(kinds.get(field.name, "")):
             values = [renamed(field.name, it) for it in table.column(at).to_pylist()]
             table = table.set_column(at, field, pa.array(values, type=field.type))
     return table

@@ -10,7 +10,7 @@ import hmac
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -183,6 +183,11 @@ def of_log(ledger: Ledger, selection: Selection) -> dict[str, pa.Table]:
         for name, select in TABLES.items()
         if name != QUOTES
     }
+
+
+def kinds_of(name: str) -> Mapping[str, str]:
+    """What the columns of a table hold, as the header of its view declares it."""
+    return catalogue()[_VIEW_OF[name]].kinds
 
 
 def rows_of(table: pa.Table) -> Iterator[Rows]:

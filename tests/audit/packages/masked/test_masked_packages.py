@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.audit import export as evidence
 from pipeline.audit import verify
-from pipeline.audit.package import preparing
+from pipeline.audit.package import preparing, tables
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import TableFiles
 from pipeline.audit.package.masking import Masking
@@ -278,3 +278,15 @@ def test_no_identifier_is_named_in_a_masked_package(
     assert verify.verify(exported.path, exported.key).faults == []
     faults = verify_package(exported.path, key=exported.key).faults
     assert faults == ["names.ndjson gives identifiers, which the masked profile hides"]
+
+
+def test_what_the_kinds_of_columns_say_is_what_packages_rename() -> None:
+    """The columns with codes stood in a list of names beside the headers that declare them."""
+    kinds: dict[str, set[str]] = {"id": set(), "text": set()}
+    for name in tables.TABLES.keys() - {tables.QUOTES}:
+        for column, kind in tables.kinds_of(name).items():
+            kinds.get(kind, set()).add(column)
+    assert kinds == {
+        "id": {"process_id", "seller_id"},
+        "text": {"answer_source", "detail", "path", "reported_status", "requested_fields"},
+    }
