@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def test_what_was_read_before_stays_in_force_until_there_is_something_better(
     [
         (None, "No such file"),
         (b"7\n\xe9", "line 2 is not UTF-8: it holds the byte E9"),
-        (b"1" * 2_000_000, "over 1048576 bytes"),
+        (b"1" * 2_000_000, "over 1,048,576 bytes"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_at_the_start(
@@ -155,32 +155,47 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_start(
         RereadFile(file, _number)
 
 
+@pytest.fixture
+def hanging_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """No file is read until the event is set: a pipe, which would wait by itself, is refused."""
+    goes_on, read = threading.Event(), reread.read_small
+
+    def wait(path: Path) -> str:
+        content = read(path)
+        goes_on.wait()
+        return content
+
+    monkeypatch.setattr(reread, "read_small", wait)
+    yield goes_on
+    goes_on.set()
+
+
 def test_a_disk_that_hangs_leaves_in_force_what_was_read_and_then_is_read_again(
     tmp_path: Path,
     advance: Advance,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
+    hanging_disk: threading.Event,
 ) -> None:
     """Before: whoever looked at `alerts.toml` on such a disk, the process that tells people among
     them, waited for it for ever."""
     monkeypatch.setattr(reread, "LOOK_SECONDS", 0.05)
     file = tmp_path / "number"
     file.write_text("1")
+    hanging_disk.set()
     number = RereadFile(file, _number)
-    file.unlink()
-    os.mkfifo(file)  # who reads it waits until somebody has written into it
+    hanging_disk.clear()
+    file.write_text("33")
     for _ in range(3):
         advance(1)
         assert number.get() == 1
     assert "was not read within" in str(number.fault())
     assert caplog.text.count("what was read before stays in force") == 1
     [hung] = [it for it in threading.enumerate() if it.name == "reads number"]
-    with file.open("w") as pipe:
-        file.unlink()
-        file.write_text("2")
-        pipe.write("3")
+    file.write_text("2")
+    hanging_disk.set()
     hung.join()
-    assert number.get() == 1  # 3 came too late
+    assert number.get() == 1  # 33 came too late
     monkeypatch.setattr(reread, "LOOK_SECONDS", 60.0)  # of a disk that is only busy
     advance(1)
     assert number.get() == 2
@@ -188,11 +203,17 @@ def test_a_disk_that_hangs_leaves_in_force_what_was_read_and_then_is_read_again(
 
 
 def test_a_disk_that_hangs_is_waited_for_no_longer_than_so_long_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hanging_disk: threading.Event
 ) -> None:
     monkeypatch.setattr(reread, "READ_SECONDS", 0.05)
-    os.mkfifo(tmp_path / "number")
+    (tmp_path / "number").write_text("1")
     with pytest.raises(SettingsError, match="was not read within"):
+        RereadFile(tmp_path / "number", _number)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "number")
+    with pytest.raises(SettingsError, match="it is not a plain file"):
         RereadFile(tmp_path / "number", _number)
 
 

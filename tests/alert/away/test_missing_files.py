@@ -104,9 +104,8 @@ def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_hears_once_it_
         assert sends.poll() is None
 
 
-def test_a_file_that_never_comes_to_its_end_keeps_nobody_waiting(office: Office) -> None:
-    """Before: whoever sends looked at it, as at one of a disk that hangs, and told nobody of
-    anything for as long."""
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(office: Office) -> None:
+    """Before: whoever sends waited for its writer, and told nobody of anything for as long."""
     rules = office.folder / "alerts.toml"
     rules.write_text(rules.read_text().replace('to = ["desk"]', 'to = ["ana"]'))
     os.mkfifo(office.folder / "desk-secret")
@@ -117,8 +116,9 @@ def test_a_file_that_never_comes_to_its_end_keeps_nobody_waiting(office: Office)
         messages = [json.loads(it.body) for it in office.desk.taken]
         told = [it for each in messages for it in each["alerts"]]
         assert [it["files"] for it in told if it["kind"] == "channel_files"] == [[MISSING]]
-        said = f"nobody is told by {MISSING}: it was not read within 10 s"
+        said = f"nobody is told by {MISSING}: The file desk-secret cannot be read"
         assert office.log.read_text().count(said) == 1
+        assert "it is not a plain file" in office.log.read_text()
 
 
 def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office: Office) -> None:
@@ -140,8 +140,8 @@ def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office:
         assert office.log.read_text().count(said) == 1
 
 
-def test_rules_on_a_disk_that_hangs_stay_in_force(office: Office) -> None:
-    """Before: whoever sends waited for them, and told nobody of anything for as long."""
+def test_rules_stay_in_force_where_a_pipe_takes_their_place(office: Office) -> None:
+    """Before: whoever sends waited for its writer, and told nobody of anything for as long."""
     rules = office.folder / "alerts.toml"
     (office.folder / "desk-secret").write_text("whsec_" + "QUFB" * 8)
     with sending(office):
