@@ -89,13 +89,16 @@ def _say_what_a_restore_would_miss(done: "BackedUp") -> None:
 
 
 def _sign(settings: Settings) -> None:
-    """Lets whoever holds the ledger sign what the inbox holds now; a backup does without, too."""
+    """Lets whoever holds the ledger sign what the inbox holds now, however long it follows that; a
+    backup does without, too."""
     from pipeline.errors import PrazoError
     from pipeline.serve.commands import CATCH_UP_SECONDS, ENDLESS, open_ledger
 
     try:
         with open_ledger(settings, patience=ENDLESS) as ledger:
-            ledger.catch_up(CATCH_UP_SECONDS)
+            behind = ledger.catch_up(CATCH_UP_SECONDS)
+            while behind and (left := ledger.catch_up(CATCH_UP_SECONDS)) < behind:
+                behind = left
             ledger.checkpoint()
     except (PrazoError, OSError) as error:
         why = error.what if isinstance(error, PrazoError) else error
