@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator
 
+from pipeline import plain
 from pipeline.errors import Unreadable
 from pipeline.hosts import in_ascii
 from pipeline.written import text_in
@@ -181,7 +182,7 @@ def _said_in(file: Path) -> dict[str, str | None]:
     cannot be read, or a line of it that is about a variable of ours: without that line a default
     would be in force, such as deliveries that nobody authenticates."""
     try:
-        text = text_in(file.read_bytes())
+        text = text_in(plain.read(file))
     except FileNotFoundError:
         return {}
     except OSError as error:  # a folder, too: so a container mounts a file that is not there

@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from pipeline import plain
 from pipeline.errors import FileBarred, SettingsError, Unreadable, WrongUsage
 
-MAX_FILE_BYTES: Final = 1_048_576
-"""Of a small file that the settings name."""
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 """As editors count lines; Python's `splitlines` also ends one at characters that stand in lines."""
@@ -106,7 +104,7 @@ def read_unmarked(path: Path, reader: str) -> str:
 
 def _as_setting(path: Path, text_of: Callable[[bytes], str]) -> str:
     try:
-        return text_of(plain.read(path, MAX_FILE_BYTES))
+        return text_of(plain.read(path))
     except PermissionError as error:
         raise unreadable(path, str(error), FileBarred) from None
     except (OSError, Unreadable) as error:

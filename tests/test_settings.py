@@ -1,5 +1,6 @@
 """Settings that a slip would make dangerous are refused, and what may be secret is not repeated."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,15 @@ def test_a_file_of_settings_that_cannot_be_read_leaves_no_default_in_force(
     env.unlink()
     env.mkdir()
     with pytest.raises(SettingsError, match=r"the \.env file cannot be read: Is a directory"):
+        Settings.load()
+
+
+def test_a_pipe_in_the_place_of_a_dotenv_file_is_waited_for_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(".env")
+    with pytest.raises(SettingsError, match="file cannot be read: it is not a plain file"):
         Settings.load()
 
 

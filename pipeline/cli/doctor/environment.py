@@ -12,7 +12,7 @@ from pipeline.settings import Settings
 _PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _OF_LIBRARIES: Final = ("NETRC", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _OF_OPENSSL: Final = ("OPENSSL_CONF", "OPENSSL_MODULES")
-_OTHERS: Final = "Apprise and the login by oidc alone, which are not ours, go by it"
+_OTHERS: Final = "Apprise and the login by oidc alone, which are not ours, do"
 """Of the messages that `apprise_file` sends, and of the calls to the provider of logins."""
 
 
@@ -21,10 +21,10 @@ def environment(settings: Settings) -> Iterator[Diagnosis]:
     if named := _set(*_PROXIES):
         yield _proxies(named, settings)
     if named := _set(*_OF_LIBRARIES):
-        yield Diagnosis("environment", "ok", f"{named} has no effect on Prazo; {_OTHERS}")
+        yield Diagnosis("environment", "ok", f"Prazo does not go by {named}; {_OTHERS}")
     if named := _set(*_OF_OPENSSL):
         kept = "versions, ciphers, options and checks of TLS stay as Prazo sets them"
-        yield Diagnosis("environment", "ok", f"{named} is read by OpenSSL; {kept}")
+        yield Diagnosis("environment", "ok", f"OpenSSL reads {named}; {kept}")
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         if path := os.environ.get(name):
             yield _authorities(name, path)
@@ -45,7 +45,7 @@ def _set(*names: str) -> str:
 
 
 def _proxies(named: str, settings: Settings) -> Diagnosis:
-    found = f"{named} has no effect on Prazo; {_OTHERS}"
+    found = f"Prazo does not go by {named}; {_OTHERS}"
     if settings.platform_url is None or settings.platform_proxy is not None:
         return Diagnosis("environment", "ok", found)
     return Diagnosis(

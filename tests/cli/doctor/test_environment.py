@@ -39,7 +39,7 @@ def test_a_proxy_of_the_environment_is_said_to_have_no_effect(
     monkeypatch.setenv("NO_PROXY", "*")
     [(verdict, found)] = said(marketplace)
     assert verdict == "warning"
-    assert found.startswith("HTTPS_PROXY, NO_PROXY has no effect on Prazo; ")
+    assert found.startswith("Prazo does not go by HTTPS_PROXY, NO_PROXY; ")
     assert "s3cret" not in found
     [(verdict, _)] = said(marketplace, platform_proxy="http://proxy.example:3128")
     assert verdict == "ok"
@@ -75,8 +75,7 @@ def test_what_openssl_reads_is_named(
     monkeypatch.setenv("OPENSSL_CONF", "/etc/ssl/other.cnf")
     monkeypatch.setenv("NETRC", "/home/ana/.netrc")
     assert [it for _, it in said(marketplace)] == [
-        "NETRC has no effect on Prazo; Apprise and the login by oidc alone, which are not ours, go"
-        " by it",
-        "OPENSSL_CONF is read by OpenSSL; versions, ciphers, options and checks of TLS stay as"
-        " Prazo sets them",
+        "Prazo does not go by NETRC; Apprise and the login by oidc alone, which are not ours, do",
+        "OpenSSL reads OPENSSL_CONF; versions, ciphers, options and checks of TLS stay as Prazo"
+        " sets them",
     ]
