@@ -238,15 +238,18 @@ def _marked(
     settings: Settings, log: str, keys: Sequence[Path] = (), *, leaves_nothing: bool
 ) -> Iterator[None]:
     """Has whatever is started refuse while the block puts the log here, and after one that was cut
-    off. Where it fails, its keys are taken back. `leaves_nothing`: whether an error leaves nothing
+    off. Where it fails, its keys are taken back; the mark stays where no inbox is: a service that
+    starts at boot would begin another log there. `leaves_nothing`: whether an error leaves nothing
     else either; what came into a database stays there."""
     missing = [it for it in keys if not it.exists()]
     restoring.mark(settings, log, missing)
     try:
         yield
     except BaseException as error:
-        if leaves_nothing or isinstance(error, NotRestored):
+        is_refused = isinstance(error, NotRestored)
+        if leaves_nothing or is_refused:
             restoring.take_back_keys(settings)
+        if is_refused or (leaves_nothing and Path(settings.inbox).exists()):
             restoring.clear(settings)
         raise
     restoring.clear(settings)

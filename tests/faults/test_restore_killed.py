@@ -152,6 +152,33 @@ def test_a_restore_that_is_cut_off_while_it_reads_the_backup_lets_nothing_begin_
 
 
 @entries_alone
+def test_a_restore_that_finds_no_room_on_a_new_machine_lets_nothing_begin(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with 1 and took all back, and the service that started at the next boot began
+    another log and answered 200."""
+    saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
+    backups.backup(settings, saved, with_keys=True)
+
+    def full(*_: object, **__: object) -> int:
+        raise InboxUnavailable("The inbox cannot be written", "database or disk is full")
+
+    monkeypatch.setattr(restores, "copy_entries", full)
+    with pytest.raises(InboxUnavailable, match="was not put back"):
+        restores.restore(new, saved)
+    assert [*new.signing_key_file.parent.iterdir()] == []
+    with pytest.raises(InboxUnavailable, match="is not used"):
+        kept_heads.open_shared(new)
+    monkeypatch.setattr(restores, "copy_entries", backups.copy_entries)
+    assert restores.restore(new, saved).entries == 16
+    monkeypatch.setattr(restores, "copy_entries", full)
+    with pytest.raises(InboxUnavailable):
+        restores.restore(new, saved)
+    with closing(kept_heads.open_shared(new)) as inbox:  # the one that was there
+        assert inbox.last()[0] == 16
+
+
+@entries_alone
 def test_a_backup_that_is_refused_leaves_no_mark(settings: Settings, tmp_path: Path) -> None:
     saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
     backups.backup(settings, saved, with_keys=True)
