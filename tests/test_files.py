@@ -18,7 +18,7 @@ from pipeline import places
 from pipeline.cli.doctor.erasures import drafts_left
 from pipeline.errors import SettingsError
 from pipeline.files import reread, temporary
-from pipeline.files.disk import written_whole
+from pipeline.files.disk import try_to_write, written_whole
 from pipeline.files.reread import RereadFile
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import open_inbox
@@ -283,3 +283,14 @@ def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path):
     file = tmp_path / "number"
     file.write_bytes(b"\xef\xbb\xbf7")
     assert RereadFile(file, str).get() == "7"
+
+
+def test_a_trial_has_no_name_that_a_killed_process_could_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver that was killed while it tried its disk left a MiB in the folder of temporary
+    files, each time."""
+    seen: list[list[Path]] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: seen.append([*tmp_path.iterdir()]))
+    try_to_write(tmp_path, 2**20)
+    assert seen == [[]]

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,13 +73,12 @@ def check_place(
 
 
 def try_to_write(folder: Path, size: int) -> None:
-    """Brings so many bytes to the disk of a folder, and removes them again. Raises the `OSError`
-    with which that fails; `is_full` recognises a full disk."""
-    with contextlib.suppress(_Looked), written_whole(folder / "trial") as file:
+    """Brings so many bytes to the disk of a folder, in a file without a name, which nobody has to
+    remove. Raises the `OSError` with which that fails; `is_full` recognises a full disk."""
+    with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(size))
         file.flush()
         os.fsync(file.fileno())
-        raise _Looked
 
 
 class _Looked(Exception):
