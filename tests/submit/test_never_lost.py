@@ -1,7 +1,6 @@
 """A log that cannot be written loses no answer; lower-level errors are all outcomes."""
 
 import asyncio
-import os
 import ssl
 import threading
 
@@ -24,6 +23,7 @@ from pipeline.submit.gateway import Gateway
 from pipeline.submit.platform import Platform, failure_of
 from tests.submit.test_answerable import says_its_seller_is
 from tests.support.commands import run, submit
+from tests.support.machine import hung_disk
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -188,7 +188,6 @@ def test_a_submission_waits_alone_for_a_disk_that_has_hung_since_the_start(
     credentials = settings.platform_credentials_file
     assert credentials is not None
     credentials.unlink()
-    os.mkfifo(credentials)  # who reads it waits until somebody has opened it to write
     address = Address(str(settings.marketplace_id), review.seller_id)
     answered: list[Message] = []
 
@@ -208,12 +207,13 @@ def test_a_submission_waits_alone_for_a_disk_that_has_hung_since_the_start(
         while len([it for it in threading.enumerate() if it.name == "reads credentials"]) < 2:
             await asyncio.sleep(0.01)
         assert answered == []  # the loop goes on
-        os.close(os.open(credentials, os.O_WRONLY | os.O_NONBLOCK))
+        disk.set()
         await putting
         await gateway.close()
         await asyncio.to_thread(recorder.close)
 
-    asyncio.run(asked())
+    with hung_disk(credentials) as disk:
+        asyncio.run(asked())
     assert answered[0]["status"] == 503
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import subprocess
@@ -27,7 +26,7 @@ from pipeline.submit.permit import MARGIN, LeasePermit
 from pipeline.submit.platform import Platform, Withheld
 from tests import fork_server
 from tests.faults.once.race import is_stopped
-from tests.support.machine import wait_until
+from tests.support.machine import hung_disk, wait_until
 from tests.support.marketplace import Marketplace, Review
 
 TIMEOUT_SECONDS = 4
@@ -124,11 +123,13 @@ def test_a_disk_that_hangs_with_the_credentials_takes_of_the_attempts_time(
     credentials = settings.platform_credentials_file
     assert credentials is not None
 
-    def hang() -> None:
-        credentials.unlink()
-        os.mkfifo(credentials)  # who reads it waits until somebody has written into it
-
-    sent = attempt(marketplace, review, hang, request_timeout_seconds=2)
+    with contextlib.ExitStack() as hanging:
+        sent = attempt(
+            marketplace,
+            review,
+            lambda: hanging.enter_context(hung_disk(credentials)) and None,
+            request_timeout_seconds=2,
+        )
     assert isinstance(sent, Sent)
     assert sent.outcome == "timeout"
 

@@ -6,9 +6,14 @@ import secrets
 import shutil
 import signal
 import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
+
+from pipeline.files import reread
 
 _PORTS = range(10_000, 32_000)
 """Ports below those that the system gives to clients: such a port could be taken by a client before
@@ -50,3 +55,22 @@ def killed(work: Callable[[], None]) -> None:
             os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL, f"it ended by itself: {status}"
+
+
+@contextlib.contextmanager
+def hung_disk(path: Path) -> Iterator[threading.Event]:
+    """Whoever looks at this file again waits, until what is yielded is set, or until the end. A
+    pipe in its place would be refused at once."""
+    goes_on, stamp_of = threading.Event(), reread.stamp_of
+
+    def look(at: Path) -> reread.Stamp:
+        if at == path:
+            goes_on.wait()
+        return stamp_of(at)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reread, "stamp_of", look)
+        try:
+            yield goes_on
+        finally:
+            goes_on.set()
