@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -98,14 +99,14 @@ def test_a_secret_that_is_for_the_sender_alone_is_named_and_is_not_a_fault(
     (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
     (tmp_path / "alerts.toml").write_text(ALERTS)
     monkeypatch.chdir(tmp_path)
-    opened = Path.open
+    opened = os.open
 
     def barred(path, *arguments, **options):
-        if path.name == "secret":
+        if Path(os.fsdecode(path)).name == "secret":
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
         return opened(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "open", barred)
+    monkeypatch.setattr(os, "open", barred)
     done = CliRunner().invoke(
         main, ["alerts", "routes"], env={**environment, "PRAZO_ALERTS_FILE": "alerts.toml"}
     )

@@ -60,7 +60,8 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
         kept = signal.SIG_IGN if nohup else signal.SIG_DFL
 
         def as_from_a_terminal() -> None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's background ignores both
+                signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGHUP, kept)
 
         process = subprocess.Popen(

@@ -30,6 +30,12 @@ sys.exit(supervisor.run())
 Supervise = Callable[..., subprocess.Popen[bytes]]
 
 
+def heed_all() -> None:
+    """Heeds signals that a shell's background or `nohup` ignores."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def supervise(tmp_path: Path):
     started = []
@@ -40,6 +46,7 @@ def supervise(tmp_path: Path):
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             start_new_session=True,  # as in a terminal of its own
+            preexec_fn=heed_all,
         )
         started.append(running)
         return running

@@ -105,7 +105,7 @@ def test_rows_of_a_ledger_that_cannot_read_its_inbox_are_not_called_the_newest(
     with closing(LedgerService(settings_in(tmp_path))) as service:
         held = commands.OwnLedger(service)
         monkeypatch.setattr(held, "problem", lambda: "nobody can read the inbox")
-        monkeypatch.setattr(commands, "open_ledger", lambda _: nullcontext(held))
+        monkeypatch.setattr(commands, "open_ledger", lambda *_, **__: nullcontext(held))
         ended = CliRunner().invoke(show, ["ledger_health"])
     assert (ended.exit_code, ended.stderr) == (
         1,

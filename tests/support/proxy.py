@@ -72,4 +72,6 @@ def proxying(mood: Mood = "well", login: str | None = None) -> Iterator[Proxy]:
     try:
         yield proxy
     finally:
+        with contextlib.suppress(OSError):  # closing it alone would leave who waits for a caller
+            proxy.listener.shutdown(socket.SHUT_RDWR)
         proxy.listener.close()

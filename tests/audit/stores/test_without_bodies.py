@@ -32,7 +32,7 @@ def test_a_ledger_without_bodies_that_nobody_holds_is_verified_and_shown(
     verdict = commands.audit(analyst, None, lambda *_: None)
     assert verdict.faults == []
     assert verdict.checked[0].startswith("16 entries stand in inbox and ledger")
-    with commands.open_ledger(analyst) as ledger:
+    with commands.open_ledger(analyst, patience=commands.ENDLESS) as ledger:
         [shown] = ledger.read("ledger_health").to_pylist()
     assert (shown["last_seq"], shown["missing"]) == (16, 0)
 
@@ -60,7 +60,7 @@ def test_what_another_system_wrote_of_an_attempts_end_is_not_in_its_file(
 def test_nobody_is_said_to_have_seen_what_it_does_not_hold(analyst: Settings) -> None:
     """Masks were printed, and the log said for good that personal values had been shown."""
     asked = Asked("seller_state", unmask=By("a call", "ana", "cli:ana"))
-    with commands.open_ledger(analyst) as ledger:
+    with commands.open_ledger(analyst, patience=commands.ENDLESS) as ledger:
         with pytest.raises(CallerError, match="made without bodies"):
             ledger.shown(asked)
         [shown] = ledger.read("ledger_health").to_pylist()

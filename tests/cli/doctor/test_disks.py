@@ -1,6 +1,8 @@
 """`prazo doctor` on disks that have little room, or that the system has mounted read-only."""
 
+import json
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,12 @@ import pytest
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.stores import disk
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import migrations
+from pipeline.inbox import migrations, open_inbox
 from pipeline.ledger.service import LedgerService
+from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.support.commands import here
+from tests.support.lines import acp
 from tests.support.stores import environment_in, settings_in
 
 
@@ -63,6 +67,8 @@ def test_a_backup_onto_a_disk_that_is_mounted_read_only_says_so(
 ) -> None:
     """It said that the inbox cannot be migrated, and to stop every process that uses it. A first
     backup there named a file that nobody knows."""
+    with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
+        inbox.append([read_line(json.dumps(acp()).encode(), recorded_by="file")])
     LedgerService(settings_in(tmp_path)).close()
     saved = small_disk / "saved"
     first = here("backup", str(saved), environment=environment_in(tmp_path), folder=tmp_path)
