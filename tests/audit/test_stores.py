@@ -12,7 +12,7 @@ from zstandard import ZstdCompressor
 
 from pipeline.audit import restore
 from pipeline.audit.stores import audit, changed_in_inbox
-from pipeline.errors import PrazoError
+from pipeline.errors import LedgerRefused, PrazoError
 from pipeline.inbox import open_inbox
 from pipeline.inbox.kept_heads import place
 from pipeline.ledger import checks
@@ -400,14 +400,20 @@ def test_what_a_check_of_the_queries_finds_is_a_fault(
 
 @entries_alone
 def test_a_signed_checkpoint_cannot_be_exchanged(settings: Settings) -> None:
-    """Nor can anything stand behind its signature: nobody could verify with what is handed out."""
-    in_inbox(settings, "update checkpoints set note = note || 'x'")
+    """Nor can anything stand behind its signature: nobody could verify with what is handed out. A
+    signature by somebody else makes it another note than was signed here; any other text, none."""
+    theirs = "— another/log AAAA"
+    in_inbox(settings, f"update checkpoints set note = note || '{theirs}' || char(10)")
     assert "16 entries says more than was signed" in faults(settings)[0]
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
-        connection.execute(
-            "update checkpoints set note = replace(note, char(10) || '16', char(10) || '15')"
-        )
-    with pytest.raises(PrazoError, match="is not one of ours"):
+    in_inbox(settings, f"update checkpoints set note = replace(note, '{theirs}', 'x')")
+    with pytest.raises(LedgerRefused, match="is not one of ours: not a note: something else"):
+        LedgerService(settings)
+    in_inbox(
+        settings,
+        "update checkpoints set note = replace(note, 'x' || char(10), '')",
+        "update checkpoints set note = replace(note, char(10) || '16', char(10) || '15')",
+    )
+    with pytest.raises(LedgerRefused, match="is not one of ours: not a note signed by"):
         LedgerService(settings)
 
 
