@@ -3,6 +3,8 @@
 import ast
 import base64
 import errno
+import hashlib
+import mmap
 import os
 import shutil
 import subprocess
@@ -10,16 +12,19 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import bagit
 import pytest
 
-from pipeline.audit import verify
+from pipeline.audit import timestamps, verify
 from pipeline.log import entries
 from tests.audit import forgery
 from tests.audit.conftest import Made
 from tests.audit.conftest import is_signed as in_process
+from tests.audit.test_timestamps import Authority
 
 SOURCE = Path(verify.__file__)
 PAGE = Path(__file__).parents[3] / "docs/evidence.md"
@@ -193,6 +198,7 @@ def test_openssl_says_of_a_signature_what_the_library_of_other_tests_says(made: 
 def test_no_room_for_temporary_files_is_not_a_verdict(
     made: Made,
     small_disk: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -205,9 +211,15 @@ def test_no_room_for_temporary_files_is_not_a_verdict(
     said = capsys.readouterr()
     assert said.out == ""
     assert "(No space left on device), so there is no verdict: make room" in said.err
-    os.truncate(ballast, ballast.stat().st_size - 40_000)
+    with closing(Authority(tmp_path)) as authority:
+        answer = timestamps.stamp(authority.url, b"x")
+    stamp = verify.Stamp(answer, hashlib.sha256(b"x").hexdigest())
+    assert len(answer) < mmap.PAGESIZE
+    os.truncate(ballast, ballast.stat().st_size - mmap.PAGESIZE)  # room for the answer alone
     with pytest.raises(verify.Unusable, match="there is no verdict"):
-        verify._stamped(verify.Stamp(bytes(30_000), "a stamp"), None, None, b"")
+        verify._stamped(stamp, None, None, b"")
+    ballast.unlink()
+    assert abs(verify._stamped(stamp, None, None, b"") - datetime.now(UTC)) < timedelta(minutes=2)
 
 
 def _refused() -> subprocess.CompletedProcess[bytes]:
