@@ -271,9 +271,16 @@ def test_what_happens_in_the_future_leaves_no_artifact_behind(
     assert FolderArtifacts(settings.artifacts).read(HELLO) is None
 
 
-def test_a_file_is_read_no_further_than_a_collection_may_be_long(marketplace: Marketplace) -> None:
+def test_a_file_is_read_no_further_than_a_collection_may_be_long(
+    marketplace: Marketplace, tmp_path: Path
+) -> None:
     """A film in its place, or a device, was read until no memory was left."""
-    with pytest.raises(CallerError, match="/dev/zero is not a collection: it is over 1048576"):
+    film = tmp_path / "film"
+    film.touch()
+    os.truncate(film, 2**40)
+    with pytest.raises(CallerError, match="film is not a collection: it is over 1048576 bytes"):
+        collect_file(film, marketplace.settings(), recorded_by="test")
+    with pytest.raises(OSError, match="it is not a plain file: '/dev/zero'"):
         collect_file(Path("/dev/zero"), marketplace.settings(), recorded_by="test")
 
 
