@@ -13,7 +13,7 @@ from pipeline.log.ndjson import list_in
 
 _LIST: Final = re.compile(
     rb"""\s*(?:\{\s*
-        (?:"(?!type")[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.\w]+)\s*,\s*)*+  # what a page says of itself
+        (?:"(?!type")[^"\\]*"\s*:\s*(?:"[^"\\]*"|[-+.\w]+)\s*,\s*)*  # what a page says of itself
         "(items|data)"\s*:\s*
     )?\[""",
     re.VERBOSE,

@@ -65,7 +65,8 @@ def test_a_context_is_the_same_under_each_python(python: str, tmp_path: Path) ->
         | 0x00400000  # OP_CIPHER_SERVER_PREFERENCE
         | 0x00100000  # OP_ENABLE_MIDDLEBOX_COMPAT
         | 0x00020000  # OP_NO_COMPRESSION
-        | 0x00004000,  # OP_NO_TICKET
+        | 0x00004000  # OP_NO_TICKET
+        | 0x00000080,  # OP_IGNORE_UNEXPECTED_EOF
         "verification": 0x8000 | 0x80000,  # trusted first, partial chain
         "keys": None,
         "version": 0x0303,  # TLS 1.2

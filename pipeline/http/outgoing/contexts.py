@@ -20,6 +20,7 @@ OPTIONS: Final = (
     | ssl.OP_CIPHER_SERVER_PREFERENCE
     | ssl.OP_ENABLE_MIDDLEBOX_COMPAT
     | ssl.OP_NO_TICKET  # each handshake shows the certificates itself
+    | getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # since OpenSSL 3.0: an end without a farewell
 )
 """Nothing else: no renegotiation without RFC 5746, whatever the system's OpenSSL is set to."""
 VERIFICATION: Final = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST | ssl.VerifyFlags(0x80000)
