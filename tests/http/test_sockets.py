@@ -178,6 +178,7 @@ def test_messages_that_nobody_hears_yet_are_not_kept_without_end(offer: Offer):
     assert wire.close_code() == POLICY
 
 
+@pytest.mark.long  # its connection drains for over a minute
 def test_who_asks_whether_we_are_there_and_never_reads_gets_no_answers_kept(offer: Offer):
     """Each ping was answered into memory; and a connection that we end is not kept until all that
     was sent is read."""
