@@ -72,8 +72,11 @@ class _Group(_Kind):
     group_class = _Kind
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _wrong_usage_shown():
-            return super().make_context(*args, **options)
+        try:
+            with _wrong_usage_shown():
+                return super().make_context(*args, **options)
+        except KeyboardInterrupt:
+            _abort()
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -85,11 +88,11 @@ class _Group(_Kind):
             say(*_lines(error.finding, error.remedy), err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
-            _abort(ctx)
+            _abort()
         except RuntimeError as error:
             if ctx.params.get("debug") or str(error) != _INTERRUPTED:
                 raise
-            _abort(ctx)
+            _abort()
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
@@ -104,10 +107,10 @@ class _Group(_Kind):
             ctx.exit(1)
 
 
-def _abort(ctx: click.Context) -> NoReturn:
+def _abort() -> NoReturn:
     """Of a command that a signal interrupted: 1 would be an answer, and the answer is not known."""
     say("", "Aborted!", err=True)
-    ctx.exit(signals.code_of_interrupt())
+    sys.exit(signals.code_of_interrupt())
 
 
 @contextmanager
@@ -263,9 +266,12 @@ def run() -> None:
     """
     ending = _Ending()
     atexit.register(ending.leave)  # what is registered first is called last
-    signals.interrupt_by_signals()
     try:
+        signals.interrupt_by_signals()
         main()
+    except KeyboardInterrupt:  # before click reads the arguments
+        ending.code = signals.code_of_interrupt()
+        _abort()
     except SystemExit as ended:
         given = 0 if ended.code is None else ended.code
         ending.code = signals.code(given) if isinstance(given, int) else given

@@ -1,5 +1,6 @@
 """A command leaves at once, and leaves nothing undone."""
 
+import atexit
 import errno
 import io
 import logging
@@ -14,7 +15,8 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli import terminal
+from pipeline import signals
+from pipeline.cli import group, terminal
 from pipeline.cli.group import _Ending, bars, main, say
 from pipeline.ledger.views.catalogue import public
 from tests import depth
@@ -120,6 +122,28 @@ def test_ctrl_c_during_a_query_ends_a_command_as_it_does_elsewhere(
         signal.signal(signal.SIGALRM, former)
     assert (ended.exit_code, ended.output.strip()) == (130, "Aborted!")
     assert isinstance(ended.exception, SystemExit)
+
+
+@pytest.mark.parametrize("early", ["interrupt_by_signals", "main"])
+def test_a_signal_before_the_arguments_are_read_ends_a_command_as_it_does_later(
+    early: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Click ends it with 1 there, which is an answer: a part whose terminal was closed just after
+    its start said nothing of that."""
+
+    def hangs_up(*_: object, **__: object) -> None:
+        monkeypatch.setattr(signals._Heard, "number", signal.SIGHUP)
+        raise KeyboardInterrupt
+
+    if early == "main":
+        monkeypatch.setattr(click.Group, "make_context", hangs_up)
+        monkeypatch.setattr(signals, "interrupt_by_signals", lambda: None)
+    else:
+        monkeypatch.setattr(signals, early, hangs_up)
+    monkeypatch.setattr(atexit, "register", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        group.run()
+    assert (ended.value.code, capsys.readouterr().err.strip()) == (129, "Aborted!")
 
 
 class Nowhere(io.StringIO):
