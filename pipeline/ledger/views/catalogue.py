@@ -17,9 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from pipeline import headers
 from pipeline.errors import OperatorError, UnknownView
-
-QUERIES: Final = Path(__file__).resolve().parents[3] / "queries"
+from pipeline.headers import QUERIES, Header
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""
@@ -192,75 +192,51 @@ def read(path: Path) -> View:
 
 
 def _read(path: Path) -> View:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    header = list(_header(lines))
-    said = _said(header)
-    columns = dict(_columns(said))
-    prose = itertools.takewhile(bool, header)
+    header = headers.read(path, _LABELS)
+    columns = dict(_columns(header))
     return View(
         name=path.stem,
         group="/".join(path.parent.relative_to(QUERIES).parts),
-        summary=" ".join(it for it in prose if _label(it) is None).strip(),
-        reads=_names(said["reads"]),
-        key=_names(said["key"]),
-        order=tuple(said["order"]),
-        by=_names(said["by"]),
-        leading=_names(said["leading"]),
+        summary=header.summary,
+        reads=header.names("reads"),
+        key=header.names("key"),
+        order=tuple(header.all("order")),
+        by=header.names("by"),
+        leading=header.names("leading"),
         columns={name: meaning for name, (_, meaning) in columns.items()},
         kinds={name: kind for name, (kind, _) in columns.items() if kind},
-        storage=_storage(said),
-        found_by=_first(said["found by"]),
-        among=_first(said["among"]),
-        within=_first(said["within"]),
-        sets=_first(said["sets"]),
-        scanned=_first(said["scanned"]),
-        sql="\n".join(lines[len(header) :]).strip(),
+        storage=_storage(header),
+        found_by=header.first("found by"),
+        among=header.first("among"),
+        within=header.first("within"),
+        sets=header.first("sets"),
+        scanned=header.first("scanned"),
+        sql=header.sql,
     )
 
 
-def _header(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        if not line.startswith("--"):
-            return
-        yield line.removeprefix("--").strip()
-
-
-def _said(header: Sequence[str]) -> Mapping[str, list[str]]:
-    """What a header says behind each label, line by line."""
-    said: dict[str, list[str]] = {label: [] for label in _LABELS}
-    for line in header:
-        if (label := _label(line)) is not None:
-            said[label].append(line[len(label) + 1 :].strip())
-    return said
-
-
-def _label(line: str) -> str | None:
-    label, colon, _ = line.partition(":")
-    return label if colon and label in _LABELS else None
-
-
-def _storage(said: Mapping[str, list[str]]) -> Storage | None:
-    table, _, key = _first(said["materialized"]).partition(" by ")
+def _storage(header: Header) -> Storage | None:
+    table, _, key = header.first("materialized").partition(" by ")
     if not table:
         return None
     return Storage(
         table=table,
         key=key,
-        written=_first(said["written"]),
-        clustered=_first(said["clustered"]),
+        written=header.first("written"),
+        clustered=header.first("clustered"),
         stored={
-            name: (written, as_read) for name, (written, as_read) in _described(said, "stored", 2)
+            name: (written, as_read) for name, (written, as_read) in _described(header, "stored", 2)
         },
-        derived={name: how for name, (how,) in _described(said, "derived", 1)},
-        rows=_first(said["rows"]),
-        settled=_first(said["settled"]),
+        derived={name: how for name, (how,) in _described(header, "derived", 1)},
+        rows=header.first("rows"),
+        settled=header.first("settled"),
     )
 
 
-def _columns(said: Mapping[str, list[str]]) -> Iterator[tuple[str, tuple[str, str]]]:
+def _columns(header: Header) -> Iterator[tuple[str, tuple[str, str]]]:
     """Name, and kind and meaning, of each column: `name | meaning`, or `name | kind | meaning` of
     one that holds texts. What is named as ids are needs no kind."""
-    for line in said["column"]:
+    for line in header.all("column"):
         name, *described = (part.strip() for part in line.split(" | "))
         if len(described) == 1:
             yield name, ("id" if name.endswith("_id") else "", described[0])
@@ -273,23 +249,13 @@ def _columns(said: Mapping[str, list[str]]) -> Iterator[tuple[str, tuple[str, st
             )
 
 
-def _described(
-    said: Mapping[str, list[str]], label: str, parts: int
-) -> Iterator[tuple[str, list[str]]]:
+def _described(header: Header, label: str, parts: int) -> Iterator[tuple[str, list[str]]]:
     """What the lines of a label say of columns: `name | first | second ...`, so many parts."""
-    for line in said[label]:
+    for line in header.all(label):
         name, *described = (part.strip() for part in line.split(" | "))
         if len(described) != parts:
             raise _Misread(f"`{label}: {line}` has not {parts} of ` | `")
         yield name, described
-
-
-def _names(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name.strip() for name in _first(lines).split(",") if name.strip())
-
-
-def _first(lines: Sequence[str]) -> str:
-    return lines[0] if lines else ""
 
 
 def read_by_several(names: Collection[str]) -> tuple[str, ...]:

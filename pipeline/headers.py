@@ -1,0 +1,76 @@
+"""Reads the header of a file of SQL: the lines of comment that it begins with. No I/O but reading.
+
+    -- One row per late process.         prose, up to an empty line
+    -- reads: processes, events          a label, and what it says
+    -- remedy: Find out what delayed it,
+    --   and collect again.              a line that is indented continues the label above it
+
+Which labels there are, each reader of headers says. A line that begins with no label is prose.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+QUERIES: Final = Path(__file__).resolve().parents[1] / "queries"
+
+_CONTINUED: Final = "  "
+
+
+class Header(NamedTuple):
+    """What a file says of itself, and its SQL."""
+
+    summary: str  # the prose at its top
+    lines: tuple[tuple[str, str], ...]  # label, and what it says, in their order
+    sql: str
+
+    def all(self, label: str) -> list[str]:
+        """What each line of a label says."""
+        return [said for name, said in self.lines if name == label]
+
+    def first(self, label: str) -> str:
+        """What the first line of a label says; "" where there is none."""
+        return next(iter(self.all(label)), "")
+
+    def names(self, label: str) -> tuple[str, ...]:
+        """The names that the first line of a label lists."""
+        return tuple(name.strip() for name in self.first(label).split(",") if name.strip())
+
+    def parts(self, label: str) -> Iterator[Mapping[str, str]]:
+        """The parts of a header that each begin with this label: label -> what it says."""
+        part: dict[str, str] | None = None
+        for name, said in self.lines:
+            if name == label:
+                if part is not None:
+                    yield part
+                part = {}
+            if part is not None:
+                part[name] = said
+        if part is not None:
+            yield part
+
+
+def read(path: Path, labels: Collection[str]) -> Header:
+    """The header of a file, in which these labels may stand."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comments = [
+        line.removeprefix("--").removeprefix(" ")
+        for line in takewhile(lambda line: line.startswith("--"), lines)
+    ]
+    said: list[tuple[str, str]] = []
+    prose: list[str] = []
+    is_said = False
+    for comment in comments:
+        label, colon, rest = comment.partition(":")
+        if colon and label in labels:
+            said.append((label, rest.strip()))
+            is_said = True
+        elif is_said and comment.startswith(_CONTINUED):
+            label, begun = said.pop()
+            said.append((label, f"{begun} {comment.strip()}"))
+        else:
+            prose.append(comment.strip())
+            is_said = False
+    summary = " ".join(takewhile(bool, prose))
+    return Header(summary, tuple(said), "\n".join(lines[len(comments) :]).strip())
