@@ -8,12 +8,13 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long setup check bench soak audit auditor lock format clean
+.PHONY: demo test test-long setup check bench soak audit lock format clean
 
-# $(call install,PYTHON,LOCK): uv takes an eighth of the time that pip takes, but reads none of pip's
-# settings: where it cannot reach the public index, pip takes the one that they name.
-install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(1) --require-hashes -r $(2) \
-	|| $(BIN)/python -m pip --python $(1) install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
+# uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
+# reach the public index, pip takes the one that they name.
+pip = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+	|| $(call pip,$(1)) --no-compile
 
 # PORT=8410 and DASHBOARD_PORT=8511, or PRAZO_RECEIVER_PORT and PRAZO_DASHBOARD_PORT, choose other ports.
 demo: setup  ## the whole product against a simulated platform
@@ -35,11 +36,12 @@ test-long: $(COMPILED)  ## everything in every place and form, and fifty times a
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes
 
-$(SETUP): requirements.lock requirements-dev.lock pyproject.toml
+$(SETUP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock >.venv/uv.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
-	$(call install,$(BIN)/python,requirements-dev.lock)
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock >.venv/uv.lock
+	$(call pip,.venv/uv.lock)
+	sed '/^# bench$$/,$$d' requirements.lock >.venv/dev.lock
+	$(call install,.venv/dev.lock)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation -e .
 	touch $(SETUP)
 
@@ -54,29 +56,26 @@ check: setup  ## format, lint, types, imports
 	$(BIN)/lint-imports
 
 bench: setup  ## the benchmarks, a table of ratios
-	$(call install,$(BIN)/python,requirements-bench.lock)
+	$(call install,requirements.lock)
 	$(BIN)/python -m tests.benchmarks
 
 # MINUTES=60 for how long, RATE=1000 for deliveries a second in place of half of what can be taken.
 soak: setup  ## the product for long at half of its capacity: whether it stays as it was
 	MINUTES=$(MINUTES) RATE=$(RATE) $(BIN)/python -m tests.benchmarks.soak
 
-audit: auditor  ## whether a version in the locks has a known vulnerability
+audit: setup  ## whether a version in the lock has a known vulnerability
 	$(BIN)/python .ci/audit.py
 
-auditor: setup
-	test -x .venv/audit/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv/audit
-	$(call install,.venv/audit/bin/python,requirements-audit.lock)
+# UPGRADE=1 for newer versions; without, those in the lock stay. A group is what those before it lack.
+compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-lock: setup  ## newer versions of what the project stands on
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header --extra dev --extra sandbox -c requirements.lock pyproject.toml -o requirements-dev.lock
-	echo "pip-audit>=2.9" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header - -o requirements-audit.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes \
-		--no-emit-index-url --no-annotate --no-header --extra bench -c requirements.lock pyproject.toml -o requirements-bench.lock
+lock: setup  ## what the project stands on, in three groups: the product's, its development's, the benchmarks'
+	cp requirements.lock .venv/bench
+	$(compile) --all-extras $(if $(UPGRADE),--upgrade) -o .venv/bench
+	$(compile) -c .venv/bench --extra dev --extra sandbox -o .venv/dev
+	$(compile) -c .venv/bench -o .venv/product
+	cd .venv && awk 'FNR == 1 {print "# " FILENAME} /^[^ ]/ {fresh = !seen[$$0]++} fresh' product dev bench >../requirements.lock
 
 format: setup
 	$(BIN)/ruff format .
