@@ -1,20 +1,14 @@
-"""Translates the pages: English stands in the source, Portuguese in one gettext catalogue.
-
-`locale/pt_BR.po` is an ordinary PO file, so that a translator can work on it with the tools of the
-trade. Texts that are looked up by a code are marked with `N_` where they stand.
-"""
+"""Which language the reader of a page chose, and texts in it."""
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from functools import cache
-from gettext import GNUTranslations, NullTranslations
-from io import BytesIO
-from pathlib import Path
 
 import streamlit as st
 from babel import Locale
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
+
+from pipeline.language.catalogue import N_ as N_
+from pipeline.language.catalogue import counted_in
+from pipeline.language.catalogue import said_in as said_in
 
 LANGUAGES: Mapping[str, Locale] = {"en": Locale("en", "GB"), "pt": Locale("pt", "BR")}
 # The only scripts of our own; the content security policy lets these through by their digests.
@@ -22,7 +16,6 @@ LANGUAGE_SCRIPTS: Mapping[str, str] = {
     code: f"document.documentElement.lang = '{str(spoken).replace('_', '-')}'"
     for code, spoken in LANGUAGES.items()
 }
-CATALOGUE = Path(__file__).with_name("locale") / "pt_BR.po"
 
 _OF_THIS_RUN: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -57,34 +50,11 @@ def locale() -> Locale:
     return LANGUAGES[language()]
 
 
-def N_(message: str) -> str:
-    """Marks a text for the catalogue; `_` translates it when it is shown."""
-    return message
-
-
 def _(message: str, /, **values: object) -> str:
     """The text in the reader's language, with `{names}` filled in."""
-    text = translations(language()).gettext(message)
-    return text.format(**values) if values else text
-
-
-def said_in(into: str, message: str, /, **values: object) -> str:
-    """A text in another language than the reader's: `en` or `pt`."""
-    text = translations(into).gettext(message)
-    return text.format(**values) if values else text
+    return said_in(language(), message, **values)
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
     """`one` or `many`, as the language's plural asks; `values` fill in the `{names}`."""
-    return translations(language()).ngettext(one, many, count).format(**values)
-
-
-@cache
-def translations(into: str) -> NullTranslations:
-    if into == "en":
-        return NullTranslations()
-    compiled = BytesIO()
-    with CATALOGUE.open("rb") as file:
-        write_mo(compiled, read_po(file, locale="pt_BR"))
-    compiled.seek(0)
-    return GNUTranslations(compiled)
+    return counted_in(language(), one, many, count, **values)

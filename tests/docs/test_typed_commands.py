@@ -108,7 +108,7 @@ def said_of_prazo() -> set[str]:
     texts = [
         *(it for path in SOURCES for it in strings(ast.parse(path.read_text(encoding="utf-8")))),
         *(page.read_text(encoding="utf-8") for page in pages.PAGES),
-        *((ROOT / "app_pages/language/locale/pt_BR.po").read_text(encoding="utf-8"),),
+        *((ROOT / "pipeline/language/locale/pt_BR.po").read_text(encoding="utf-8"),),
     ]
     for text in texts:
         for quoted in re.findall(r"`(prazo [^`]+)`", text):

@@ -7,9 +7,9 @@ import pytest
 from app_pages.language import formats
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.language.test_formats import speak
-from tests.app_pages.language.test_translation import catalogue
 from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
 from tests.app_pages.support.reading import texts
+from tests.language.test_catalogue import catalogue
 
 # One of each thing that a page counts.
 HISTORY = [

@@ -1,0 +1,112 @@
+"""Both languages are complete: no text without its Portuguese, none that nothing shows."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from babel.messages.pofile import read_po
+
+from pipeline.language.catalogue import CATALOGUE, NC_, counted_in, said_in
+from tests.docs.pages import ROOT
+
+Message = str | tuple[str, str]
+
+
+TRANSLATE = {"app_pages/language/i18n.py", "pipeline/language/catalogue.py"}
+"""They translate what others mark."""
+
+
+def sources() -> dict[str, Path]:
+    """All that may mark a text, by its path in the checkout."""
+    folders = (ROOT / "app_pages", ROOT / "pipeline")
+    files = [ROOT / "app.py", *(file for it in folders for file in sorted(it.rglob("*.py")))]
+    named = {file.relative_to(ROOT).as_posix(): file for file in files}
+    return {name: file for name, file in named.items() if name not in TRANSLATE}
+
+
+def messages() -> Iterator[tuple[Message, str]]:
+    """Every text that the source marks, as the catalogue keeps it, and where it stands."""
+    for name, path in sources().items():
+        text = path.read_text(encoding="utf-8")
+        if "pipeline.language" not in text and "app_pages.language" not in text:
+            continue
+        for call in ast.walk(ast.parse(text)):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            where = f"{name}:{call.lineno}"
+            is_of_any_language = call.func.id in ("said_in", "counted_in")
+            said = call.args[1:] if is_of_any_language else call.args
+            literals = [it.value for it in said if isinstance(it, ast.Constant)]
+            match call.func.id:
+                case "_" | "N_" | "said_in" if literals:
+                    yield literals[0], where
+                case "NC_":
+                    yield NC_(*literals), where
+                case "ngettext" | "counted_in":
+                    assert len(literals) == 2, f"{where}: both forms must be literals"
+                    yield (literals[0], literals[1]), where
+
+
+def catalogue() -> dict[Message, tuple[str, ...]]:
+    """Each text, after its context if it has one -> its Portuguese, in each form."""
+    with CATALOGUE.open("rb") as file:
+        read = read_po(file, locale="pt_BR")
+    return {
+        NC_(entry.context, str(entry.id)) if entry.context else entry.id: (entry.string,)
+        if isinstance(entry.string, str)
+        else tuple(entry.string)
+        for entry in read
+        if entry.id
+    }
+
+
+def test_every_text_has_its_portuguese() -> None:
+    translated = catalogue()
+    missing = [
+        f"{where}: {message!r}"
+        for message, where in messages()
+        if not all(translated.get(message, ("",)))
+    ]
+    assert not missing, f"write them into {CATALOGUE.name}"
+
+
+def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
+    unused = catalogue().keys() - {message for message, _ in messages()}
+    assert not unused, f"take them out of {CATALOGUE.name}"
+
+
+def test_a_translation_fills_in_the_same_names() -> None:
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    for message, translations in catalogue().items():
+        english = message if isinstance(message, str) else message[1]
+        for translation in translations:
+            assert names(translation) <= names(english), translation
+        assert names(translations[-1]) == names(english), message
+
+
+def test_no_fuzzy_guess_passes_for_a_translation() -> None:
+    with CATALOGUE.open("rb") as file:
+        fuzzy = [entry.id for entry in read_po(file) if entry.id and entry.fuzzy]
+    assert fuzzy == [], "correct each guess, and take away its mark `fuzzy`"
+
+
+def test_a_text_is_said_in_either_language() -> None:
+    assert said_in("pt", "to {name}", name="Ana") == "para Ana"
+    assert said_in("en", "to {name}", name="Ana") == "to Ana"
+    assert said_in("pt", NC_("of nobody", "Not listed")) == "Not listed"
+    one, many = "{n} delivery", "{n} deliveries"
+    assert [counted_in("en", one, many, it, n=it) for it in (0, 1)] == [
+        "0 deliveries",
+        "1 delivery",
+    ]
+    assert [counted_in("pt", one, many, it, n=it) for it in (1, 2)] == ["1 entrega", "2 entregas"]
+
+
+def test_one_thing_has_one_word_in_portuguese() -> None:
+    """A calendar had two, as had a note, a role, a payload and what the platform reports."""
+    words = " ".join(form for forms in catalogue().values() for form in forms)
+    for other in ("Agenda", "Nota", "Função", "do payload", "alarmante", "levantado"):
+        assert not re.search(rf"\b{other}\b", words), other
