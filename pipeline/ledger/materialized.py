@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Final
 
+from pipeline.headers import QUERIES
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 from pipeline.ledger.views.catalogue import (
-    QUERIES,
     Storage,
     View,
     all_read,
