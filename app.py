@@ -27,10 +27,10 @@ from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory, places, signals
+from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.http.sockets import LimitedSocket
-from pipeline.ledger import service
 from pipeline.serve import api
 from pipeline.serve.roles import Person, RoleMap, provider
 from pipeline.settings import Settings

@@ -6,8 +6,8 @@ from typing import Literal
 
 import streamlit as st
 
-from app_pages.desk import casework, clearances, mailed, people, records, saved
-from app_pages.language import formats, next_actions, occurrences, rulebook, words
+from app_pages.desk import casework, clearances, mailed, people, recording, saved
+from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
@@ -15,8 +15,8 @@ from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
 from pipeline.alert_rules import AlertRules
+from pipeline.continuity import service
 from pipeline.errors import PrazoError
-from pipeline.ledger import service
 from pipeline.log.actions import calendar_revoked
 from pipeline.serve import calendar
 from pipeline.serve.roles import Permission
@@ -49,7 +49,7 @@ def standing(row: views.Row) -> str:
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = words.by_code(rulebook.SEVERITIES)
+    severities = code_texts.by_code(rulebook.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -63,7 +63,9 @@ def listed() -> lists.Listed:
         cells,
         {
             "severity": lists.chips(
-                _("Severity"), words.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS), 86
+                _("Severity"),
+                code_texts.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS),
+                86,
             ),
             "kind": lists.text(_("Alert"), 168),
             "process_id": lists.subject_id(_("Process")),
@@ -94,7 +96,7 @@ def card(row: views.Row) -> None:
             left,
             formats.minute(row["deadline_at"]),
             delta_arrow="off",
-            delta_color=words.STATE_COLOURS[row["state"]],
+            delta_color=code_texts.STATE_COLOURS[row["state"]],
         )
     if row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
@@ -111,7 +113,7 @@ def _who_knows(alert: str) -> None:
     """Who was told of it, by which channel and when."""
     sent = views.read("alerts_sent", where={"alert_id": alert})
     for row in sent:
-        via = words.word(occurrences.CHANNELS, row["via"])
+        via = code_texts.word(occurrences.CHANNELS, row["via"])
         who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(via)}"
         if row["sent_at"] is not None:
             said = _("told {instant}", instant=formats.minute(row["sent_at"]))
@@ -157,7 +159,7 @@ def _submit(
 
 def _acknowledge(row: views.Row, own: str) -> acting.Feedback:
     actor = acting.actor_of(f"acknowledge_actor {own}")
-    return records.take_alerts([row["alert_id"]], actor, _recorded(row, None, ""))
+    return recording.take_alerts([row["alert_id"]], actor, _recorded(row, None, ""))
 
 
 def _snooze(row: views.Row, own: str) -> acting.Feedback:
@@ -203,7 +205,7 @@ def sent() -> None:
             | {
                 "kind": occurrences.alert_name(row["kind"]) if row["kind"] else "",
                 "recipient": row["recipient"] or _("nobody"),
-                "via": words.word(occurrences.CHANNELS, row["via"]),
+                "via": code_texts.word(occurrences.CHANNELS, row["via"]),
                 "answer": row["answer"] or (_("may have come twice") * row["may_be_doubled"]),
             }
             for row in rows
@@ -262,7 +264,7 @@ def recipients(rules: AlertRules) -> None:
 
 
 def _channels(vias: Iterable[str]) -> str:
-    return formats.plain(", ".join(words.word(occurrences.CHANNELS, it) for it in vias))
+    return formats.plain(", ".join(code_texts.word(occurrences.CHANNELS, it) for it in vias))
 
 
 def _try(rules: AlertRules) -> acting.Feedback:
@@ -289,7 +291,7 @@ def scheduled(rules: AlertRules) -> None:
     st.header(_("Scheduled reports"), anchor=False)
     reports = rules.reports.values()
     lists_of = [formats.code(it.filters or "–") for it in reports]
-    saved_as = [it.saved and formats.plain(words.masked(it.saved)) for it in reports]
+    saved_as = [it.saved and formats.plain(code_texts.masked(it.saved)) for it in reports]
     st.table(
         {
             _("Report"): [formats.plain(it) for it in rules.reports],
@@ -416,7 +418,7 @@ facets = views.Facets("alerts", where, views.filtered(contains={"assignee": assi
 with by_severity:
     address.choices(
         _("Severity"),
-        facets.numbered("severity", words.by_code(rulebook.SEVERITIES)),
+        facets.numbered("severity", code_texts.by_code(rulebook.SEVERITIES)),
         "severity",
     )
 with by_taken:

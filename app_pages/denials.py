@@ -8,7 +8,7 @@ import streamlit as st
 
 from app_pages.charts.denials import reason_bars, reason_periods, return_weeks
 from app_pages.desk import saved
-from app_pages.language import formats, moments, sellers, words
+from app_pages.language import code_texts, formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
@@ -25,7 +25,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
-            "seller_type": words.word(sellers.SELLER_TYPES, row["seller_type"]),
+            "seller_type": code_texts.word(sellers.SELLER_TYPES, row["seller_type"]),
             "retry": [retries[row["retry"]]],
         }
 
@@ -53,7 +53,7 @@ def card(denial: views.Row) -> None:
     st.markdown(elements.cell(denial, "seller_id"))
     st.markdown(formats.muted(formats.second(denial["denied_at"])))
     if denial["seller_type"] is not None:
-        kind = formats.plain(words.word(sellers.SELLER_TYPES, denial["seller_type"]))
+        kind = formats.plain(code_texts.word(sellers.SELLER_TYPES, denial["seller_type"]))
         st.markdown(f"{_('Type of seller')}: {kind}")
     for pair in denial["reasons"] or ():
         st.markdown(f"- {formats.plain(sellers.reason(pair))}")
@@ -270,7 +270,7 @@ def list_denials(
         names = {"yes": _("can be corrected"), "no": _("no chance")}
         address.choices(_("New attempt"), facets.numbered("retry", names, YES_NO), "retry")
     with by_type:
-        names = words.by_code(sellers.SELLER_TYPES)
+        names = code_texts.by_code(sellers.SELLER_TYPES)
         address.choices(_("Type of seller"), facets.numbered("seller_type", names), "type")
     lists.with_card(
         facets,

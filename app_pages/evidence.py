@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app_pages.desk import packages, saved
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 
@@ -13,8 +13,8 @@ def listed() -> lists.Listed:
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
-            "step": words.word(occurrences.STEPS, row["step"]),
-            "channel": words.word(occurrences.CHANNELS, row["channel"]),
+            "step": code_texts.word(occurrences.STEPS, row["step"]),
+            "channel": code_texts.word(occurrences.CHANNELS, row["channel"]),
         }
 
     return lists.Listed(
@@ -38,13 +38,15 @@ def card(collection: views.Row) -> None:
     st.markdown(
         f"{elements.cell(collection, 'process_id')} {elements.cell(collection, 'seller_id')}"
     )
-    st.markdown(f"**{formats.plain(words.word(occurrences.STEPS, collection['step']))}**")
-    source = formats.plain(words.word(occurrences.SOURCES, collection["source"]))
+    st.markdown(f"**{formats.plain(code_texts.word(occurrences.STEPS, collection['step']))}**")
+    source = formats.plain(code_texts.word(occurrences.SOURCES, collection["source"]))
     colour = "green" if collection["source"] == "seller" else "red"
     elements.details(
         {
             _("When"): formats.second(collection["occurred_at"]),
-            _("Channel"): formats.plain(words.word(occurrences.CHANNELS, collection["channel"])),
+            _("Channel"): formats.plain(
+                code_texts.word(occurrences.CHANNELS, collection["channel"])
+            ),
             _("Source"): formats.badge(source, colour),
             _("By"): formats.plain(collection["actor"] or "–"),
             _("Fields"): elements.paths(collection["paths"] or ()),
@@ -90,7 +92,7 @@ facets = views.Facets("collections", where, views.filtered(contains={"process_id
 with by_step:
     address.choices(
         _("Step"),
-        facets.numbered("step", words.by_code(occurrences.STEPS)),
+        facets.numbered("step", code_texts.by_code(occurrences.STEPS)),
         "step",
     )
 lists.with_card(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app_pages.desk import saved
 from app_pages.door import access
-from app_pages.language import formats, rulebook, words
+from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, timeline, views
 
@@ -15,7 +15,7 @@ RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = words.by_code(rulebook.SEVERITIES)
+    severities = code_texts.by_code(rulebook.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
@@ -24,7 +24,9 @@ def listed() -> lists.Listed:
         cells,
         {
             "severity": lists.chips(
-                _("Severity"), words.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS), 86
+                _("Severity"),
+                code_texts.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS),
+                86,
             ),
             "rule": lists.text(_("Rule"), 214),
             "process_id": lists.subject_id(_("Process")),
@@ -107,7 +109,7 @@ with by_severity:
             "severity",
             {
                 code: f"{rulebook.SEVERITY_ICONS[code]} {name}"
-                for code, name in words.by_code(rulebook.SEVERITIES).items()
+                for code, name in code_texts.by_code(rulebook.SEVERITIES).items()
             },
         ),
         "severity",

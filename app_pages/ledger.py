@@ -6,11 +6,10 @@ from typing import NamedTuple
 import streamlit as st
 
 from app_pages.door import access, audience, handed
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
-from pipeline.audit import stores
-from pipeline.ledger import service
+from pipeline.continuity import service, stores
 
 
 def verify() -> None:
@@ -26,7 +25,7 @@ def verify() -> None:
     bar.empty()
     for fault in verdict.faults:
         st.error(
-            elements.in_its_words(words.masked(fault)),
+            elements.in_its_words(code_texts.masked(fault)),
             title=_("Something is not as it was recorded"),
             icon=":material/gpp_maybe:",
         )
@@ -38,7 +37,7 @@ def verify() -> None:
         )
     for note in verdict.notes:
         st.warning(
-            elements.in_its_words(words.masked(note)),
+            elements.in_its_words(code_texts.masked(note)),
             title=_("Please note"),
             icon=":material/info:",
         )
@@ -87,7 +86,7 @@ def deliveries(rows: Sequence[views.Row], key: str) -> None:
 def entries(rows: Sequence[views.Row], key: str) -> None:
     """Each entry: what happened, about whom, and its leaf."""
     lists.grid(
-        [row | {"kind": words.word(occurrences.KINDS, row["kind"])} for row in rows],
+        [row | {"kind": code_texts.word(occurrences.KINDS, row["kind"])} for row in rows],
         {
             "seq": lists.number(_("Entry"), 80),
             "occurred_at": lists.instant(_("When")),

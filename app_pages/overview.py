@@ -10,10 +10,10 @@ from app_pages.charts.deadlines import deadline_bars, review_flow
 from app_pages.charts.figure import AMBER, RED
 from app_pages.charts.sparkline import sparkline
 from app_pages.desk import first_steps, processes
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
-from pipeline.ledger import service
+from pipeline.continuity import service
 
 
 def _counts(row: views.Row) -> list[str]:
@@ -48,7 +48,7 @@ def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> N
     column = state.lower()
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
-            f"{words.STATE_ICONS[state]} {words.word(words.STATES, state)}",
+            f"{code_texts.STATE_ICONS[state]} {code_texts.word(code_texts.STATES, state)}",
             formats.number(row[column]),
             formats.change(row[f"{column}_change"]),
             delta_color="inverse",
@@ -205,6 +205,6 @@ with right.container(border=True, height="stretch"):
         alt=_("Flow from the type of review to its state"),
     )
     with st.container(horizontal=True, gap="small", key="flow_leads"):
-        for end in words.ENDS:  # Plotly tells of no click on a flow
+        for end in code_texts.ENDS:  # Plotly tells of no click on a flow
             if any(row["ends_as"] == end for row in flow):
                 processes.to_rows_of_flow(end)

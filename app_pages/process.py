@@ -7,7 +7,7 @@ import streamlit as st
 
 from app_pages.charts.course import process_clock
 from app_pages.desk import casework, differences, journeys, processes
-from app_pages.language import formats, occurrences, rulebook, words
+from app_pages.language import code_texts, formats, occurrences, rulebook
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
     acting,
@@ -35,12 +35,13 @@ def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
         None: formats.badge(_("not sent"), "gray"),
     }
     return {
-        _("Field"): [formats.code(words.masked(row["path"])) for row in coverage],
+        _("Field"): [formats.code(code_texts.masked(row["path"])) for row in coverage],
         _("Evidence"): [verdicts[row["covered"]] for row in coverage],
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
         _("By"): [
-            formats.plain(words.word(occurrences.SOURCES, row["answer_source"])) for row in coverage
+            formats.plain(code_texts.word(occurrences.SOURCES, row["answer_source"]))
+            for row in coverage
         ],
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
     }
@@ -68,13 +69,15 @@ def tried(attempts: Sequence[views.Row]) -> dict[str, list[str]]:
     """Per attempt: when, how it went, how long it took, how it came in, and what comes next."""
     return {
         _("Started"): [formats.second(row["started_at"]) for row in attempts],
-        _("Outcome"): [words.outcome_chip(row["outcome"]) for row in attempts],
+        _("Outcome"): [code_texts.outcome_chip(row["outcome"]) for row in attempts],
         _("Status"): ["–" if row["status"] is None else str(row["status"]) for row in attempts],
         _("Duration"): [
             "–" if row["duration_ms"] is None else formats.seconds(row["duration_ms"] / 1000)
             for row in attempts
         ],
-        _("Via"): [formats.plain(words.word(occurrences.VIAS, row["via"])) for row in attempts],
+        _("Via"): [
+            formats.plain(code_texts.word(occurrences.VIAS, row["via"])) for row in attempts
+        ],
         _("Retry due"): [formats.second(row["retry_due_at"]) for row in attempts],
     }
 
@@ -150,19 +153,20 @@ with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(formats.plain(views.shown("process_id", asked)), anchor=False, width="content")
         st.badge(
-            words.word(words.STATES, state),
-            icon=words.STATE_ICONS[state],
-            color=words.STATE_COLOURS[state],
+            code_texts.word(code_texts.STATES, state),
+            icon=code_texts.STATE_ICONS[state],
+            color=code_texts.STATE_COLOURS[state],
         )
         st.badge(
-            formats.plain(words.word(words.REVIEW_TYPES, process["review_type"])), color="gray"
+            formats.plain(code_texts.word(code_texts.REVIEW_TYPES, process["review_type"])),
+            color="gray",
         )
         if process["finished_late"]:
             st.badge(_("Finished late"), icon=":material/schedule:", color="violet")
         links.to_seller(process["seller_id"])
         links.to_package("process", asked)
     cost, remedy = st.columns(2, gap="medium")
-    cost.markdown(_(words.COSTS[state]))
+    cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:
         remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
     elements.say_deleted(process)
@@ -176,10 +180,10 @@ with elements.facts(4):
             _("Deadline"),
             formats.local_day(process["deadline_at"]),
             f"{formats.clock_time(process['deadline_at'])} · {left}",
-            words.STATE_COLOURS[state],
+            code_texts.STATE_COLOURS[state],
         )
     else:
-        by = words.word(words.FINISHERS, process["finished_by"])
+        by = code_texts.word(code_texts.FINISHERS, process["finished_by"])
         elements.fact(
             _("Finished"),
             formats.local_day(process["finished_at"]),
@@ -208,8 +212,8 @@ with elements.facts(4):
         elements.fact(
             _("Attempts"),
             formats.number(process["attempts"]),
-            words.word(words.OUTCOMES, process["last_outcome"]),
-            words.outcome_colour(process["last_outcome"]),
+            code_texts.word(code_texts.OUTCOMES, process["last_outcome"]),
+            code_texts.outcome_colour(process["last_outcome"]),
             lead=partial(links.to_more, "submissions", of=asked),
         )
 
@@ -245,7 +249,7 @@ with course:
                         _(
                             "{field}: what was sent last and the seller's answer differ only in"
                             " {how}.",
-                            field=formats.code(words.masked(path)),
+                            field=formats.code(code_texts.masked(path)),
                             how=how,
                         )
                     )

@@ -5,13 +5,13 @@ from datetime import datetime
 
 import streamlit as st
 
-from app_pages.language import formats, occurrences, sellers, words
+from app_pages.language import code_texts, formats, occurrences, sellers
 from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
-from pipeline.ledger import service
+from pipeline.continuity import service
 from pipeline.log.entries import ERASURE
 
-UNFINISHED = [state for state in words.STATES if state != "FINISHED"]
+UNFINISHED = [state for state in code_texts.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first
 LISTED = 100
 
@@ -19,13 +19,13 @@ LISTED = 100
 def open_process(process: views.Row) -> None:
     """One open process among its siblings: how urgent, what is asked, what to do."""
     state, fields = process["state"], process["requested_fields"] or ()
-    st.markdown(f"{words.state_chip(state)} {words.type_chip(process['review_type'])}")
+    st.markdown(f"{code_texts.state_chip(state)} {code_texts.type_chip(process['review_type'])}")
     st.markdown(
         f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"
     )
     st.markdown(elements.paths(fields))
-    st.markdown(formats.muted(_(words.COSTS[state])))
+    st.markdown(formats.muted(_(code_texts.COSTS[state])))
     elements.say_deleted(process)
     st.markdown(elements.next_step(process))
     links.to_process(process["process_id"], is_named=True)
@@ -37,11 +37,11 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
     for state in ("EXPIRED", "OVERDUE"):
         count = sum(it["state"] == state for it in processes)
         if count:
-            label = words.word(words.STATES, state)
+            label = code_texts.word(code_texts.STATES, state)
             st.badge(
                 f"{label}: {formats.number(count)}",
-                icon=words.STATE_ICONS[state],
-                color=words.STATE_COLOURS[state],
+                icon=code_texts.STATE_ICONS[state],
+                color=code_texts.STATE_COLOURS[state],
             )
 
 
@@ -103,7 +103,7 @@ with st.container(border=True):
         st.header(formats.plain(name), anchor=False, width="content")
         say_what_is_late(open_ones)
         st.badge(
-            formats.plain(words.word(sellers.SELLER_STATES, seller["status"])),
+            formats.plain(code_texts.word(sellers.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
         links.to_package("seller", asked)
@@ -139,7 +139,7 @@ with elements.facts(4):
     elements.fact(
         _("Created"),
         formats.local_day(seller["created_at"]),
-        formats.plain(words.word(sellers.SELLER_TYPES, seller["type"]))
+        formats.plain(code_texts.word(sellers.SELLER_TYPES, seller["type"]))
         if seller["type"]
         else _("no record yet"),
     )
@@ -170,9 +170,9 @@ with left:
             with link:
                 links.to_process(process["process_id"], is_named=True)
             state.badge(
-                words.word(words.STATES, process["state"]),
-                icon=words.STATE_ICONS[process["state"]],
-                color=words.STATE_COLOURS[process["state"]],
+                code_texts.word(code_texts.STATES, process["state"]),
+                icon=code_texts.STATE_ICONS[process["state"]],
+                color=code_texts.STATE_COLOURS[process["state"]],
             )
             when.markdown(
                 formats.time_left(process["seconds_to_deadline"])
@@ -200,7 +200,7 @@ with left:
         if not accounts:
             st.markdown(_("No bank account event names this seller."))
         for account in accounts:
-            event = words.word(occurrences.EVENTS, account["event_type"])
+            event = code_texts.word(occurrences.EVENTS, account["event_type"])
             number = account["bank_account_id"]
             st.markdown(
                 f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"

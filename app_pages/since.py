@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from app_pages.desk import casework, saved, visits
-from app_pages.language import changes, formats, moments, words
+from app_pages.language import changes, code_texts, formats, moments
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 
@@ -19,7 +19,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "change": [kinds[row["change"]]],
-            "code": words.masked(changes.what(row)),
+            "code": code_texts.masked(changes.what(row)),
             "process_id": row["process_id"] or "",
             "review_type": row["review_type"] or "",
             "assignee": row["assignee"] or "",
@@ -48,14 +48,14 @@ def card(row: views.Row) -> None:
     """What changed, and how what it is about stands now."""
     change = changes.CHANGES[row["change"]]
     st.markdown(formats.badge(_(change.name), change.colour, change.icon))
-    if what := words.masked(changes.what(row)):
+    if what := code_texts.masked(changes.what(row)):
         st.header(formats.plain(what), anchor=False)
     st.markdown(formats.muted(formats.minute(row["changed_at"])))
     if row["process_id"] is not None:
         st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
         process = views.read_one("process_state", where={"process_id": row["process_id"]})
         if process is not None:
-            chip = words.state_chip(process["state"])
+            chip = code_texts.state_chip(process["state"])
             left = process["seconds_to_deadline"]
             st.markdown(chip if left is None else f"{chip} **{formats.time_left(left)}**")
         if row["assignee"]:

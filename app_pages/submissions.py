@@ -8,7 +8,7 @@ import streamlit as st
 
 from app_pages.charts.outcomes import outcome_days, outcome_shares, submission_weeks
 from app_pages.desk import journeys, saved
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
@@ -16,23 +16,25 @@ from pipeline import periods
 DAYS = 30
 WAITING = 15
 LAST_PLACE = 5  # it stands for all later ones
-FAILURES = [code for code in words.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
+FAILURES = [
+    code for code in code_texts.OUTCOMES if code not in ("accepted", "in_flight", "refused")
+]
 # What a figure counts, as it stands in the URL: the column that says so, and a sentence.
 STANDINGS = {
     "pending": ("is_retry_pending", N_("Attempts that wait for a retry.")),
     "given_up": ("is_given_up", N_("Attempts after which nothing more is tried.")),
 }
-OUTCOME_ROWS = DAYS * len(words.OUTCOMES)
+OUTCOME_ROWS = DAYS * len(code_texts.OUTCOMES)
 
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    outcomes = words.by_code(words.OUTCOMES)
+    outcomes = code_texts.by_code(code_texts.OUTCOMES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "outcome": [outcomes.get(row["outcome"], row["outcome"])],
-            "via": words.word(occurrences.VIAS, row["via"]),
+            "via": code_texts.word(occurrences.VIAS, row["via"]),
             "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
         }
 
@@ -42,7 +44,7 @@ def listed() -> lists.Listed:
             "started_at": lists.instant(_("Started")),
             "outcome": lists.chips(
                 _("Outcome"),
-                words.coloured(words.OUTCOMES, words.OUTCOME_COLOURS),
+                code_texts.coloured(code_texts.OUTCOMES, code_texts.OUTCOME_COLOURS),
                 150,
             ),
             "status": lists.number(_("Status"), 64),
@@ -59,7 +61,7 @@ def listed() -> lists.Listed:
 def card(attempt: views.Row) -> None:
     """One attempt: how it ended, where it stands among its tries, and the way to its process."""
     st.markdown(f"{elements.cell(attempt, 'process_id')} {elements.cell(attempt, 'seller_id')}")
-    ended = words.outcome_chip(attempt["outcome"])
+    ended = code_texts.outcome_chip(attempt["outcome"])
     if attempt["status"] is not None:
         ended += " " + formats.badge(f"HTTP {attempt['status']}", "gray")
     st.markdown(ended)
@@ -70,7 +72,7 @@ def card(attempt: views.Row) -> None:
             _("Duration"): "–" if took is None else f"{formats.number(round(took))} ms",
             _("Attempt"): formats.number(attempt["attempt_number"]),
             _("Try"): formats.number(attempt["try_number"]),
-            _("Via"): formats.plain(words.word(occurrences.VIAS, attempt["via"])),
+            _("Via"): formats.plain(code_texts.word(occurrences.VIAS, attempt["via"])),
             _("Retry due"): formats.second(attempt["retry_due_at"]),
         },
         alt=_("The chosen attempt"),
@@ -84,7 +86,7 @@ def waiting_row(row: views.Row) -> None:
     left = formats.time_badge(row["seconds_to_deadline"])
     elements.action_row(
         row["next_action"],
-        f"{words.outcome_chip(row['last_outcome'])} {left}",
+        f"{code_texts.outcome_chip(row['last_outcome'])} {left}",
         partial(links.to_process, row["process_id"], is_named=True),
         key=f"waits_{views.shown('process_id', row['process_id'])}",
     )
@@ -278,7 +280,7 @@ others = views.filtered(
     },
 )
 where: dict[str, Sequence[object]] = {
-    "outcome": address.asked_for("outcome", words.OUTCOMES),
+    "outcome": address.asked_for("outcome", code_texts.OUTCOMES),
     "via": address.asked_for("via", occurrences.VIAS),
 }
 facets = views.Facets("submission_attempts", where, others)
@@ -286,14 +288,14 @@ facets = views.Facets("submission_attempts", where, others)
 with by_outcome:
     address.choices(
         _("Outcome"),
-        facets.numbered("outcome", words.by_code(words.OUTCOMES)),
+        facets.numbered("outcome", code_texts.by_code(code_texts.OUTCOMES)),
         "outcome",
         placeholder=_("Any"),
     )
 with by_via:
     address.choices(
         _("Via"),
-        facets.numbered("via", words.by_code(occurrences.VIAS)),
+        facets.numbered("via", code_texts.by_code(occurrences.VIAS)),
         "via",
     )
 if numbers or since_number[0]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app_pages.desk import casework, many, people, saved
-from app_pages.language import formats, moments, next_actions, words
+from app_pages.language import code_texts, formats, moments, next_actions
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import periods
@@ -25,7 +25,7 @@ LANES = {ALL: WATCHED, SAVABLE: IN_TIME, EXPIRED: (EXPIRED,)}
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = {code: words.word(words.STATES, code) for code in UNFINISHED}
+    states = {code: code_texts.word(code_texts.STATES, code) for code in UNFINISHED}
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -41,7 +41,7 @@ def listed() -> lists.Listed:
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 88),
             "state": lists.chips(
-                _("State"), {states[code]: words.STATE_COLOURS[code] for code in UNFINISHED}
+                _("State"), {states[code]: code_texts.STATE_COLOURS[code] for code in UNFINISHED}
             ),
             "time_left": lists.text(_("Time left"), 104),
             "next_action": lists.text(_("Next action"), 140),
@@ -71,10 +71,10 @@ def card(row: views.Row) -> None:
         formats.time_left(row["seconds_to_deadline"]),
         formats.minute(row["deadline_at"]),
         delta_arrow="off",
-        delta_color=words.STATE_COLOURS[state],
+        delta_color=code_texts.STATE_COLOURS[state],
     )
-    st.markdown(f"{words.state_chip(state)} {words.type_chip(row['review_type'])}")
-    st.markdown(words.word(words.COSTS, state))
+    st.markdown(f"{code_texts.state_chip(state)} {code_texts.type_chip(row['review_type'])}")
+    st.markdown(code_texts.word(code_texts.COSTS, state))
     elements.say_deleted(row)
     icon = next_actions.ACTIONS[row["next_action"]].icon
     st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
@@ -90,7 +90,7 @@ def card(row: views.Row) -> None:
             "{n} attempts, the last one: {outcome}",
             row["attempts"],
             n=formats.number(row["attempts"]),
-            outcome=formats.plain(words.word(words.OUTCOMES, row["last_outcome"])),
+            outcome=formats.plain(code_texts.word(code_texts.OUTCOMES, row["last_outcome"])),
         )
         st.markdown(formats.muted(tried))
     links.to_process(row["process_id"])
@@ -110,7 +110,7 @@ def card(row: views.Row) -> None:
 def adds_up(shown: Sequence[str]) -> str:
     """The states that a lane has, each with how many are left: together they are its number."""
     left = [it for it in shown if facets.rows(state=[it])]
-    parts = [f"{words.word(words.STATES, it)} {facets.of('state', it)}" for it in left]
+    parts = [f"{code_texts.word(code_texts.STATES, it)} {facets.of('state', it)}" for it in left]
     return " + ".join(parts) or formats.number(0)
 
 
@@ -155,7 +155,7 @@ if day is not None:
 assigned: Sequence[object] = people.mine() if whose == MINE else [None] * (whose == UNASSIGNED)
 where: dict[str, Sequence[object]] = {
     "is_due_within_7_days": [True] * len(address.asked_for("due", (SOON,))),
-    "review_type": address.asked_for("type", words.REVIEW_TYPES),
+    "review_type": address.asked_for("type", code_texts.REVIEW_TYPES),
     "next_action": address.asked_for("action", next_actions.ACTIONS),
     "assignee": assigned,
 }
@@ -181,7 +181,10 @@ with by_state:
         _("State"),
         facets.numbered(
             "state",
-            {it: f"{words.STATE_ICONS[it]} {words.word(words.STATES, it)}" for it in offered},
+            {
+                code: f"{code_texts.STATE_ICONS[code]} {code_texts.word(code_texts.STATES, code)}"
+                for code in offered
+            },
         ),
         "state",
     )
@@ -192,7 +195,9 @@ with by_nearness:
 with by_type:
     address.choices(
         _("Type"),
-        facets.numbered("review_type", {it: it for it in words.REVIEW_TYPES}, state=listed_states),
+        facets.numbered(
+            "review_type", {it: it for it in code_texts.REVIEW_TYPES}, state=listed_states
+        ),
         "type",
     )
 with by_action:

@@ -33,7 +33,7 @@ from sandbox.platform.faults import Fault
 from sandbox.platform.service import Service, process_view
 from sandbox.platform.state_machine import Platform, Policy
 from sandbox.platform.webhooks import Attempt, Authentication, Courier, Manner, Message
-from sandbox.records import Event, Json, Process, ReviewType, Verdict
+from sandbox.resources import Event, Json, Process, ReviewType, Verdict
 
 LOOPBACK = "127.0.0.1"
 BadCertificates = Literal["alert", "401"]

@@ -16,13 +16,13 @@ import pytest
 
 from pipeline import places
 from pipeline.cli.doctor.erasures import drafts_left
+from pipeline.continuity.service import ledger_service
 from pipeline.errors import SettingsError
 from pipeline.files import reread, temporary
 from pipeline.files.disk import try_to_write, written_whole
 from pipeline.files.reread import RereadFile
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import ledger_service
 from tests.support.machine import killed
 from tests.support.stores import settings_in
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.turns import NICENESS, TURN_NANOSECONDS, short_in_python, take_short_turns
+from pipeline.short_turns import NICENESS, TURN_NANOSECONDS, short_in_python, take_short_turns
 from tests import depth
 
 SHOWN = Path("/proc/self/sched")

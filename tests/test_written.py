@@ -331,7 +331,7 @@ def test_a_checkpoint_that_a_mail_program_saved_verifies(tmp_path: Path, saved: 
 
 OWN_WAY = {
     "pipeline/written.py",
-    "pipeline/audit/verify.py",  # stands alone in packages
+    "pipeline/verify.py",  # stands alone in packages
 }
 """Modules that may read a text of their own."""
 OF_PROGRAMS = {
@@ -339,7 +339,7 @@ OF_PROGRAMS = {
     "pipeline/cli/ports.py",  # /proc
     "pipeline/http/holder.py",
     "pipeline/inbox/clock.py",  # /proc
-    "pipeline/inbox/kept_heads.py",
+    "pipeline/continuity/kept_heads.py",
     "pipeline/inbox/schema/__init__.py",
     "pipeline/journey/screens.py",
     "pipeline/ledger/views/catalogue.py",

@@ -16,7 +16,7 @@ from app_pages.charts.figure import (
     Rows,
     mark,
 )
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import _
 
 _PHASE_COLOURS: Final[Mapping[str, str]] = {"pending": BLUE, "overdue": AMBER, "expired": RED}
@@ -29,7 +29,7 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
         {
             "type": "scatter",
             "mode": "lines",
-            "name": words.word(words.ENDS, row["phase"]),
+            "name": code_texts.word(code_texts.ENDS, row["phase"]),
             "x": [_local(row["starts_at"]), _local(row["ends_at"])],
             "y": [lanes[3]] * 2,
             "line": {"color": _PHASE_COLOURS[row["phase"]], "width": 16},

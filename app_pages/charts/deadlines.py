@@ -21,7 +21,7 @@ from app_pages.charts.figure import (
     mark,
     week_ticks,
 )
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 
 URGENCIES: Final[Mapping[str, tuple[str, str]]] = {
@@ -98,8 +98,10 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
 
 def review_flow(rows: Rows) -> Figure:
     """A flow from each type of review to where its processes stand, in the colours of the ends."""
-    sources = [code for code in words.REVIEW_TYPES if any(r["review_type"] == code for r in rows)]
-    ends = [code for code in words.ENDS if any(r["ends_as"] == code for r in rows)]
+    sources = [
+        code for code in code_texts.REVIEW_TYPES if any(r["review_type"] == code for r in rows)
+    ]
+    ends = [code for code in code_texts.ENDS if any(r["ends_as"] == code for r in rows)]
     if not rows:
         return {"data": [], "layout": {}}
     place = {code: index for index, code in enumerate([*sources, *ends])}
@@ -112,7 +114,9 @@ def review_flow(rows: Rows) -> Figure:
                 "arrangement": "snap",
                 "node": {
                     "label": [*sources]
-                    + [f"{_(words.ENDS[end])} · {formats.number(totals[end])}" for end in ends],
+                    + [
+                        f"{_(code_texts.ENDS[end])} · {formats.number(totals[end])}" for end in ends
+                    ],
                     "color": [GREY] * len(sources) + [_END_COLOURS[end] for end in ends],
                     "thickness": 14,
                     "pad": 18,

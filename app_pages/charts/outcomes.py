@@ -20,7 +20,7 @@ from app_pages.charts.figure import (
     stacked_weeks,
     week_ticks,
 )
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 
 _LEGEND_ROW: Final = 20  # pixels
@@ -60,7 +60,7 @@ def outcome_shares(rows: Rows) -> Figure:
         {
             "type": "bar",
             "orientation": "h",
-            "name": words.word(words.OUTCOMES, outcome),
+            "name": code_texts.word(code_texts.OUTCOMES, outcome),
             "meta": [(outcome, row["place"]) for row in mine],
             "y": [names[row["place"]] for row in mine],
             "x": [row["share"] for row in mine],
@@ -132,7 +132,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
     traces = [
         {
             "type": "bar",
-            "name": words.word(words.OUTCOMES, outcome),
+            "name": code_texts.word(code_texts.OUTCOMES, outcome),
             "meta": [(outcome, row["day"].isoformat()) for row in mine],
             "x": [row["day"].isoformat() for row in mine],
             "y": [row["attempts"] for row in mine],

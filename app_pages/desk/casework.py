@@ -10,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import journeys, messages, people, records
+from app_pages.desk import journeys, messages, people, recording
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
@@ -53,42 +53,42 @@ def _take(process: views.Row) -> None:
         return
 
     def take() -> acting.Feedback:
-        return records.assign([process], me, "", me)
+        return recording.assign([process], me, "", me)
 
-    key, icon = f"take {records.key_of(process)}", ":material/person_add:"
+    key, icon = f"take {recording.key_of(process)}", ":material/person_add:"
     acting.button(key, _("Assign to me"), take, icon=icon, may=Permission.ANNOTATE)
 
 
 def assign(process: views.Row) -> None:
     """The form that gives a process to somebody."""
-    own = records.key_of(process)
+    own = recording.key_of(process)
 
     def record() -> acting.Feedback:
         actor = acting.actor_of(f"assignment_actor {own}")
-        assignee, why = records.assignee_of(own, actor), acting.typed(f"assignment_text {own}")
-        feedback = records.assign([process], assignee, why, actor)
+        assignee, why = recording.assignee_of(own, actor), acting.typed(f"assignment_text {own}")
+        feedback = recording.assign([process], assignee, why, actor)
         return feedback._replace(empties=(f"assignment_text {own}",))
 
     with (
         st.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}"),
         st.form(f"assignment {own}", border=False),
     ):
-        records.ask_whom(own)
+        recording.ask_whom(own)
         st.text_input(_("Why?"), key=f"assignment_text {own}")
         acting.name_of_reader(f"assignment_actor {own}")
-        records.submit(f"assignment {own}", _("Record the assignment"), record)
+        recording.submit(f"assignment {own}", _("Record the assignment"), record)
 
 
 def note(process: views.Row) -> None:
     """The form that writes a note on a process."""
-    own = records.key_of(process)
+    own = recording.key_of(process)
 
     def record() -> acting.Feedback:
         text, actor = acting.typed(f"note_text {own}"), acting.actor_of(f"note_actor {own}")
         if (lacking := acting.missing(text, actor)) is not None:
             return acting.Feedback(lacking, kept=text)
-        feedback = records.record(
-            [process], lambda: [records.note(process, text, actor)], actor, text
+        feedback = recording.record(
+            [process], lambda: [recording.note(process, text, actor)], actor, text
         )
         return feedback._replace(empties=(f"note_text {own}",))
 
@@ -98,17 +98,17 @@ def note(process: views.Row) -> None:
     ):
         st.text_area(_("Note"), key=f"note_text {own}")
         acting.name_of_reader(f"note_actor {own}")
-        records.submit(f"note {own}", _("Record the note"), record)
+        recording.submit(f"note {own}", _("Record the note"), record)
 
 
 def remind(process: views.Row) -> None:
     """The message that reminds a seller, to copy, and the form that records that it was sent."""
-    own = records.key_of(process)
+    own = recording.key_of(process)
 
     def record() -> acting.Feedback:
-        channel, actor = records.channel_of(own), acting.actor_of(f"reminder_actor {own}")
-        return records.record(
-            [process], lambda: [reminder(channel, **records.signed(process, actor))], actor, ""
+        channel, actor = recording.channel_of(own), acting.actor_of(f"reminder_actor {own}")
+        return recording.record(
+            [process], lambda: [reminder(channel, **recording.signed(process, actor))], actor, ""
         )
 
     with st.popover(_("Remind the seller"), icon=":material/notifications_active:", key=f"r {own}"):
@@ -130,15 +130,15 @@ def remind(process: views.Row) -> None:
             )
         )
         with st.form(f"reminder {own}", border=False):
-            records.ask_channel(own)
+            recording.ask_channel(own)
             acting.name_of_reader(f"reminder_actor {own}")
-            records.submit(f"reminder {own}", _("Record the reminder"), record)
+            recording.submit(f"reminder {own}", _("Record the reminder"), record)
 
 
 def open_or_close_ticket(process: views.Row) -> None:
     """The form that records a support ticket as opened; while one is open, the form that records it
     as closed."""
-    own = records.key_of(process)
+    own = recording.key_of(process)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
     if latest is not None and latest["step"] == "opened":
         with (
@@ -147,42 +147,42 @@ def open_or_close_ticket(process: views.Row) -> None:
         ):
             acting.name_of_reader(f"ticket_actor {own}")
             # The number shows what is closed: a moment ago this button recorded a ticket as opened.
-            label = _("Record {number} as closed", number=records.number_of(latest))
+            label = _("Record {number} as closed", number=recording.number_of(latest))
             close, of = partial(_close, process, latest), latest["seq"]
-            records.submit(f"ticket_closed {own}", label, close, about=of)
+            recording.submit(f"ticket_closed {own}", label, close, about=of)
         return
     with (
         st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),
         st.form(f"ticket_opened {own}", border=False),
     ):
-        records.ask_number(own)
+        recording.ask_number(own)
         acting.name_of_reader(f"ticket_actor {own}")
-        records.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
+        recording.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
 
 
 def _close(process: views.Row, drawn: views.Row) -> acting.Feedback:
     """Records the ticket that was drawn as closed, unless somebody else has closed it since."""
-    actor = acting.actor_of(f"ticket_actor {records.key_of(process)}")
+    actor = acting.actor_of(f"ticket_actor {recording.key_of(process)}")
     acting.catch_up()
     now = views.read_one("tickets", where={"process_id": process["process_id"]})
     if now is None or now["seq"] != drawn["seq"]:
         return acting.Feedback(
-            _("Ticket {number} is not open any more.", number=records.number_of(drawn))
+            _("Ticket {number} is not open any more.", number=recording.number_of(drawn))
         )
-    return records.record(
-        [process], lambda: [ticket("closed", **records.signed(process, actor))], actor, ""
+    return recording.record(
+        [process], lambda: [ticket("closed", **recording.signed(process, actor))], actor, ""
     )
 
 
 def _open(process: views.Row) -> acting.Feedback:
     """Records a ticket as opened, unless somebody else has opened one since the form was drawn."""
-    own = records.key_of(process)
-    number, actor = acting.typed(records.number_key(own)), acting.actor_of(f"ticket_actor {own}")
+    own = recording.key_of(process)
+    number, actor = acting.typed(recording.number_key(own)), acting.actor_of(f"ticket_actor {own}")
     if not number or not actor:
         wanted = _("A number and a name are needed: both go into the log.")
         return acting.Feedback(wanted, kept=number)
-    feedback = records.open_tickets([process], number, actor)
-    return feedback._replace(empties=(records.number_key(own),))
+    feedback = recording.open_tickets([process], number, actor)
+    return feedback._replace(empties=(recording.number_key(own),))
 
 
 def notes(process: views.Row) -> None:
@@ -249,7 +249,7 @@ def contacts(process: views.Row) -> None:
         st.markdown(
             _(
                 "Ticket **{number}** has been open since {instant}, by {name}.",
-                number=records.number_of(latest),
+                number=recording.number_of(latest),
                 instant=formats.minute(latest["recorded_at"]),
                 name=formats.plain(latest["actor"] or "–"),
             )
@@ -271,13 +271,13 @@ def contacts(process: views.Row) -> None:
 
 def _acknowledge(process: views.Row) -> None:
     """The button that acknowledges the process's alerts, where nobody has acknowledged them."""
-    alerts = records.open_alerts([process])
+    alerts = recording.open_alerts([process])
     me = acting.reader_name()
     if not alerts or me is None:
         return
     label = ngettext(
         "I see to {n} alert", "I see to {n} alerts", len(alerts), n=formats.number(len(alerts))
     )
-    key = f"acknowledge {records.key_of(process)}"
-    take = partial(records.take_alerts, alerts, me, records.recorded([process]))
+    key = f"acknowledge {recording.key_of(process)}"
+    take = partial(recording.take_alerts, alerts, me, recording.recorded([process]))
     acting.button(key, label, take, icon=":material/check:", may=Permission.ANNOTATE)

@@ -7,12 +7,12 @@ from functools import partial
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, links, lists, views
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Decision
-from pipeline.ledger import service
+from pipeline.continuity import service
 from pipeline.log.actions import By
 from pipeline.names import folded
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
@@ -101,7 +101,7 @@ def asked(row: views.Row) -> str:
     """What exactly a request is for, as Markdown."""
     found = json.loads(views.shown("detail", row["detail"] or "{}"))
     return "  \n".join(
-        f"{words.word(ASKED, name)}: {_said(value)}" for name, value in found.items()
+        f"{code_texts.word(ASKED, name)}: {_said(value)}" for name, value in found.items()
     )
 
 
@@ -172,7 +172,7 @@ def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
     if error is not None:
         acting.catch_up()  # somebody else may have decided
         return acting.Feedback("", error=error, kept=why)
-    act, state = _(occurrences.ACTS[row["act"]]), words.word(STATES, decision)
+    act, state = _(occurrences.ACTS[row["act"]]), code_texts.word(STATES, decision)
     return acting.Feedback(f"{act}: {state}", is_done=True)
 
 
@@ -182,7 +182,7 @@ def _table(rows: Sequence[views.Row]) -> None:
             row
             | {
                 "act": _(occurrences.ACTS[row["act"]]),
-                "state": words.word(STATES, row["state"]),
+                "state": code_texts.word(STATES, row["state"]),
             }
             for row in rows
         ],

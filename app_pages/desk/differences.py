@@ -6,11 +6,11 @@ from typing import Final
 from app_pages.language.i18n import N_, _
 from app_pages.parts import views
 from pipeline import instants
+from pipeline.continuity import service
 from pipeline.contract.body import parse_json
 from pipeline.contract.differences import How, how_they_differ
 from pipeline.contract.fields import flatten
 from pipeline.errors import PrazoError
-from pipeline.ledger import service
 from pipeline.submit.casefile import CaseFiles
 
 WORDS: Final[Mapping[How, str]] = {

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import acting, links, lists, views
 from pipeline.clearance.clearances import Awaited
+from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
 from pipeline.errors import PrazoError
-from pipeline.ledger import service
 from pipeline.serve import searches
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_tax_id
@@ -130,7 +130,9 @@ def _show(text: str, found: Found) -> None:
         )
     for row in found.processes:
         name = found.names.get(row["seller_id"], "")
-        note = f"{words.word(words.STATES, row['state'])} · {formats.plain(name)}".strip(" ·")
+        note = f"{code_texts.word(code_texts.STATES, row['state'])} · {formats.plain(name)}".strip(
+            " ·"
+        )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             links.to_process(row["process_id"], is_named=True)
             st.markdown(formats.muted(note), width="content")

@@ -16,9 +16,9 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, views
+from pipeline.continuity import service
 from pipeline.http import addresses
 from pipeline.inbox.artifacts.taking import Taking
-from pipeline.ledger import service
 from pipeline.receive import ingest
 from pipeline.serve.roles import Permission
 from pipeline.settings import Settings

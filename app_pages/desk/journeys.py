@@ -9,11 +9,11 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats, next_actions, occurrences, refusals, words
+from app_pages.language import code_texts, formats, next_actions, occurrences, refusals
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
+from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
-from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 from pipeline.submit.ready import Ready
 
@@ -55,7 +55,7 @@ def make_link(process: views.Row) -> None:
             st.selectbox(
                 _("How will you send it?"),
                 list(occurrences.CHANNELS),
-                format_func=lambda code: words.word(occurrences.CHANNELS, code),
+                format_func=lambda code: code_texts.word(occurrences.CHANNELS, code),
                 key=f"link_channel {own}",
             )
             st.text_input(_("The seller's e-mail, for a code"), key=f"link_email {own}")
@@ -182,7 +182,7 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
 
 def _why_held(looked: Ready) -> str:
     """What our own rules name, as Markdown."""
-    masked = (replace(it, path=words.masked(it.path)) for it in looked.held)
+    masked = (replace(it, path=code_texts.masked(it.path)) for it in looked.held)
     return "; ".join(map(refusals.reason, masked))
 
 
@@ -276,7 +276,7 @@ def _how_it_ended(outcomes: Mapping[str, int]) -> str:
     if not outcomes:
         return ""
     ended = ", ".join(
-        f"{words.word(words.OUTCOMES, code)} ({formats.number(outcomes[code])})"
+        f"{code_texts.word(code_texts.OUTCOMES, code)} ({formats.number(outcomes[code])})"
         for code in sorted(outcomes)
     )
     sent = sum(outcomes.values())

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import casework, records
+from app_pages.desk import casework, recording
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
@@ -49,7 +49,7 @@ def for_many(rows: Sequence[views.Row]) -> None:
             press = partial(_do_to_many, rows, what or "assign")
             # Once it is recorded nothing is ticked and this is shut: what became of the press would
             # be said in here, to nobody. Under another key it is said under the title.
-            records.submit(f"many {lists.unticked()}", _("Record it"), press, about=ticked)
+            recording.submit(f"many {lists.unticked()}", _("Record it"), press, about=ticked)
 
 
 def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Feedback:
@@ -59,23 +59,25 @@ def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Feedback:
     if not rows:
         return acting.Feedback(_("None ticked"))
     if what == "acknowledge":
-        feedback = records.take_alerts(records.open_alerts(rows), actor, records.recorded(rows))
+        feedback = recording.take_alerts(
+            recording.open_alerts(rows), actor, recording.recorded(rows)
+        )
     else:
         feedback = _draft_for_many(rows, what, actor)
     if feedback.is_done:
         lists.untick()
-        return feedback._replace(empties=("many_why", "many_note", records.number_key("many")))
+        return feedback._replace(empties=("many_why", "many_note", recording.number_key("many")))
     return feedback
 
 
 def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.Feedback:
     text = acting.typed(
-        {"note": "many_note", "ticket": records.number_key("many")}.get(what, "many_why")
+        {"note": "many_note", "ticket": recording.number_key("many")}.get(what, "many_why")
     )
-    assignee, channel = records.assignee_of("many", actor), records.channel_of("many")
+    assignee, channel = recording.assignee_of("many", actor), recording.channel_of("many")
     made: Mapping[str, Callable[[views.Row], Draft]] = {
-        "note": lambda row: records.note(row, text, actor),
-        "remind": lambda row: reminder(channel, **records.signed(row, actor)),
+        "note": lambda row: recording.note(row, text, actor),
+        "remind": lambda row: reminder(channel, **recording.signed(row, actor)),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
         return acting.Feedback(lacking, kept=text)
@@ -83,22 +85,22 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
         wanted = _("Something is still missing: what is recorded goes into the log.")
         return acting.Feedback(wanted, kept=text)
     if what == "assign":
-        return records.assign(rows, assignee, text, actor)
+        return recording.assign(rows, assignee, text, actor)
     if what == "ticket":
-        return records.open_tickets(rows, text, actor)
-    return records.record(rows, lambda: [made[what](row) for row in rows], actor, text)
+        return recording.open_tickets(rows, text, actor)
+    return recording.record(rows, lambda: [made[what](row) for row in rows], actor, text)
 
 
 def _ask_of_many(what: str) -> None:
     """The inputs of a form for many processes."""
     if what == "assign":
-        records.ask_whom("many")
+        recording.ask_whom("many")
         st.text_input(_("Why?"), key="many_why")
     elif what == "note":
         st.text_area(_("Note"), key="many_note")
     elif what == "remind":
-        records.ask_channel("many")
+        recording.ask_channel("many")
     elif what == "ticket":
-        records.ask_number("many")
+        recording.ask_number("many")
     else:
         st.markdown(_("Nobody else is told of the alerts on these processes."))

@@ -9,15 +9,15 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from app_pages.door import access, handed
-from app_pages.language import formats, occurrences, words
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, views
 from pipeline import instants
 from pipeline.audit.export import ON_ITS_WAY, Exported, export
 from pipeline.audit.request import Request, Scope
 from pipeline.clearance.clearances import Awaited
+from pipeline.continuity import service
 from pipeline.files.temporary import OwnFolder
-from pipeline.ledger import service
 from pipeline.serve.roles import Permission
 
 _SCOPES: Final = {
@@ -243,7 +243,9 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
         return
     st.table(
         {
-            _("Kind"): [formats.plain(words.word(occurrences.KINDS, row["kind"])) for row in rows],
+            _("Kind"): [
+                formats.plain(code_texts.word(occurrences.KINDS, row["kind"])) for row in rows
+            ],
             _("Entries"): [formats.number(row["entries"]) for row in rows],
             _("When"): [
                 formats.day(row["day"]) if "day" in row else _span(row["first_at"], row["last_at"])
@@ -280,7 +282,7 @@ def _make(request: Request) -> acting.Feedback:
 
     def show(what: str, done: int, total: int) -> None:
         nonlocal said
-        stage = formats.plain(words.word(_STAGES, what))
+        stage = formats.plain(code_texts.word(_STAGES, what))
         text = f"{stage} {formats.plain(formats.share(min(done / max(total, 1), 1.0)))}"
         if text != said:
             said = text

@@ -5,7 +5,7 @@ from typing import Final
 from app_pages.parts import acting, views
 from pipeline.alert.decision import present
 from pipeline.alert_rules import AlertRules
-from pipeline.ledger import service
+from pipeline.continuity import service
 
 MOST_NAMES: Final = 50
 

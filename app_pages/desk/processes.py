@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.desk import saved
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import address, elements, links, lists, views
 
@@ -23,7 +23,7 @@ _FINISHED: Final[Mapping[str, Sequence[object]]] = {
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = words.by_code(words.STATES)
+    states = code_texts.by_code(code_texts.STATES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -40,7 +40,9 @@ def listed() -> lists.Listed:
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 100),
             "review_type": lists.text(_("Type"), 48),
-            "state": lists.chips(_("State"), words.coloured(words.STATES, words.STATE_COLOURS)),
+            "state": lists.chips(
+                _("State"), code_texts.coloured(code_texts.STATES, code_texts.STATE_COLOURS)
+            ),
             "opened_at": lists.instant(_("Opened at"), 126),
             "deadline_at": lists.instant(_("Deadline"), 126),
             "finished_at": lists.instant(_("Finished at"), 126),
@@ -54,7 +56,7 @@ def listed() -> lists.Listed:
 def card(row: views.Row) -> None:
     """How a process stands, and the way to its story."""
     st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
-    badges = [words.state_chip(row["state"]), words.type_chip(row["review_type"])]
+    badges = [code_texts.state_chip(row["state"]), code_texts.type_chip(row["review_type"])]
     if row["finished_late"]:
         badges.append(formats.badge(_("Finished late"), "violet", ":material/schedule:"))
     st.markdown(" ".join(badges))
@@ -90,7 +92,7 @@ def show() -> None:
             seller = address.text(
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
             )
-    types = address.asked_for("type", words.REVIEW_TYPES)
+    types = address.asked_for("type", code_texts.REVIEW_TYPES)
     facets = views.Facets(
         "process_state",
         {"state": [], "finished_late": [], "review_type": types},
@@ -100,7 +102,7 @@ def show() -> None:
         ),
     )
     # Only now is it known among which processes each of these counts.
-    ends = {ANY: _("Any"), **{code: _(name) for code, name in words.ENDS.items()}}
+    ends = {ANY: _("Any"), **{code: _(name) for code, name in code_texts.ENDS.items()}}
     with by_end:
         end = address.choice(
             _("Stands"),
@@ -111,7 +113,7 @@ def show() -> None:
             "ends",
         )
     with by_type:
-        names = {code: code for code in words.REVIEW_TYPES}
+        names = {code: code for code in code_texts.REVIEW_TYPES}
         address.choices(_("Type"), facets.numbered("review_type", names, **_ended(end)), "type")
     lists.with_card(
         facets.choosing(**_ended(end)),
@@ -140,11 +142,11 @@ def _opened_since() -> datetime:
     return views.moment_to_ask() - timedelta(days=int(OPENED_DAYS)) + timedelta(microseconds=1)
 
 
-FLOW_TYPES: Final = tuple(words.REVIEW_TYPES)
+FLOW_TYPES: Final = tuple(code_texts.REVIEW_TYPES)
 """The Overview's flow begins with the type, and so has no process of an unknown one."""
 
 
 def to_rows_of_flow(end: str) -> None:
     """From an end of the Overview's flow to exactly the processes that it counts."""
-    label = _(words.ENDS[end])
+    label = _(code_texts.ENDS[end])
     links.to_named("process", label, ends=end, opened=OPENED_DAYS, type=FLOW_TYPES)

@@ -13,7 +13,7 @@ import streamlit as st
 
 from app_pages.desk import casework, mailed
 from app_pages.door import access
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, views
 from pipeline.log.actions import view_step
@@ -53,8 +53,8 @@ def show(page: str) -> None:
         found = _found(page)
         for row in found:
             query = parse_qsl(row["query"] or "")
-            key = f"saved: {words.masked(_identity(row))}"
-            _open(formats.plain(words.masked(row["view_name"])), query, key)
+            key = f"saved: {code_texts.masked(_identity(row))}"
+            _open(formats.plain(code_texts.masked(row["view_name"])), query, key)
         elements.say_if_cut("saved_views", found, MOST, where=_offered(page))
         if casework.is_open():
             _save(page)
@@ -103,7 +103,7 @@ def _save(page: str) -> None:
 
 def _recorded(name: str) -> acting.Feedback:
     """That a step of a view is recorded, by its name."""
-    said = _("Recorded for {processes}.", processes=formats.plain(words.masked(name)))
+    said = _("Recorded for {processes}.", processes=formats.plain(code_texts.masked(name)))
     return acting.Feedback(said, is_done=True)
 
 
@@ -136,7 +136,7 @@ def _drop(page: str, rows: Sequence[views.Row]) -> None:
     chosen = st.selectbox(
         _("Take a view away"),
         list(names),
-        format_func=lambda key: printable(words.masked(names[key]["view_name"])),
+        format_func=lambda key: printable(code_texts.masked(names[key]["view_name"])),
         index=None,
         placeholder=_("None"),
         key="view_to_drop",

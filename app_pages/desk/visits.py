@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pipeline import instants
-from pipeline.ledger import service
+from pipeline.continuity import service
 
 VISIT_HOURS: Final = 4
 SEEN, BEFORE = "prazo_seen", "prazo_before"

@@ -12,8 +12,8 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from streamlit.web.server.starlette.starlette_websocket import _get_signed_cookie_with_chunks
 
 from pipeline import instants
+from pipeline.continuity import service
 from pipeline.http.asgi import Scope
-from pipeline.ledger import service
 from pipeline.serve.roles import LOCAL, Person, RoleMap
 from pipeline.settings import Settings
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from app_pages.language import occurrences, rulebook, sellers
+from app_pages.language.code_texts import Colour
 from app_pages.language.i18n import N_
-from app_pages.language.words import Colour
 
 
 class Change(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from app_pages.language import changes, next_actions, occurrences, rulebook, sellers, words
+from app_pages.language import changes, code_texts, next_actions, occurrences, rulebook, sellers
 from app_pages.language.i18n import N_, said_in
 from pipeline.serve.compared import THEN
 
@@ -137,12 +137,12 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 """What became of a row of a list that is compared with an earlier instant."""
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "state": words.STATES,
-    "review_type": words.REVIEW_TYPES,
-    "outcome": words.OUTCOMES,
-    "last_outcome": words.OUTCOMES,
-    "finished_by": words.FINISHERS,
-    "reported_status": words.STATES,
+    "state": code_texts.STATES,
+    "review_type": code_texts.REVIEW_TYPES,
+    "outcome": code_texts.OUTCOMES,
+    "last_outcome": code_texts.OUTCOMES,
+    "finished_by": code_texts.FINISHERS,
+    "reported_status": code_texts.STATES,
     "next_action": {code: it.name for code, it in next_actions.ACTIONS.items()},
     "severity": rulebook.SEVERITIES,
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
@@ -152,7 +152,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "error": occurrences.ERRORS,
     "origin": occurrences.ORIGINS,
     "via": occurrences.VIAS,
-    "role": words.ROLES,
+    "role": code_texts.ROLES,
     "source": occurrences.SOURCES,
     "seller_type": sellers.SELLER_TYPES,
 }

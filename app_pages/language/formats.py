@@ -10,7 +10,7 @@ import streamlit as st
 from babel import Locale, dates, numbers
 
 from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
-from pipeline.ledger import service
+from pipeline.continuity import service
 from pipeline.texts import printable
 
 REMEMBERED: Final = 10_000

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from app_pages.language import formats, rulebook
+from app_pages.language.code_texts import STATES, masked, word
 from app_pages.language.i18n import N_, _, language, said_in
-from app_pages.language.words import STATES, masked, word
-from pipeline.alert.messages import words as messages
+from pipeline.alert.messages import alert_texts as messages
 
 EVENTS: Final[Mapping[str, str]] = {
     "regulatory.registration.review.required": N_("Review requested"),

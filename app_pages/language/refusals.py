@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 from pipeline.submit.rules import Violation
 
@@ -36,5 +36,5 @@ _NO_TYPE: Final = N_(
 def reason(violation: Violation) -> str:
     """A violation as Markdown: the field, and what keeps it from being sent."""
     is_type = (violation.path, violation.rule) == ("type", "missing")
-    why = _(_NO_TYPE) if is_type else words.word(REASONS, violation.rule)
+    why = _(_NO_TYPE) if is_type else code_texts.word(REASONS, violation.rule)
     return f"{formats.code(violation.path)}: {why}"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from app_pages.language import formats
+from app_pages.language.code_texts import Colour
 from app_pages.language.i18n import N_, _
-from app_pages.language.words import Colour
 
 SEVERITIES: Final[Mapping[str, str]] = {
     "breach": N_("Breach"),

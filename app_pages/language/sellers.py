@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from app_pages.language import formats
+from app_pages.language.code_texts import Colour, word
 from app_pages.language.i18n import N_
-from app_pages.language.words import Colour, word
 
 SELLER_STATES: Final[Mapping[str, str]] = {
     "enabled": N_("Enabled"),

@@ -19,9 +19,9 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import elements, views
+from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http.refusals import reason_of
-from pipeline.ledger import service
 from pipeline.log.actions import MAX_REASON_CHARACTERS, action
 from pipeline.log.entries import UNMASK, Draft
 from pipeline.serve import standing

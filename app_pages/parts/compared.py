@@ -12,7 +12,7 @@ from app_pages.language import formats, moments
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import downloads, views
 from pipeline import instants
-from pipeline.ledger import service
+from pipeline.continuity import service
 from pipeline.ledger.views.catalogue import public
 from pipeline.serve import compared
 from pipeline.serve.compared import KIND, MOST_ROWS, THEN, Difference

@@ -15,7 +15,7 @@ from app_pages.language import columns, formats
 from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.parts import views
 from pipeline import instants
-from pipeline.ledger import service
+from pipeline.continuity import service
 from pipeline.ledger.views import formats as tables
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import Format

@@ -8,11 +8,11 @@ from typing import Any, Final, Literal, NoReturn
 import pandas as pd
 import streamlit as st
 
-from app_pages.language import faults, formats, next_actions, words
+from app_pages.language import code_texts, faults, formats, next_actions
 from app_pages.language.i18n import _
 from app_pages.parts import views
+from pipeline.continuity import service
 from pipeline.errors import PrazoError
-from pipeline.ledger import service
 
 MAX_PATHS: Final = 30  # a whole ACP has half as many
 
@@ -97,7 +97,7 @@ def fact(
     label: str,
     value: str,
     note: str,
-    colour: words.Colour = "gray",
+    colour: code_texts.Colour = "gray",
     *,
     lead: Callable[[], None] | None = None,
 ) -> None:
@@ -154,7 +154,7 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
 
 def paths(fields: Sequence[str]) -> str:
     """The names of fields, side by side; of very many the first, and how many more there are."""
-    shown = " ".join(formats.code(words.masked(it)) for it in fields[:MAX_PATHS]) or "–"
+    shown = " ".join(formats.code(code_texts.masked(it)) for it in fields[:MAX_PATHS]) or "–"
     rest = len(fields) - MAX_PATHS
     return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
 

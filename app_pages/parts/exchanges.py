@@ -8,14 +8,14 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.language import formats, words
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.language.occurrences import ERRORS
 from app_pages.parts import elements, views
+from pipeline.continuity import service
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.fields import flatten
 from pipeline.errors import PrazoError, Unreadable
-from pipeline.ledger import service
 from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
 from pipeline.submit.platform.certificate_asked import OurCertificate
 
@@ -95,7 +95,7 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
         for name, key in _HEADERS.items():
             said = entry.particulars.get(key)
             if isinstance(said, str):
-                said = words.masked(said) if is_masked else said
+                said = code_texts.masked(said) if is_masked else said
                 st.markdown(f"{formats.code(name)}: {formats.code(said)}")
         _body(entry, is_masked, alt=_("What was answered"))
     if (said := _CERTIFICATES.get(str(entry.particulars.get("client_certificate")))) is not None:
@@ -120,7 +120,7 @@ def _body(entry: Entry, is_masked: bool, *, alt: str) -> None:
     if isinstance(content, dict) and content:
         elements.details(
             {
-                formats.code(words.masked(path) if is_masked else path): _value(
+                formats.code(code_texts.masked(path) if is_masked else path): _value(
                     path, value, is_masked
                 )
                 for path, value in dict(flatten(content)).items()

@@ -12,7 +12,7 @@ from app_pages.language import formats, moments
 from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
 from app_pages.parts import elements, links, views
 from pipeline import instants
-from pipeline.ledger import service
+from pipeline.continuity import service
 
 DRAWER_SCRIPT: Final = """(() => {
     if (window.prazoDrawer) return

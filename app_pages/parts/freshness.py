@@ -11,10 +11,9 @@ from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
 from pipeline import instants
+from pipeline.continuity import follower, service
+from pipeline.continuity.follower import Status
 from pipeline.inbox.clock import DATABASE
-from pipeline.ledger import service
-from pipeline.ledger.following import follower
-from pipeline.ledger.following.follower import Status
 from pipeline.serve import intake
 
 FRESHNESS_SECONDS: Final = 5  # between two looks at how far the log has come

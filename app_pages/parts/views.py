@@ -12,8 +12,8 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.parts.answers import Answers
 from pipeline import instants
+from pipeline.continuity import service
 from pipeline.errors import CallerError
-from pipeline.ledger import service
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.views.catalogue import public
 from pipeline.serve import identifiers

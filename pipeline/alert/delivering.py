@@ -12,8 +12,8 @@ from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item, Subject
 from pipeline.alert.lateness import is_late
 from pipeline.alert.messages import channels
+from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Fresh, Links, Unsent, asking
-from pipeline.alert.messages.words import Lists
 from pipeline.alert.recording import Recording
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via

@@ -21,8 +21,8 @@ from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.delivering import Delivering, Sent
 from pipeline.alert.entries import Due
 from pipeline.alert.messages import channels
+from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Fresh, Links
-from pipeline.alert.messages.words import Lists
 from pipeline.alert.recording import Recording
 from pipeline.alert.source import Source
 from pipeline.alert.summaries import reports

@@ -24,6 +24,7 @@ from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.aside import Aside, OneAtATime
+from pipeline.continuity.follower import BEHIND_SECONDS
 from pipeline.errors import SettingsError
 from pipeline.files.reread import READ_SECONDS, unread
 from pipeline.http import addresses
@@ -33,7 +34,6 @@ from pipeline.http.outgoing.proxies import login_in
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
-from pipeline.ledger.following.follower import BEHIND_SECONDS
 from pipeline.settings import Settings
 from pipeline.texts import names_person
 from pipeline.written import read_small
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 Status = Mapping[str, object]
-"""How the ledger stands: the fields of `pipeline.ledger.following.follower.Status`."""
+"""How the ledger stands: the fields of `pipeline.continuity.follower.Status`."""
 
 
 class Watch:

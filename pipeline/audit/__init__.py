@@ -1,1 +1,1 @@
-"""Proof for others: packages and their verifier, backups, and audits of the stores."""
+"""Proof for others: packages, receipts and timestamps."""

@@ -26,17 +26,16 @@ from pipeline.audit.package.entry_files import Chosen
 from pipeline.audit.package.preparing import OnProgress, Prepared, nothing_in_scope, prepare
 from pipeline.audit.request import Request
 from pipeline.audit.seals import counted
-from pipeline.audit.verify import Policy
 from pipeline.audit.witness.cosigned import cosigned, read_policy
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
+from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import canonical_json
 from pipeline.errors import NoRoom, OperatorError
 from pipeline.files.disk import is_full, written_whole
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.actions import By, exporting
 from pipeline.log.artifacts import ArtifactStore
@@ -44,6 +43,7 @@ from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry, public
 from pipeline.settings import Settings
 from pipeline.texts import holds_personal_id, is_tax_id
+from pipeline.verify import Policy
 
 ON_ITS_WAY: Final = "prazo-export-"
 """Begins the names of the temporary folders in which packages wait for whoever asked."""

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, OperatorError
-from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.receipts import receipt

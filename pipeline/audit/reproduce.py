@@ -18,12 +18,16 @@ from typing import IO, Any, Final
 import duckdb
 
 from pipeline import instants
-from pipeline.audit import verify as verifier
+from pipeline import verify as verifier
 from pipeline.audit.package import report, tables
 from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.screens import MAX_ENTRIES, MAX_TEXT_BYTES, Screen, screens_of
 from pipeline.audit.package.tables import Selection
-from pipeline.audit.verify import (
+from pipeline.contract.events import read_event
+from pipeline.ledger import facts
+from pipeline.log.entries import ARE_REMAINS, COLLECTION, WEBHOOK, Entry
+from pipeline.log.signing import KEY_ROTATION
+from pipeline.verify import (
     MAX_SECONDS,
     Fault,
     Late,
@@ -34,10 +38,6 @@ from pipeline.audit.verify import (
     seconds_left,
     verify,
 )
-from pipeline.contract.events import read_event
-from pipeline.ledger import facts
-from pipeline.log.entries import ARE_REMAINS, COLLECTION, WEBHOOK, Entry
-from pipeline.log.signing import KEY_ROTATION
 
 ENTRIES_PER_BATCH: Final = 2048
 _KNOWN: Final = (

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pipeline.audit.verify import CRL, Fault, check_answer, pem, pem_blocks
 from pipeline.errors import OperatorError
 from pipeline.http import addresses
 from pipeline.http.outgoing import asking
+from pipeline.verify import CRL, Fault, check_answer, pem, pem_blocks
 
 _SHA256_ALGORITHM: Final = bytes.fromhex("300d06096086480165030402010500")
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)

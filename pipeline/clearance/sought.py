@@ -13,7 +13,7 @@ from typing import Any, Final
 from pipeline import instants
 from pipeline.clearance.acts import personal_columns
 from pipeline.contract.body import JsonValue
-from pipeline.contract.records import REVIEW_TYPES, SELLER_EVENTS
+from pipeline.contract.readings import REVIEW_TYPES, SELLER_EVENTS
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.views import catalogue

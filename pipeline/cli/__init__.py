@@ -6,17 +6,17 @@ with ended_at_once():
     from pipeline.cli import (
         alerts,
         backups,
+        clearances,
+        erasures,
         forwarding,
+        journeys,
         occurrences,
         packages,
         services,
+        submissions,
         views,
     )
-    from pipeline.cli.clearances import commands as clearances
-    from pipeline.cli.erasures import commands as erasures
     from pipeline.cli.group import main, run
-    from pipeline.cli.journeys import commands as journeys
-    from pipeline.cli.submissions import commands as submissions
 
 __all__ = [
     "alerts",

@@ -98,9 +98,9 @@ def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
     if not names:
         return []
     from pipeline.alert.summaries.reports import filters_of
-    from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.commands import Patience, open_ledger
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve.due_alerts import DueByLedger
+    from pipeline.serve.ledger_access import Patience, open_ledger
 
     try:
         with (
@@ -126,7 +126,7 @@ def run() -> None:
     from pipeline.alert.dispatcher import Dispatcher
     from pipeline.alert.watch import Watch
     from pipeline.alert_rules import AlertsFile
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve.due_alerts import DueByHolder
 
     settings = Settings.load()
@@ -153,9 +153,9 @@ def send() -> None:
     from pipeline import alert_rules
     from pipeline.alert.delivering import Sent
     from pipeline.alert.dispatcher import Dispatcher
-    from pipeline.inbox.kept_heads import open_guarded
-    from pipeline.serve.commands import Patience, not_following, open_ledger
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve.due_alerts import DueByLedger
+    from pipeline.serve.ledger_access import Patience, not_following, open_ledger
 
     settings = Settings.load()
     rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
@@ -234,7 +234,7 @@ def acknowledge(alert: str, actor: str, reason: str | None) -> None:
     Example: prazo alerts acknowledge 5f0c... --actor "Ana Lima"
     """
     from pipeline.alert import acting
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
 
     with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
         acting.acknowledge(inbox, alert, actor=actor, recorded_by=user(), reason=reason)
@@ -256,7 +256,7 @@ def snooze(alert: str, until: str, reason: str, actor: str) -> None:
     """
     from pipeline import instants
     from pipeline.alert import acting
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
 
     settings = Settings.load()
     at = instants.starting(until, settings.zone)
@@ -287,7 +287,7 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
     Example: prazo calendar new --for maria --actor maria
     """
     from pipeline import alert_rules
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve import calendar as calendars
 
     if (assignee is None) is not is_for_all:
@@ -326,10 +326,10 @@ def revoke(feed: str, actor: str) -> None:
 
     Example: prazo calendar revoke cal_0123456789ab --actor maria
     """
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.ledger.views.formats import Asked
     from pipeline.log import actions
-    from pipeline.serve.commands import Patience, lacking, open_ledger
+    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
 
     settings, patience = Settings.load(), Patience()
     with open_ledger(settings, patience=patience) as ledger:

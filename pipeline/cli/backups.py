@@ -16,9 +16,9 @@ from pipeline.texts import counted
 from pipeline.written import read_given
 
 if TYPE_CHECKING:
-    from pipeline.audit.backup import BackedUp
+    from pipeline.continuity.backup import BackedUp
+    from pipeline.continuity.reconcile import Missed
     from pipeline.inbox.artifacts import Lacking
-    from pipeline.ledger.following.reconcile import Missed
 
 
 @main.command()
@@ -32,8 +32,8 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     as they were recorded are named, and nothing is copied.
     Example: prazo backup /mnt/backup/prazo --with-keys
     """
-    from pipeline.audit import backup as backups
     from pipeline.cli import terminal
+    from pipeline.continuity import backup as backups
 
     settings = Settings.load()
     if (barred := not_writable(folder)) is not None:
@@ -92,7 +92,7 @@ def _sign(settings: Settings) -> None:
     """Lets whoever holds the ledger sign what the inbox holds now, however long it follows that; a
     backup does without, too."""
     from pipeline.errors import PrazoError
-    from pipeline.serve.commands import CATCH_UP_SECONDS, ENDLESS, open_ledger
+    from pipeline.serve.ledger_access import CATCH_UP_SECONDS, ENDLESS, open_ledger
 
     try:
         with open_ledger(settings, patience=ENDLESS) as ledger:
@@ -135,9 +135,9 @@ def restore(
     again to its end, or undone (--undo). Exit 1 with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
-    from pipeline.audit import restore as restores
     from pipeline.cli import terminal
-    from pipeline.inbox import restoring
+    from pipeline.continuity import restore as restores
+    from pipeline.continuity import restoring
     from pipeline.log.actions import By
 
     if [folder is not None, from_ledger, undo].count(True) != 1:
@@ -186,8 +186,8 @@ def artifacts(folder: Path | None) -> None:
     before is put into the database. Exit 1 with each that is still lacking.
     Example: prazo artifacts /mnt/backup/prazo/artifacts
     """
+    from pipeline.continuity.kept_heads import open_shared
     from pipeline.inbox.artifacts import artifact_store, look, take_in
-    from pipeline.inbox.kept_heads import open_shared
     from pipeline.log.artifacts import FolderArtifacts
 
     settings = Settings.load()
@@ -226,8 +226,8 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
 
     Stop everything that uses it first. Run it again if it was cut off. Example: prazo migrate
     """
-    from pipeline.audit import backup as backups
     from pipeline.cli import terminal
+    from pipeline.continuity import backup as backups
     from pipeline.inbox import migrations, schema
 
     settings = Settings.load()
@@ -264,8 +264,8 @@ def rebuild() -> None:
 
     Refused where the inbox was changed and the present ledger is right. Example: prazo rebuild
     """
-    from pipeline.audit.stores import changed_in_inbox
-    from pipeline.ledger.service import as_made
+    from pipeline.continuity.service import as_made
+    from pipeline.continuity.stores import changed_in_inbox
     from pipeline.ledger.views.installed import install
 
     service = as_made(Settings.load(), may_create=False)
@@ -295,7 +295,7 @@ def rebuild() -> None:
 
 def _missed(span: str) -> "Missed":
     """Reads FIRST-LAST; `WrongUsage` for anything else."""
-    from pipeline.ledger.following.reconcile import Missed
+    from pipeline.continuity.reconcile import Missed
 
     named = re.fullmatch("([0-9]{1,15})-([0-9]{1,15})", span)
     missed = None if named is None else Missed(int(named[1]), int(named[2]))
@@ -321,7 +321,7 @@ def reconcile(reason: str, actor: str, dry_run: bool, accept_loss: bool, lost: s
     twice. Example: prazo reconcile --reason "the standby that took over lagged" --actor ana
     """
     from pipeline.cli import terminal
-    from pipeline.ledger.following import reconcile as reconciling
+    from pipeline.continuity import reconcile as reconciling
 
     with terminal.progress() as on_progress:
         done = reconciling.reconcile(

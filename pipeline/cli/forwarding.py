@@ -217,7 +217,7 @@ def resume(endpoint: str, reason: str, actor: str | None) -> None:
 
 @contextmanager
 def _opened(settings: Settings) -> "Iterator[Inbox]":
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
 
     inbox = open_guarded(settings, create=False)
     try:

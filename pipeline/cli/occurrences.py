@@ -37,8 +37,8 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     Taking a file twice adds nothing. Bad lines are named, the first 100 of them, and the others
     taken; exit 1 if any was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox.artifacts.taking import Taking
-    from pipeline.inbox.kept_heads import open_guarded
     from pipeline.receive import ingest as ingestion
 
     settings = Settings.load()
@@ -184,8 +184,8 @@ def _supply(
     reason: str,
     actor: str | None,
 ) -> None:
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
-    from pipeline.inbox.kept_heads import open_guarded
     from pipeline.log import deliveries
     from pipeline.log.entries import QUARANTINE
 
@@ -213,8 +213,8 @@ def _supply(
 
 
 def _replay() -> None:
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
-    from pipeline.inbox.kept_heads import open_guarded
     from pipeline.log import deliveries
     from pipeline.log.entries import QUARANTINE, SUPPLY
 

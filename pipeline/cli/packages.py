@@ -17,7 +17,7 @@ from pipeline.written import read_given
 
 if TYPE_CHECKING:
     from pipeline.audit.export import Exported
-    from pipeline.audit.verify import Verdict
+    from pipeline.verify import Verdict
 
 
 @main.command()
@@ -66,7 +66,7 @@ def export(
     """
     from pipeline.audit import request as export_request
     from pipeline.cli import terminal
-    from pipeline.serve.commands import ENDLESS, open_ledger
+    from pipeline.serve.ledger_access import ENDLESS, open_ledger
 
     is_period = since is not None or until is not None
     if [process is not None, seller is not None, is_period].count(True) != 1 or (
@@ -146,8 +146,8 @@ def _is_cosigned(package: Path, policy_file: Path) -> bool:
     """Whether a package's checkpoint has what a policy of witnesses asks for."""
     from zipfile import ZipFile
 
-    from pipeline.audit.verify import cosigned_at
     from pipeline.audit.witness.cosigned import read_policy
+    from pipeline.verify import cosigned_at
 
     policy = read_policy(policy_file)
     with ZipFile(package) as opened:
@@ -216,7 +216,7 @@ def verify(
 
 def _checkpoint_in(path: Path) -> str:
     """The signed checkpoint in a file that `--against` names, whoever signed it."""
-    from pipeline.audit.verify import Unusable, stated_by
+    from pipeline.verify import Unusable, stated_by
 
     try:
         note = read_given(path)
@@ -235,10 +235,10 @@ def _checkpoint_in(path: Path) -> str:
 def _verdict_on_stores(earlier: str | None) -> "Verdict":
     """`earlier`: a signed checkpoint that was kept elsewhere."""
     from pipeline.cli import terminal
-    from pipeline.serve import commands
+    from pipeline.serve import ledger_access
 
     with terminal.progress() as on_progress:
-        return commands.audit(
+        return ledger_access.audit(
             Settings.load(), earlier, lambda done, all_: on_progress("entries", done, all_)
         )
 
@@ -254,7 +254,7 @@ def _verdict_on_package(
 ) -> "Verdict":
     """The options as `verify` has them, but for what is in the file of an `earlier` checkpoint."""
     from pipeline.audit.reproduce import verify_package
-    from pipeline.audit.verify import MAX_SECONDS, Unusable
+    from pipeline.verify import MAX_SECONDS, Unusable
 
     if not file.is_file():
         raise click.UsageError(f"there is no file {file}")
@@ -279,7 +279,7 @@ def checkpoint(key: bool) -> None:
 
     Example: prazo checkpoint > 2026-03-01.note
     """
-    from pipeline.serve.commands import Patience, lacking, open_ledger
+    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
 
     patience = Patience()
     with open_ledger(Settings.load(), patience=patience) as ledger:
@@ -303,9 +303,9 @@ def receipt(seq: int, out: Path) -> None:
     prazo receipt 17 --out receipts
     """
     from pipeline.audit.receipts import prove
+    from pipeline.continuity.service import unheld_ledger
     from pipeline.errors import LedgerInUse
     from pipeline.files.disk import write_whole
-    from pipeline.ledger.service import unheld_ledger
 
     try:
         with unheld_ledger(Settings.load()) as service:
@@ -401,7 +401,7 @@ def rotate_key(actor: str, reason: str, dry_run: bool) -> None:
     """
     from contextlib import closing
 
-    from pipeline.inbox.kept_heads import open_guarded
+    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox.signing_keys import SigningKeys
 
     settings = Settings.load()

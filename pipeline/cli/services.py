@@ -12,7 +12,7 @@ from pipeline import memory
 from pipeline.cli.group import Number, Port, main, say
 from pipeline.cli.loading import ended_at_once
 from pipeline.settings import Settings, unknown
-from pipeline.turns import give_way
+from pipeline.short_turns import give_way
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -103,7 +103,7 @@ def print_view(
     from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger.views import formats
-    from pipeline.serve.commands import Patience, lacking, open_ledger
+    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
 
     settings = Settings.load()
     at = None if as_of is None else instants.ending(as_of, settings.zone, instants.now())

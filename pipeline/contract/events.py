@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.contract import shapes
 from pipeline.contract.body import JsonValue, identifier, parse_content, parse_json
-from pipeline.contract.records import (
+from pipeline.contract.readings import (
     BANK_ACCOUNT_EVENTS,
     EVENT_TYPES,
     MISSING,

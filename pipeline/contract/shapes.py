@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 
 from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue
-from pipeline.contract.records import (
+from pipeline.contract.readings import (
     REVIEW_REQUIRED,
     SELLER_EVENTS,
     DecisionReason,

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
-from pipeline.forward import messages, pacing, progress, records
+from pipeline.forward import entries, messages, pacing, progress
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.forward.lanes import Lanes, Try
 from pipeline.forward.progress import Said, Standing, Waiting
@@ -190,7 +190,7 @@ class Courier:
             last, now = inbox.last()[0], inbox.clock()
             known = progress.settled_in_log(inbox, name)
             if row is None and known is None:
-                progress.begin(inbox, name, last, now, records.begun(name, last, now))
+                progress.begin(inbox, name, last, now, entries.begun(name, last, now))
                 continue
             waiting = [] if row is None else progress.waiting(inbox, name)
             settled = min([last, known or 0, *(it.seq - 1 for it in waiting)])
@@ -200,7 +200,7 @@ class Courier:
                 name,
                 settled,
             )
-            draft = records.put_back(name, was, settled, now)
+            draft = entries.put_back(name, was, settled, now)
             if row is None:
                 progress.begin(inbox, name, settled, now, draft)
             else:
@@ -310,7 +310,7 @@ class Courier:
         LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why)
         lanes.drop(tried, successor)
         if tried.letter is not None:
-            draft = records.dropped(
+            draft = entries.dropped(
                 self._endpoint.name, tried.letter, entry, why, self._inbox.clock()
             )
             self._drafts.append(draft)
@@ -342,7 +342,7 @@ class Courier:
         LOG.error("entry %d was given up for %s: %s", letter.seq, self._endpoint.name, answer.words)
         lanes.bury(letter, successor, now)
         if entry is not None:
-            self._drafts.append(records.died(self._endpoint.name, letter, entry, now))
+            self._drafts.append(entries.died(self._endpoint.name, letter, entry, now))
 
     async def _successor(self, tried: Try, lanes: Lanes) -> Waiting | None:
         """What comes next in a lane that waits, of what was read; None in one that does not."""
@@ -384,7 +384,7 @@ class Courier:
         reports = self._reports
         if reports.is_due(row, lanes, now):
             row = row._replace(reported_at=now, reported_position=row.position)
-            drafts.append(records.report(name, row, lanes.settled, lanes.stuck, now))
+            drafts.append(entries.report(name, row, lanes.settled, lanes.stuck, now))
             said = Said(row.failing_since is not None, lanes.stuck)
             is_under_way = lanes.position < lanes.after
             reports = _Reports(said, has_news=False, was_under_way=is_under_way)

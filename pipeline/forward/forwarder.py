@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from pipeline import instants, signals
+from pipeline.continuity.kept_heads import open_guarded
 from pipeline.errors import InboxUnavailable, OperatorError
 from pipeline.forward import tenure
 from pipeline.forward.courier import Courier
@@ -19,7 +20,6 @@ from pipeline.forward.tenure import Tenure
 from pipeline.http import addresses
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.inbox.kept_heads import open_guarded
 from pipeline.inbox.leases import Held
 from pipeline.settings import Settings
 

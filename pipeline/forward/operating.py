@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import CallerError
-from pipeline.forward import messages, progress, records
+from pipeline.forward import entries, messages, progress
 from pipeline.forward.endpoints import Endpoint
 from pipeline.forward.progress import Standing, Waiting
 from pipeline.inbox import Inbox
@@ -60,7 +60,7 @@ def _state(inbox: Inbox, name: str, row: Standing | None, is_set: bool) -> State
 def pause(inbox: Inbox, name: str, by: By) -> None:
     """Has an endpoint get nothing more; what is under way comes to its end. Raises `CallerError`,
     as the others do, for an endpoint that is not known, or a wish that changes nothing."""
-    draft = records.asked("paused", name, **by._asdict())
+    draft = entries.asked("paused", name, **by._asdict())
     if not inbox.change(Statement(_PAUSE, (name, inbox.clock())), drafts=[draft]):
         _check(inbox, name)
         raise CallerError(f"{name} is paused already", "nothing was changed")
@@ -68,7 +68,7 @@ def pause(inbox: Inbox, name: str, by: By) -> None:
 
 def resume(inbox: Inbox, name: str, by: By) -> None:
     """Has a paused endpoint get what has come meanwhile, in order."""
-    draft = records.asked("resumed", name, **by._asdict())
+    draft = entries.asked("resumed", name, **by._asdict())
     if not inbox.change(Statement(_RESUME, (name,)), drafts=[draft]):
         _check(inbox, name)
         raise CallerError(f"{name} is not paused", "nothing was changed")
@@ -89,7 +89,7 @@ def replay_from(inbox: Inbox, name: str, seq: int, by: By) -> None:
         # What was sent in the last second is beyond the row's position.
         position = min(seq - 1, row.position)
         settled = min([position, *(it.seq - 1 for it in progress.waiting(inbox, name))])
-        draft = records.asked(
+        draft = entries.asked(
             "replayed", name, **by._asdict(), from_seq=seq, position=position, settled=settled
         )
         is_done = progress.go_back(inbox, name, row, position, draft)
@@ -109,7 +109,7 @@ def replay_one(inbox: Inbox, given: Sequence[Endpoint], name: str, seq: int, by:
     also for what is not for it, and for an endpoint that is set no longer."""
     _check(inbox, name)
     entry = _for_it(inbox, given, name, seq)
-    draft = records.asked("replayed", name, entry=entry, seq=seq, **by._asdict())
+    draft = entries.asked("replayed", name, entry=entry, seq=seq, **by._asdict())
     again = Statement(_ONCE_MORE, (name, messages.alone(seq), seq))
     inbox.change(Statement(_IS_THERE, (name,)), [again], [draft])
 

@@ -19,7 +19,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox.store import Inbox, Receipt
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Draft
-from pipeline.turns import take_short_turns
+from pipeline.short_turns import take_short_turns
 
 LOG = logging.getLogger(__name__)
 

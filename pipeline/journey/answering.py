@@ -26,9 +26,9 @@ from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
 from pipeline.journey.evidence import RECORDED_BY, Artifact, Shown
 from pipeline.journey.form import FaultCode, Question
 from pipeline.journey.links import Journey, live_at
+from pipeline.journey.page_texts import Language
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.journey.screens import Asking, Drawn, Screens, text_of
-from pipeline.journey.words import Language
 from pipeline.log.artifacts import ArtifactStore, stored_as
 from pipeline.log.entries import OWN_JOURNEY
 from pipeline.submit.demand import Wanted

@@ -19,12 +19,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from pipeline.continuity.kept_heads import open_guarded
 from pipeline.errors import InboxUnavailable, OperatorError, SettingsError
 from pipeline.http import server
 from pipeline.http.asgi import App, FixedHeaders, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.trials import TRIAL_BYTES, Trials, in_thread
-from pipeline.inbox.kept_heads import open_guarded
 from pipeline.journey.ground import Confirmation, Visit
 from pipeline.journey.sending import Sender
 from pipeline.journey.visits import Visits

@@ -15,7 +15,7 @@ from pipeline.http.origins import foreign_page
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.journey import form, links, pictures, words
+from pipeline.journey import form, links, page_texts, pictures
 from pipeline.journey.answering import REVIEW, Answering, Form
 from pipeline.journey.entrance import door
 from pipeline.journey.entrance.codes import Codes
@@ -23,9 +23,9 @@ from pipeline.journey.entrance.door import Door
 from pipeline.journey.entrance.sessions import Session, Sessions
 from pipeline.journey.evidence import Shown
 from pipeline.journey.links import Journey
+from pipeline.journey.page_texts import LANGUAGES, Language
 from pipeline.journey.reviews import Reviews
 from pipeline.journey.screens import Drawn, Screens
-from pipeline.journey.words import LANGUAGES, Language
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.settings import Settings
 from pipeline.submit import casefile
@@ -115,7 +115,7 @@ class Ground:
         """Does first-time work before the first seller waits for it."""
         casefile.warm_up()
         for language in LANGUAGES:
-            words.countries(language)
+            page_texts.countries(language)
             self.screens.draw("message", language, code="busy", again=None)
 
     def tidy(self) -> None:
@@ -184,15 +184,17 @@ class Ground:
         if review.is_finished:
             # Else it was finished without these answers, or nobody knows whether with them.
             is_sent = (review.accepted_at or 0) >= confirmed_at
-            return words.text("receipt_sent" if is_sent else "receipt_finished", language), False
+            return page_texts.text(
+                "receipt_sent" if is_sent else "receipt_finished", language
+            ), False
         if review.to_correct and not self._is_corrected(journey, review.refused_at or 0):
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct
             )
             refused = [each for question in asked for each in question.fields]
-            fields = ", ".join(words.full_label(it, language) for it in refused)
-            return words.text("receipt_refused", language, fields=fields), True
-        return words.text("receipt_waiting", language, name=name), False
+            fields = ", ".join(page_texts.full_label(it, language) for it in refused)
+            return page_texts.text("receipt_refused", language, fields=fields), True
+        return page_texts.text("receipt_waiting", language, name=name), False
 
     def _is_corrected(self, journey: Journey, refused_at: int) -> bool:
         """Whether its seller has confirmed since, by this link or another one of the process."""
@@ -274,7 +276,7 @@ class Ground:
 
     def _local(self, at: int, language: Language) -> str:
         there = datetime.fromtimestamp(at / instants.SECOND, self._settings.zone)
-        return words.minute(there, language)
+        return page_texts.minute(there, language)
 
 
 def _lowest(band: str) -> tuple[int, str]:

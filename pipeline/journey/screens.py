@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import jinja2
 
 from pipeline.errors import SettingsError
-from pipeline.journey import words
+from pipeline.journey import page_texts
 from pipeline.journey.form import PATTERNS, STATES, FaultCode, Field, Kind, Question, ends_of
 from pipeline.journey.links import shown_ref
-from pipeline.journey.words import Language
+from pipeline.journey.page_texts import Language
 from pipeline.settings import Settings
 from pipeline.submit.demand import TYPES
 
@@ -124,8 +124,8 @@ class Screens:
         said = self._templates.get_template(f"{template}.html").render(
             language=language,
             other_language=other,
-            text=lambda code, **values: words.text(code, language, **values),
-            other_text=lambda code: words.text(code, other),
+            text=lambda code, **values: page_texts.text(code, language, **values),
+            other_text=lambda code: page_texts.text(code, other),
             name=self._name,
             has_logo=self.logo is not None,
             style=self.style,
@@ -151,7 +151,7 @@ class Screens:
             "question",
             language,
             ref=ref,
-            heading=words.heading(question, language),
+            heading=page_texts.heading(question, language),
             whose=_whose(question, language, is_business=is_business),
             fields=fields,
             faults=[it for it in fields if it["fault"]],
@@ -203,8 +203,8 @@ class Screens:
             lines = found.setdefault(_whose(question, language, is_business=is_business), [])
             lines += [
                 Line(
-                    words.label(each, language),
-                    words.value(each, answers.get(each.path, ""), language),
+                    page_texts.label(each, language),
+                    page_texts.value(each, answers.get(each.path, ""), language),
                     f"/r/{ref}/{question.slug}",
                 )
                 for each in question.fields
@@ -214,9 +214,9 @@ class Screens:
 
 def _whose(question: Question, language: Language, *, is_business: bool) -> str:
     if question.is_about_owner:
-        return words.text("of_owner", language)
+        return page_texts.text("of_owner", language)
     is_of_business = is_business and question.fields[0].kind not in ("type", "other")
-    return words.text("of_business", language) if is_of_business else ""
+    return page_texts.text("of_business", language) if is_of_business else ""
 
 
 def _input(
@@ -232,28 +232,28 @@ def _input(
         "name": name,
         "at": ends_of(name)[0] if each.kind == "band" else name,
         "kind": each.kind,
-        "label": words.label(each, language),
-        "hint": words.hint(each, language),
-        "fault": None if fault is None else words.fault(fault, each, language),
+        "label": page_texts.label(each, language),
+        "hint": page_texts.hint(each, language),
+        "fault": None if fault is None else page_texts.fault(fault, each, language),
         "typed": typed.get(name, ""),
         "is_required": each.is_required,
         "pattern": PATTERNS.get(each.kind) if each.is_required else None,
-        "title": words.fault(_FAULT_OF.get(each.kind, "missing"), each, language),
+        "title": page_texts.fault(_FAULT_OF.get(each.kind, "missing"), each, language),
     }
     match each.kind:
         case "band":
             shown["ends"] = [
-                (end, words.choice(code, language), typed.get(end, ""))
+                (end, page_texts.choice(code, language), typed.get(end, ""))
                 for code, end in zip(("from", "to"), ends_of(name), strict=True)
             ]
         case "bands":
-            shown["choices"] = [(it, words.band(it, language)) for it in bands or ()]
+            shown["choices"] = [(it, page_texts.band(it, language)) for it in bands or ()]
         case "type":
-            shown["choices"] = [(it, words.choice(it, language)) for it in TYPES]
+            shown["choices"] = [(it, page_texts.choice(it, language)) for it in TYPES]
         case "state":
             shown["choices"] = [(code, f"{state} ({code})") for code, state in STATES.items()]
         case "country":
-            shown["choices"] = list(words.countries(language).items())
+            shown["choices"] = list(page_texts.countries(language).items())
     return shown
 
 
@@ -281,7 +281,7 @@ def _logo(path: Path) -> Logo:
 
 def _wording() -> str:
     """The version of what the page says and how it looks: a digest of all of it."""
-    digest = hashlib.sha256(json.dumps(words.all_texts(), sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(page_texts.all_texts(), sort_keys=True).encode())
     for path in sorted(TEMPLATES.iterdir()):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -10,7 +10,7 @@ from typing import Final
 from starlette.responses import JSONResponse, Response
 
 from pipeline.errors import CallerError, OperatorError
-from pipeline.journey import form, links, words
+from pipeline.journey import form, links, page_texts
 from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.entrance.sessions import is_secret, new_secret
 from pipeline.journey.evidence import RECORDED_BY
@@ -203,7 +203,7 @@ class Visits(Ground):
         typed = {it: visit.form.get(it, "") for it in form.names_of(question)}
         faults = form.read(question, typed, self.screens.bands).faults
         said = {
-            name: words.fault(faults[each.path], each, visit.language)
+            name: page_texts.fault(faults[each.path], each, visit.language)
             for name, each in question.inputs
             if each.path in faults
         }
@@ -277,7 +277,7 @@ class Visits(Ground):
             place.session,
             place.asked,
             taken,
-            words.text("declaration", visit.language, name=name),
+            page_texts.text("declaration", visit.language, name=name),
             self._shown(visit),
             self._trace(visit),
         )
@@ -347,9 +347,9 @@ class Visits(Ground):
         language, given = visit.language, self._answering.confirmed(journey)
         number = links.shown_ref(journey.ref)
         lines = [
-            f"{self._settings.journey_name} – {words.text('receipt_title', language)}",
-            f"{words.text('receipt_number', language)}: {number}",
-            f"{words.text('receipt_at', language)}:"
+            f"{self._settings.journey_name} – {page_texts.text('receipt_title', language)}",
+            f"{page_texts.text('receipt_number', language)}: {number}",
+            f"{page_texts.text('receipt_at', language)}:"
             f" {self._local(journey.confirmed_at or now, language)}",
         ]
         groups = self.screens.groups(

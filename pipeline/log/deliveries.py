@@ -10,13 +10,7 @@ from pipeline.contract.body import JsonValue, canonical_json, parse_json
 from pipeline.contract.encodings import decoded
 from pipeline.contract.events import identify, read_event
 from pipeline.contract.fields import flatten
-from pipeline.contract.records import (
-    MISSING,
-    REVIEW_REQUIRED,
-    code,
-    platform_id,
-    requested_fields,
-)
+from pipeline.contract.readings import MISSING, REVIEW_REQUIRED, code, platform_id, requested_fields
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry

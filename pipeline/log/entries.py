@@ -361,7 +361,7 @@ def _committed(
 LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1, 2: _rules_2}
 """Version of a leaf -> how it follows from what is recorded. An entry keeps the rules under which
 it was recorded, so rules are added here and never changed. In every version a leaf is flat JSON
-whose last key is `v`. `LEAF_RULES` of `pipeline/audit/verify.py` says the same to auditors."""
+whose last key is `v`. `LEAF_RULES` of `pipeline/verify.py` says the same to auditors."""
 
 _VERSION = re.compile(rb'[,{]"v":([1-9][0-9]{0,8})\}')
 

@@ -19,6 +19,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from pipeline import instants, plain
+from pipeline.continuity.kept_heads import open_guarded
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
 from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
@@ -30,7 +31,6 @@ from pipeline.http.trials import TRIAL_BYTES
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.kept_heads import open_guarded
 from pipeline.log.artifacts import KeepArtifact, Keeping, KeepsBytes, keep_file
 from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
 from pipeline.log.ndjson import read_collection

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import prometheus_client
 
-from pipeline import instants, turns
+from pipeline import instants, short_turns
+from pipeline.continuity.kept_heads import Guard, open_shared
 from pipeline.contract.body import canonical_json
 from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
@@ -37,7 +38,6 @@ from pipeline.http.short import ShortPosts
 from pipeline.http.trials import READY_SECONDS, Trials, in_thread, temporary_files
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.inbox.kept_heads import Guard, open_shared
 from pipeline.log import tree
 from pipeline.log.deliveries import Delivery
 from pipeline.places import written
@@ -377,6 +377,6 @@ def serve(settings: Settings) -> None:
 
     Raises `OperatorError` if it cannot start.
     """
-    turns.take_short_turns()
-    with turns.short_in_python():  # the loop and the writer
+    short_turns.take_short_turns()
+    with short_turns.short_in_python():  # the loop and the writer
         server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)

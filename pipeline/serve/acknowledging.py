@@ -19,8 +19,8 @@ from starlette.routing import BaseRoute, Route
 from pipeline import instants
 from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.messages.links import PATH, Links
+from pipeline.continuity.service import current
 from pipeline.errors import PrazoError
-from pipeline.ledger.service import current
 from pipeline.serve import standing
 
 LOG = logging.getLogger(__name__)

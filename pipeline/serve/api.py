@@ -19,10 +19,12 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
 from pipeline import instants
-from pipeline.audit import export, stores
+from pipeline.audit import export
 from pipeline.audit import request as export_request
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
+from pipeline.continuity import kept_heads, stores
+from pipeline.continuity.service import current, ledger_service
 from pipeline.contract.body import parse_json
 from pipeline.errors import (
     CallerError,
@@ -42,16 +44,14 @@ from pipeline.http.asgi import FixedHeaders
 from pipeline.http.callers import MissingScope, TurnedAway, admit
 from pipeline.http.preamble import whole_body
 from pipeline.http.tokens import Caller
-from pipeline.inbox import kept_heads
-from pipeline.ledger.service import current, ledger_service
 from pipeline.ledger.views import formats, reader
 from pipeline.ledger.views.catalogue import public
 from pipeline.log.actions import By
 from pipeline.serve import (
     acknowledging,
     calendar,
-    commands,
     identifiers,
+    ledger_access,
     metrics,
     openapi,
     questions,
@@ -257,7 +257,7 @@ def _unmask(
     second person's word, where these rows need one."""
     if "read_personal" not in caller.scopes:
         raise MissingScope("read_personal")
-    return commands.unmask_rows(
+    return ledger_access.unmask_rows(
         current(),
         view,
         asked,

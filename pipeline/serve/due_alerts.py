@@ -30,8 +30,8 @@ from pipeline.errors import (
     PrazoError,
 )
 from pipeline.inbox import Inbox
-from pipeline.serve.commands import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.identifiers import mask, mask_within
+from pipeline.serve.ledger_access import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.remote import Holder, holder
 from pipeline.settings import Settings
 from pipeline.texts import counted

@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.looks import Looked, Looks
 from pipeline.inbox import Inbox
 from pipeline.journey.entrance import door
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views.reader import Reader
 
 LOOK_SECONDS: Final = 30.0

@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.aside import Aside
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.http import addresses
 from pipeline.http.outgoing import receivers
 from pipeline.http.outgoing.looks import Looks
 from pipeline.http.outgoing.receivers import READY, READY_SECONDS, Answer
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 
 LOOK_SECONDS: Final = 10.0

@@ -13,8 +13,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from pipeline import instants
 from pipeline.audit import seals
-from pipeline.ledger.following.follower import Status
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.follower import Status
+from pipeline.continuity.service import LedgerService
 from pipeline.serve import calendar, figures, standing
 from pipeline.serve.figures import Figures
 from pipeline.texts import counted

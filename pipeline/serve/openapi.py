@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.alert.messages.links import PATH
 from pipeline.clearance.clearances import Decision
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.ledger.views import formats
 from pipeline.ledger.views.catalogue import View, public
 

@@ -26,15 +26,15 @@ from pipeline.ledger.views import formats
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 
-if TYPE_CHECKING:  # as in commands.py
+if TYPE_CHECKING:  # as in ledger_access.py
     import pyarrow as pa
 
     from pipeline.audit.export import Exported
     from pipeline.audit.package.preparing import OnProgress
     from pipeline.audit.request import Request
-    from pipeline.audit.stores import OnProgress as OnChecked
-    from pipeline.audit.verify import Verdict
-    from pipeline.ledger.service import SignedCheckpoint
+    from pipeline.continuity.service import SignedCheckpoint
+    from pipeline.continuity.stores import OnProgress as OnChecked
+    from pipeline.verify import Verdict
 
 ALIVE_SECONDS: Final = 2.0
 STATUS_SECONDS: Final = 10.0
@@ -76,7 +76,7 @@ class Holder:
             return False
 
     def status(self) -> dict[str, Any]:
-        """How far its ledger is: the fields of `pipeline.ledger.following.follower.Status`."""
+        """How far its ledger is: the fields of `pipeline.continuity.follower.Status`."""
         status: dict[str, Any] = self._get("/api/status", seconds=STATUS_SECONDS).json()
         return status
 
@@ -142,14 +142,14 @@ class Holder:
 
     def checkpoint(self) -> "SignedCheckpoint":
         """The signed checkpoint of this moment, with the log's keys."""
-        from pipeline.ledger.service import SignedCheckpoint
+        from pipeline.continuity.service import SignedCheckpoint
 
         answer = self._get("/api/checkpoint").json()
         return SignedCheckpoint(answer["checkpoint"], answer["key"], answer["earlier_keys"])
 
     def audit(self, against: str | None, on_progress: "OnChecked") -> "Verdict":
-        """Runs every check on ledger and inbox; see `pipeline.audit.stores.audit`."""
-        from pipeline.audit.verify import Verdict
+        """Runs every check on ledger and inbox; see `pipeline.continuity.stores.audit`."""
+        from pipeline.verify import Verdict
 
         with _answering():
             answer = _checked(self._client.post("/api/audits", json={"against": against})).json()

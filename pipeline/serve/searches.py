@@ -14,8 +14,8 @@ from pipeline import instants
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.acts import Asked
 from pipeline.clearance.sought import DIGEST
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import By, action
 from pipeline.log.entries import SEARCH
 from pipeline.names import NOBODY

@@ -3,11 +3,11 @@
 from functools import lru_cache
 from typing import Final
 
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import PrazoError
 from pipeline.http.machine import Machine
 from pipeline.http.refusals import Refusals, reason_of
 from pipeline.http.trials import Trials, in_thread, temporary_files
-from pipeline.ledger.service import LedgerService
 
 WAYS: Final = ("views", "exports", "audits", "clearances", "alert_links", "calendar", "pages")
 """The API's, by the first part of their paths; links in alerts and calendars; acts on pages."""

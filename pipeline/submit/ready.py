@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pipeline.continuity.kept_heads import open_shared
 from pipeline.contract.body import MAX_DEPTH, JsonValue, canonical_json
-from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Order, Refused, Terms, Via, decide

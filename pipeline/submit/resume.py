@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants, signals
+from pipeline.continuity.kept_heads import open_guarded, open_shared
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.inbox.kept_heads import open_guarded, open_shared
 from pipeline.settings import Settings
 from pipeline.submit.attempt import Result, Sent, Submissions
 from pipeline.submit.casefile import CaseFile, CaseFiles

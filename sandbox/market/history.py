@@ -25,7 +25,7 @@ from sandbox.market.marketplace import Collect, Marketplace, Onboard, Submit
 from sandbox.market.stories import MIN_DAYS, SCRIPTED, Mishap, Review, Story, Turn, everyday
 from sandbox.people import Profile
 from sandbox.platform.state_machine import BELIEVABLE, Platform
-from sandbox.records import Event, Json, Seller, Verdict
+from sandbox.resources import Event, Json, Seller, Verdict
 
 ANSWER_LIMIT = 30 * SECOND  # after which a submission counts as timed out
 

@@ -18,7 +18,7 @@ from sandbox.market.marketplace import BRISK, Collect, Habits, Marketplace, Onbo
 from sandbox.platform.faults import Fault
 from sandbox.platform.service import Service
 from sandbox.platform.webhooks import Manner, Message
-from sandbox.records import Seller
+from sandbox.resources import Seller
 
 # The demo's webhooks: some are delivered twice, some late.
 LIFELIKE = Manner(duplicate_share=0.04, late_share=0.04)

@@ -19,7 +19,7 @@ from sandbox import people
 from sandbox.clock import DAY, HOUR, MINUTE, SECOND, exact_text
 from sandbox.market.screens import screen
 from sandbox.people import Profile
-from sandbox.records import ADDRESS_FIELDS, BUSINESS_FIELDS, INDIVIDUAL_FIELDS, Json, to_bytes
+from sandbox.resources import ADDRESS_FIELDS, BUSINESS_FIELDS, INDIVIDUAL_FIELDS, Json, to_bytes
 
 Step = Literal["invited", "opened", "answered", "confirmed"]
 Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code"]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sandbox.clock import SECOND
 from sandbox.market.marketplace import LOOKS_ONLY, MAX_ATTEMPTS, SILENT, Plan, answers_after
-from sandbox.records import DENIAL_REASONS, ENABLED, Reason, ReviewType, Verdict, denied
+from sandbox.resources import DENIAL_REASONS, ENABLED, Reason, ReviewType, Verdict, denied
 
 # What happens to one attempt at a submission instead of the platform's regular answer:
 # an HTTP status, or

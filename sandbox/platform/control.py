@@ -36,7 +36,7 @@ from starlette.routing import Route
 from sandbox.clock import DAY
 from sandbox.platform.api import Api
 from sandbox.platform.service import Service, process_view, seller_view
-from sandbox.records import ENABLED, Json, Reason, Verdict, denied
+from sandbox.resources import ENABLED, Json, Reason, Verdict, denied
 
 MAX_FLOOD = 10_000
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.records import ADDRESS_FIELDS, BUSINESS_FIELDS, Json, Process, Seller
+from sandbox.resources import ADDRESS_FIELDS, BUSINESS_FIELDS, Json, Process, Seller
 
 _BAND = re.compile(r"([0-9]{1,18})_to_([0-9]{1,18})")
 _REQUIRED_OF_ADDRESS = tuple(name for name in ADDRESS_FIELDS if name != "line2")

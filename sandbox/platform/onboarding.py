@@ -15,7 +15,7 @@ from typing import Any
 from sandbox.people import Address, Profile
 from sandbox.platform.judge import Violation, flatten, format_fault, missing, parse_object
 from sandbox.platform.state_machine import Answer, Platform, refusal
-from sandbox.records import ADDRESS_FIELDS, Json, seller_record, to_bytes
+from sandbox.resources import ADDRESS_FIELDS, Json, seller_record, to_bytes
 
 _NEEDED = ("first_name", "last_name", "taxpayer_id", "birthdate")
 _OPTIONAL = ("email", "phone_number", "document_number", "mcc")

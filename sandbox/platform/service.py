@@ -19,7 +19,7 @@ from sandbox.platform.credentials import Credentials
 from sandbox.platform.faults import Fault, Faults
 from sandbox.platform.state_machine import Answer, Platform
 from sandbox.platform.webhooks import Courier, Message
-from sandbox.records import Event, Json, Process, ReviewType, Seller, Verdict
+from sandbox.resources import Event, Json, Process, ReviewType, Seller, Verdict
 
 _LONGEST_NAP_SECONDS = 0.5  # however far away the next event is: the clock may be moved
 

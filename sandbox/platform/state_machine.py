@@ -19,7 +19,7 @@ from sandbox import people
 from sandbox.clock import DAY, MINUTE, SECOND, to_millisecond
 from sandbox.people import Address, Profile
 from sandbox.platform.judge import Violation, judge, unanswerable
-from sandbox.records import (
+from sandbox.resources import (
     ACI_DAYS,
     ACP_DAYS,
     ADDRESS_FIELDS,

@@ -19,14 +19,14 @@ from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.http.holder import announced
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.serve import due_alerts
-from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import DueByHolder, DueByLedger
+from pipeline.serve.ledger_access import OwnLedger
 from tests.alert.asked import Bare
 from tests.alert.test_decision import EVA, MAIL, at
 from tests.support.events import review

@@ -18,8 +18,8 @@ from pipeline.alert.dispatcher import MAX_AT_ONCE, Dispatcher
 from pipeline.alert.entries import Item
 from pipeline.alert.lateness import LATEST_SECONDS
 from pipeline.alert.messages import channels
+from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.channels import Unsure
-from pipeline.alert.messages.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import asking, mails

@@ -8,7 +8,7 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import decide
 from pipeline.alert.entries import Item, Subject, Try
-from pipeline.alert.messages import words
+from pipeline.alert.messages import alert_texts
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries import digest
 from pipeline.alert.summaries.digest import Process
@@ -163,7 +163,7 @@ def test_its_text_counts_and_lists() -> None:
     many = [process(f"p{number:02}", "2026-03-05T12:00:00Z") for number in range(22)]
     found = digest.parts_for("ana", by, many, [], Alarms(), at(EIGHT))
     summary = digest.due("d1", "ana", by, at(EIGHT))
-    text = words.message(
+    text = alert_texts.message(
         (Item(summary, 0, 1),),
         "ana",
         by.recipients["ana"],

@@ -19,19 +19,19 @@ from pipeline.alert import acting
 from pipeline.alert.decision import BACKOFF
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due
-from pipeline.alert.messages import words
+from pipeline.alert.messages import alert_texts
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Route
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.inbox import Inbox
 from pipeline.journey.links import for_messages
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, Draft
-from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import DueByLedger
+from pipeline.serve.ledger_access import OwnLedger
 from tests import depth, fork_server
 from tests.alert.asked import Asked
 from tests.alert.sinks import MailServer, WebhookServer
@@ -227,14 +227,14 @@ def test_an_alert_of_which_no_message_can_be_made_is_a_failed_try_of_its_own(
     """By an error of ours, say: the others of the message leave all the same."""
     event = review(process_id="p2", customer_id="s2", deadline_at="2099-01-01T00:00:00Z")
     stores.inbox.append([delivery(event, occurred_at=instants.now(), recorded_by="webhook")])
-    lines = words._lines
+    lines = alert_texts._lines
 
     def broken(due: Due, *more: Any) -> Any:
         if due.process_id == "p2":
             raise ZeroDivisionError("s2 is called Ana")
         return lines(due, *more)
 
-    monkeypatch.setattr(words, "_lines", broken)
+    monkeypatch.setattr(alert_texts, "_lines", broken)
     stores.dispatcher(rules).run_once()
     [message] = mail.taken
     assert "p1" in message["Subject"]

@@ -13,12 +13,12 @@ import pytest
 from pipeline.alert.decision import MAX_ITEMS
 from pipeline.alert.entries import Item
 from pipeline.alert.messages import channels, limits
+from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.links import Links
-from pipeline.alert.messages.words import Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail
 from pipeline.http.outgoing import mails
-from pipeline.journey import words as journey_words
+from pipeline.journey import page_texts as journey_words
 from tests.alert.sinks import MailServer
 from tests.alert.test_channels import MESSAGE, NOON
 from tests.alert.test_decision import due

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pipeline import instants
 from pipeline.alert.alarms import Alarm, Alarms, Delivery
 from pipeline.alert.entries import Address, Item
-from pipeline.alert.messages import words
+from pipeline.alert.messages import alert_texts
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries import digest, reports
 from pipeline.alert.summaries.kept import Summaries
@@ -289,7 +289,7 @@ def test_a_report_says_that_its_saved_view_is_gone() -> None:
     assert found.is_lost
     items = (Item(reports.due("r1", Occasion("late", "ana", "ana"), of, 0), 0, 1),)
     links = Links("https://prazo.example", b"")
-    text = words.message(items, "ana", of.recipients["ana"], links, "UTC", 0, {"r1": found})
+    text = alert_texts.message(items, "ana", of.recipients["ana"], links, "UTC", 0, {"r1": found})
     assert text.subject == "[Prazo] Relatório agendado: late (?)"
     assert "A LISTA NÃO PÔDE SER FEITA: A VISÃO SALVA NÃO EXISTE MAIS" in text.plain
     assert "processos" not in text.plain.lower()

@@ -10,7 +10,7 @@ import pytest
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.messages import channels, words
+from pipeline.alert.messages import alert_texts, channels
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.inbox import Inbox, open_inbox
@@ -40,7 +40,7 @@ def said(inbox: Inbox, folder: Path, next_action: str, process_id: str = "prc_1"
         *("ACP", "PENDING", instants.now(), next_action, 1),
     )
     recipient = Recipient(email="ana@loja.example", seller_links=True)
-    text = words.message(
+    text = alert_texts.message(
         (Item(due, 0, 1),),
         "ana",
         recipient,

@@ -18,9 +18,9 @@ from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages import channels
 from pipeline.alert_rules import AlertRules
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, InboxUnavailable
 from pipeline.inbox.store import Receipt
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft

@@ -7,13 +7,13 @@ import pytest
 
 from pipeline import instants
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.messages import words
+from pipeline.alert.messages import alert_texts
+from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.links import Links
-from pipeline.alert.messages.words import Text
 from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, KINDS
-from pipeline.audit.package.words import WORDS
+from pipeline.audit.package.report_texts import WORDS
 
 ZONE = "America/Sao_Paulo"
 
@@ -33,7 +33,7 @@ def message(
     )
     ana = Recipient(email="ana@market.example")
     links = Links("https://prazo.example", b"key")
-    return words.message((Item(due, 0, 1),), "ana", ana, links, ZONE, 0)
+    return alert_texts.message((Item(due, 0, 1),), "ana", ana, links, ZONE, 0)
 
 
 def test_an_id_from_outside_is_neither_a_header_nor_a_line_nor_markup() -> None:
@@ -63,9 +63,9 @@ def test_a_long_id_is_cut() -> None:
 
 
 def test_one_of_a_unit_is_said_in_the_singular() -> None:
-    assert words.title("before_1d", "pt") == "Falta menos de 1 dia"
-    assert words.title("before_4h", "pt") == "Faltam menos de 4 horas"
-    assert words.title("before_1d", "en") == "Less than 1 day left"
+    assert alert_texts.title("before_1d", "pt") == "Falta menos de 1 dia"
+    assert alert_texts.title("before_4h", "pt") == "Faltam menos de 4 horas"
+    assert alert_texts.title("before_1d", "en") == "Less than 1 day left"
 
 
 def test_no_alert_sends_an_officer_back_to_bed() -> None:
@@ -73,9 +73,9 @@ def test_no_alert_sends_an_officer_back_to_bed() -> None:
     lines = message("p1", "s1", "await_seller").plain.splitlines()
     assert "Prazo: 31/12/1969 21:00 (-03) (venceu agora)" in lines
     assert "Próxima ação: Confirmar que o vendedor foi consultado, e aguardar a resposta" in lines
-    assert words.time_left(59, "pt") == "em menos de 1 minuto"
-    assert words.time_left(-59, "en") == "passed just now"
-    assert words.time_left(-60, "en") == "passed 1 minute ago"
+    assert alert_texts.time_left(59, "pt") == "em menos de 1 minuto"
+    assert alert_texts.time_left(-59, "en") == "passed just now"
+    assert alert_texts.time_left(-60, "en") == "passed 1 minute ago"
 
 
 def test_a_deadline_that_is_to_come_has_not_passed() -> None:
@@ -97,7 +97,7 @@ def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:
     }
     for language, line in said.items():
         ana = Recipient.model_validate({"email": "ana@market.example", "language": language})
-        text = words.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0)
+        text = alert_texts.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0)
         assert line in text.plain.splitlines()
 
 
@@ -111,31 +111,31 @@ def test_files_that_cannot_be_used_are_named_ten_at_most() -> None:
     }
     for language, line in said.items():
         eva = Recipient.model_validate({"email": "eva@market.example", "language": language})
-        text = words.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
+        text = alert_texts.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
         assert line in text.plain.splitlines()
         assert "`prazo doctor`" in text.plain
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
-def test_every_kind_of_alert_is_named_in_words(language: words.Language) -> None:
+def test_every_kind_of_alert_is_named_in_words(language: alert_texts.Language) -> None:
     """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
-    unnamed = [kind for kind in KINDS if words.title(kind, language) == kind]
-    assert unnamed == [], "name it in pipeline/alert/messages/words.py"
-    assert words.title("of_another_release", language) == "of_another_release"
+    unnamed = [kind for kind in KINDS if alert_texts.title(kind, language) == kind]
+    assert unnamed == [], "name it in pipeline/alert/messages/alert_texts.py"
+    assert alert_texts.title("of_another_release", language) == "of_another_release"
     late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
-    assert words.title("finished_late", language) == WORDS[language]["finished_late"] == late
+    assert alert_texts.title("finished_late", language) == WORDS[language]["finished_late"] == late
 
 
 @pytest.mark.parametrize(("language", "label"), [("pt", "Próxima ação"), ("en", "Next action")])
 def test_where_no_process_is_concerned_it_says_what_to_do_first(
-    language: words.Language, label: str
+    language: alert_texts.Language, label: str
 ) -> None:
     """Before: of a receiver or a ledger that was down, a message said that, and since when."""
     eva = Recipient.model_validate({"email": "eva@market.example", "language": language})
     kinds = {*BESIDE_THE_LOG, "unauthorized", "tls_refused", "quarantined", "silence"}
     for kind in sorted(kinds):
         due = Due("a1", kind, "risk", "admin", 0)
-        text = words.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
+        text = alert_texts.message((Item(due, 0, 1),), "eva", eva, Links(None, b""), ZONE, 0)
         assert f"{label}: " in text.plain, kind
 
 
@@ -146,7 +146,7 @@ def test_a_list_names_the_sellers() -> None:
     unnamed = named._replace(process_id="p2", seller_id=None)
     lists = {"a1": [Part("late", 2, (named, unnamed))]}
     due = Due("a1", "digest", "notice", "officer", 0, "ana")
-    text = words.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0, lists)
+    text = alert_texts.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0, lists)
     assert text.plain.splitlines()[2:] == [
         "p1: 31/12/1969 21:00 (-03) · Submit the answers · Seller s1",
         "p2: 31/12/1969 21:00 (-03) · Submit the answers",

@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from app_pages.parts import acting, frame, views
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.receive import ingest
 from tests.app_pages.support.answers import shared
 from tests.app_pages.support.occurrences import AS_OF, Occurrence

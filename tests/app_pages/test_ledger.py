@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import stores
-from pipeline.audit.verify import Verdict
+from pipeline.continuity import stores
 from pipeline.log import deliveries
 from pipeline.receive.rejections import Rejected, entry_of
+from pipeline.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import metrics, page_text, plain, press

@@ -15,14 +15,13 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from pipeline import instants
+from pipeline import instants, verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.export import Exported
 from pipeline.audit.package import tables
 from pipeline.audit.request import Profile, Request, Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.ledger import checks
-from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
 from tests.audit import story

@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
 from pipeline.audit.package import disclosure, preparing
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.audit.stores import audit
-from pipeline.audit.verify import Verdict, verify
 from pipeline.cli.doctor import Diagnosis, examine
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
 from pipeline.inbox.artifacts import Held, artifact_store, look, take_in
-from pipeline.ledger.service import LedgerService
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
+from pipeline.verify import Verdict, verify
 from tests.audit import forgery, story
 from tests.audit.conftest import command, entries_alone, export, no_rows
 from tests.support.postgres import PostgresServer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.errors import CallerError, OperatorError
 from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
 from pipeline.log.signing import LogKeys, open_checkpoint

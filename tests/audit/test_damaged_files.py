@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit.stores import audit
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests import depth
 from tests.audit.conftest import entries_alone
-from tests.audit.test_stores import faults, in_inbox
+from tests.continuity.stores.test_stores import faults, in_inbox
 
 CUTS: dict[str, Callable[[bytes], bytes]] = {
     "cut to half": lambda content: content[: len(content) // 2],

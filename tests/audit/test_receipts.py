@@ -13,10 +13,10 @@ from pycose.keys import OKPKey
 from pycose.keys.curves import Ed25519
 from pycose.messages import Sign1Message
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.audit.receipts import Proof, prove
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
-from pipeline.ledger.service import LedgerService
 from pipeline.log.tree import TlogProof
 from tests.audit import story
 from tests.audit.conftest import command

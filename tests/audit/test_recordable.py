@@ -19,7 +19,7 @@ from pipeline import instants
 from pipeline.audit import export
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Profile, Scope
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.ledger.views import formats
 from pipeline.ledger.views.catalogue import public
 from pipeline.log.deliveries import delivery

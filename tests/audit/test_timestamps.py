@@ -18,12 +18,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from pipeline.audit import timestamps, verify
+from pipeline import verify
+from pipeline.audit import timestamps
 from pipeline.audit.export import Exported
 from pipeline.audit.request import Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import OperatorError
 from pipeline.http.outgoing import asking
-from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import copied, empty_tables, export, no_rows
 

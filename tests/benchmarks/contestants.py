@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from pipeline import memory, turns
+from pipeline import memory, short_turns
 from pipeline.http import server
 from pipeline.http.asgi import App, Receive, Scope, Send
 from pipeline.receive import receiver
@@ -131,7 +131,7 @@ def peer(database: str) -> Any:
 
 def main(which: str, port: int) -> None:
     memory.look_for_cycles_less_often()  # as every command does
-    turns.take_short_turns()  # as the receiver does
+    short_turns.take_short_turns()  # as the receiver does
     if which == "receiver":
         receiver.serve(Settings.load(receiver_port=port))
     else:

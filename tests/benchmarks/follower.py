@@ -25,8 +25,8 @@ from contextlib import closing
 from pathlib import Path
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
 from tests.benchmarks.load import review

@@ -249,7 +249,7 @@ class _Bench:
         return instants.now()
 
     def status(self) -> Any:
-        from pipeline.ledger.following.follower import Status
+        from pipeline.continuity.follower import Status
 
         return Status(self.ledger.size, self.ledger.size, 0, 0.0, True, None, None)
 
@@ -266,8 +266,8 @@ def _serve(port: int, path: Path) -> None:
     import uvicorn
 
     from pipeline.alert_rules import AlertsFile
+    from pipeline.continuity import service
     from pipeline.http.tokens import Tokens
-    from pipeline.ledger import service
     from pipeline.ledger.facts import Keys
     from pipeline.ledger.file import close_once_read
     from pipeline.ledger.store import Ledger

@@ -22,12 +22,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline import instants
-from pipeline.audit import export, reproduce, stores, verify
+from pipeline import instants, verify
+from pipeline.audit import export, reproduce
 from pipeline.audit.request import Request, Scope
+from pipeline.continuity import stores
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
 from pipeline.ledger import facts
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.deliveries import delivery

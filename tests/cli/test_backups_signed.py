@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import backups
-from pipeline.serve import commands
+from pipeline.serve import ledger_access
 from tests.support.stores import settings_in
 
 
@@ -41,6 +41,6 @@ def test_a_backup_waits_for_the_ledger_to_sign_all_while_it_gets_on(
     def opened(*_: object, **__: object) -> Iterator[Behind]:
         yield ledger
 
-    monkeypatch.setattr(commands, "open_ledger", opened)
+    monkeypatch.setattr(ledger_access, "open_ledger", opened)
     backups._sign(settings_in(tmp_path))
     assert ledger.signed_at == signed_at

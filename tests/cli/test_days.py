@@ -11,8 +11,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from pipeline.continuity.service import ledger_service
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import ledger_service
 from pipeline.serve import api
 from tests.support.commands import here
 from tests.support.ledgers import draft

@@ -12,10 +12,10 @@ import trustme
 
 from pipeline import instants
 from pipeline.cli.doctor import Diagnosis, examine, stores
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver

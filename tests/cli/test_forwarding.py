@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.doctor import Diagnosis, examine
-from pipeline.forward import progress, records
+from pipeline.forward import entries, progress
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, beat
@@ -26,7 +26,7 @@ def file(tmp_path: Path, environment: dict[str, str]) -> Path:
 def begun(file: Path, tmp_path: Path) -> Path:
     """The inbox after a forwarder has given one delivery up, and passed another one on."""
     with closing(open_inbox(tmp_path / "inbox.db")) as inbox:
-        progress.begin(inbox, "erp", 0, inbox.clock(), records.begun("erp", 0, inbox.clock()))
+        progress.begin(inbox, "erp", 0, inbox.clock(), entries.begun("erp", 0, inbox.clock()))
         deliver(inbox, of_seller("sel_1"), of_seller("sel_2"))
         row = progress.standings(inbox)["erp"]
         row = row._replace(position=2, leaf=inbox.leaf(2), last_success_at=inbox.clock())

@@ -22,7 +22,7 @@ from tests.support.stores import environment_in, settings_in
 
 ASIDE = (
     *("jinja2", "streamlit", "pandas", "numpy", "pyarrow", "pydantic_settings", "dotenv"),
-    *("pipeline.audit.verify", "pipeline.alert_rules", "pipeline.log.ndjson"),
+    *("pipeline.verify", "pipeline.alert_rules", "pipeline.log.ndjson"),
 )
 """Each takes a command some hundredths of a second, and a few rows need none of them."""
 

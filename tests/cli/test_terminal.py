@@ -15,12 +15,12 @@ from click.testing import CliRunner
 
 from pipeline.cli import group, main, terminal
 from pipeline.cli.views import show
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import OperatorError
 from pipeline.files.disk import write_whole
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views import formats
-from pipeline.serve import commands
+from pipeline.serve import ledger_access
 from tests.support.stores import settings_in
 
 EVIL = "\x1b]0;VERIFIED\x07\u202e\nVERIFIED"
@@ -103,9 +103,9 @@ def test_rows_of_a_ledger_that_cannot_read_its_inbox_are_not_called_the_newest(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with closing(LedgerService(settings_in(tmp_path))) as service:
-        held = commands.OwnLedger(service)
+        held = ledger_access.OwnLedger(service)
         monkeypatch.setattr(held, "problem", lambda: "nobody can read the inbox")
-        monkeypatch.setattr(commands, "open_ledger", lambda *_, **__: nullcontext(held))
+        monkeypatch.setattr(ledger_access, "open_ledger", lambda *_, **__: nullcontext(held))
         ended = CliRunner().invoke(show, ["ledger_health"])
     assert (ended.exit_code, ended.stderr) == (
         1,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.contract.events import read_event
-from pipeline.contract.records import EVENT_TYPES, REVIEW_REQUIRED
+from pipeline.contract.readings import EVENT_TYPES, REVIEW_REQUIRED
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Place, record_entry

@@ -12,7 +12,7 @@ from pipeline.contract.fields import (
     flatten,
     flatten_under,
 )
-from pipeline.journey import form, words
+from pipeline.journey import form, page_texts
 from pipeline.journey.form import Field, Question
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.submit.demand import Wanted
@@ -100,14 +100,14 @@ def test_each_field_of_the_body_has_a_screen_and_words_on_the_sellers_page() -> 
     unplaced = [it.asked for it in screens if it.slug.startswith("other-")]
     assert unplaced == [], "give each a screen in pipeline/journey/form.py"
     not_shown = Question("other-1", (Field("x", "other", True),))
-    for language in words.LANGUAGES:
+    for language in page_texts.LANGUAGES:
         for screen in screens:
-            assert words.heading(screen, language) != words.heading(not_shown, language), (
-                f"give {screen} a question in pipeline/journey/words.py"
-            )
+            assert page_texts.heading(screen, language) != page_texts.heading(
+                not_shown, language
+            ), f"give {screen} a question in pipeline/journey/page_texts.py"
         fields = [field for screen in screens for field in screen.fields]
-        unnamed = [it.path for it in fields if words.label(it, language) == it.path]
-        assert unnamed == [], "give each a label in pipeline/journey/words.py"
+        unnamed = [it.path for it in fields if page_texts.label(it, language) == it.path]
+        assert unnamed == [], "give each a label in pipeline/journey/page_texts.py"
 
 
 def every_path(shown: Mapping[str, Shown], prefix: str = "") -> list[tuple[str, Shown]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.contract.events import read_event
-from pipeline.contract.records import Event
+from pipeline.contract.readings import Event
 from pipeline.errors import Unreadable
 from tests.contract.bodies import FIRST_OF_MARCH, body, review
 

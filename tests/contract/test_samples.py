@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.contract import records
+from pipeline.contract import readings
 from pipeline.contract.events import read_event
 from pipeline.log.deliveries import delivery
 from pipeline.log.ndjson import read_line
@@ -22,7 +22,7 @@ def test_a_recorded_event_is_read_as_the_type_that_its_file_is_named_after(path)
 
 
 def test_there_is_a_recorded_event_of_each_type_that_the_contract_lists():
-    assert set(EVENT_TYPES) == records.EVENT_TYPES, "pipeline/contract/ and this module differ"
+    assert set(EVENT_TYPES) == readings.EVENT_TYPES, "pipeline/contract/ and this module differ"
     recorded = {read_event(path.read_bytes()).type for path in EVENTS}
     assert recorded == set(EVENT_TYPES), "add a recorded event of each type to data/samples/"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline.contract.events import read_event
-from pipeline.contract.records import DecisionReason
+from pipeline.contract.readings import DecisionReason
 from tests.contract.bodies import FIRST_OF_MARCH, body, seller
 
 

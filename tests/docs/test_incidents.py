@@ -27,11 +27,11 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.audit import export
 from pipeline.audit.request import Request, Scope
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.errors import LedgerStalled, OperatorError
 from pipeline.inbox import Inbox, artifacts, open_inbox
 from pipeline.inbox.heartbeats import Part
 from pipeline.journey.entrance import door
-from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.ledger.views import installed
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.checkpoints import Cosigner

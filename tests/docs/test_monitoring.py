@@ -14,7 +14,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.serve import figures, metrics
 from tests.docs.pages import ROOT
 from tests.support.events import event

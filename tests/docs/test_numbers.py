@@ -14,7 +14,7 @@ from pipeline.log.artifacts import MAX_ARTIFACT_BYTES
 from pipeline.receive.collections import MAX_ARTIFACTS
 from pipeline.receive.ingest import MAX_LINE_BYTES
 from pipeline.receive.rejections import Rejected, Rejections
-from pipeline.serve.commands import CATCH_UP_SECONDS
+from pipeline.serve.ledger_access import CATCH_UP_SECONDS
 from pipeline.settings import Settings
 from tests.docs import pages
 from tests.docs.pages import ROOT

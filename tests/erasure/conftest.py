@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from pipeline.continuity.service import LedgerService
 from pipeline.erasure import forgetting
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.keys import secret_key
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.erasure import person
 from tests.support.stores import settings_in

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.erasures import erasures
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox.postgres.remains import STEPS
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.docs.pages import ROOT
 from tests.erasure import person

@@ -12,6 +12,8 @@ from pipeline import instants
 from pipeline.cli.doctor import erasures
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.continuity.reconcile import reconcile
+from pipeline.continuity.service import LedgerService
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.forward import messages
@@ -21,8 +23,6 @@ from pipeline.inbox.artifacts import artifact_store, named
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.ledger.facts.rows import UnreadablePart, Webhook
-from pipeline.ledger.following.reconcile import reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import replay, supply
 from pipeline.log.entries import (
     QUARANTINE,

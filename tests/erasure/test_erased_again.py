@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit.stores import audit
 from pipeline.clearance import acts, clearances
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.erasure import forgetting
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, erased, open_inbox
 from pipeline.inbox.erased import erase_again, erased_entries, unerased
-from pipeline.ledger.service import LedgerService
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import Entry

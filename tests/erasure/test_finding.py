@@ -10,11 +10,11 @@ import pytest
 from pipeline import instants
 from pipeline.audit.export import export
 from pipeline.audit.request import Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.erasure import finding
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log import erasures
 from pipeline.log.deliveries import supply
 from pipeline.log.entries import ERASURE, QUARANTINE

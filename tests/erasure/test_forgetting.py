@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit.stores import audit
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, decide
 from pipeline.cli.doctor.erasures import erasures
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.erasure import finding, forgetting
 from pipeline.erasure.forgetting import Forgotten, forget
 from pipeline.errors import CallerError, NoRoom, OperatorError, WrongUsage
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.actions import By
 from pipeline.log.artifacts import FolderArtifacts

@@ -13,26 +13,25 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline.audit import restore
-from pipeline.audit.backup import backup
 from pipeline.audit.export import export
 from pipeline.audit.request import Scope
-from pipeline.audit.stores import audit
+from pipeline.continuity import former, recovery, restore
+from pipeline.continuity.backup import backup
+from pipeline.continuity.reconcile import reconcile
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.contract.body import canonical_json
 from pipeline.errors import LedgerBehind, LedgerRefused
 from pipeline.inbox import open_inbox
 from pipeline.inbox.erased import erasing
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys, facts_of, remains
-from pipeline.ledger.following import former, recovery
-from pipeline.ledger.following.reconcile import reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.formats import Asked
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import UNMASK
-from pipeline.serve import commands
+from pipeline.serve import ledger_access
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import request
@@ -363,7 +362,7 @@ def test_until_the_ledger_is_made_again_nobody_is_shown_or_given_the_person(
         service.catch_up()
         asked = Asked("seller_state", unmask=By("a call", "ana", "cli:ana"))
         for shown in (
-            lambda: commands.OwnLedger(service).shown(asked),
+            lambda: ledger_access.OwnLedger(service).shown(asked),
             lambda: export(service, request(Scope(seller_id=person.SELLER)), tmp_path / "s.zip"),
         ):
             with pytest.raises(LedgerBehind, match="somebody was forgotten"):

@@ -16,17 +16,17 @@ import pytest
 from pipeline.audit import export
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Request, Scope
-from pipeline.audit.stores import audit
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, act_of, settle
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.erasure.finding import person_of
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import WrongUsage
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.facts import Keys
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import By, action, view_step
-from pipeline.serve.commands import unmask_rows
+from pipeline.serve.ledger_access import unmask_rows
 from pipeline.settings import Settings
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE

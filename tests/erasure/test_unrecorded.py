@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit.backup import backup
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.erasures import unnamed_bytes
+from pipeline.continuity.backup import backup
 from pipeline.erasure import forgetting
 from pipeline.erasure.forgetting import Forgotten, forget
 from pipeline.errors import CallerError, InboxUnavailable, Unreadable

@@ -16,13 +16,15 @@ from zipfile import ZipFile
 import psycopg
 import pytest
 
-from pipeline.audit import backup as audit_backup
-from pipeline.audit import export, restore
-from pipeline.audit.backup import backup
+from pipeline.audit import export
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Profile, Scope
-from pipeline.audit.stores import audit
-from pipeline.audit.verify import verify
+from pipeline.continuity import backup as audit_backup
+from pipeline.continuity import restore
+from pipeline.continuity.backup import backup
+from pipeline.continuity.reconcile import reconcile
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.contract.body import canonical_json
 from pipeline.errors import (
     CallerError,
@@ -32,12 +34,11 @@ from pipeline.errors import (
 )
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.facts import Keys, facts_of, remains
-from pipeline.ledger.following.reconcile import reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import By
 from pipeline.log.entries import QUARANTINE
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
+from pipeline.verify import verify
 from tests.audit import story
 from tests.audit.conftest import request
 from tests.erasure import person
@@ -231,7 +232,7 @@ def test_a_backup_during_which_somebody_is_forgotten_can_be_restored(
 ) -> None:
     """It held what stays of entries, without the erasure, which was newer: no restore took that. Or
     it said of these entries that somebody had changed them."""
-    from pipeline.audit import backup as module
+    from pipeline.continuity import backup as module
 
     honest, forgotten = getattr(module, step), []
 
@@ -461,7 +462,7 @@ def test_a_body_that_is_withheld_as_erased_and_was_not_is_a_fault(
     """A rogue exporter would leave out whatever speaks against the marketplace. Of a period it was
     named as not checked, though all leaves behind the body's were there, and none of an erasure."""
     from pipeline.audit.package import disclosure
-    from pipeline.audit.verify import BY_EXPORTER, ERASED
+    from pipeline.verify import BY_EXPORTER, ERASED
 
     monkeypatch.setattr(disclosure, "BY_EXPORTER", ERASED)
     with closing(verified(settings)) as service:

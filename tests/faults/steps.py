@@ -21,11 +21,11 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, NamedTuple
 
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.kept_heads import open_shared
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.inbox.artifacts import look
-from pipeline.inbox.kept_heads import open_shared
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.settings import Settings
 from tests.support.stores import environment_in

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import NotRestored, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import at_rest, entries_alone, followed, settings, without_checks

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
 from pipeline.inbox.sqlite.inbox import SqliteInbox
-from pipeline.ledger.service import LedgerService
 from tests import depth
 from tests.faults.shim import SMALL_DISK_BYTES, FsyncShim
 from tests.inbox.appender import Appender, appenders

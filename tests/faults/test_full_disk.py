@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
-from pipeline.audit import backup, restore
+from pipeline.continuity import backup, restore
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import NotRestored
 from pipeline.inbox import open_inbox
 from pipeline.ledger.scratch import Copy
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.audit.conftest import command, environment
 from tests.forward.conftest import deliver

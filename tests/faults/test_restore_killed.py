@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
 from pipeline.cli import main
+from pipeline.continuity import backup as backups
+from pipeline.continuity import kept_heads
+from pipeline.continuity import restore as restores
 from pipeline.errors import InboxUnavailable, NotRestored
-from pipeline.inbox import kept_heads, open_inbox
+from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
 from tests import depth, fork_server
 from tests.audit import story

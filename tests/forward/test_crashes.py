@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.forward import progress, records
+from pipeline.forward import entries, progress
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.store import Statement, Transaction
@@ -125,7 +125,7 @@ def test_of_two_forwarders_one_passes_on_and_the_other_goes_on_when_it_is_gone(
 def test_a_save_that_was_killed_is_all_there_or_not_at_all(inbox: Inbox, location: str) -> None:
     """A dead letter, its entry in the log and the seller's next delivery are one commit."""
     [first, _] = deliver(inbox, of_seller("sel_1"), of_seller("sel_1"))
-    progress.begin(inbox, "to_1", 0, 0, records.begun("to_1", 0, 0))
+    progress.begin(inbox, "to_1", 0, 0, entries.begun("to_1", 0, 0))
     row = progress.standings(inbox)["to_1"]
     stuck = Waiting("seller sel_1", 1, 9, 5, 7, "status 500")
     assert progress.save(inbox, "to_1", row, {stuck.lane: stuck}, {}, [])
@@ -133,7 +133,7 @@ def test_a_save_that_was_killed_is_all_there_or_not_at_all(inbox: Inbox, locatio
         stuck.lane: Waiting(stuck.lane, 2, 0, None, 0, None),
         "entry 1": stuck._replace(lane="entry 1", dead_at=9),
     }
-    draft = records.died("to_1", stuck, first, 9)
+    draft = entries.died("to_1", stuck, first, 9)
 
     def save_until(at: int) -> None:
         """Killed before the n-th statement, or before the commit, which is the fourth."""
@@ -245,8 +245,8 @@ def test_what_a_reconciliation_recorded_again_says_nothing_of_the_entries_of_tod
     inbox: Inbox,
 ) -> None:
     """It was recorded of entries that had other numbers."""
-    inbox.append([records.begun("to_1", 3, 0), records.begun("to_2", 7, 0)])
-    again = records.begun("to_1", 900, 0)._replace(particulars={"was_seq": 901})
+    inbox.append([entries.begun("to_1", 3, 0), entries.begun("to_2", 7, 0)])
+    again = entries.begun("to_1", 900, 0)._replace(particulars={"was_seq": 901})
     inbox.append([again])
     assert progress.settled_in_log(inbox, "to_1") == 3
     assert progress.settled_in_log(inbox, "to_2") == 7

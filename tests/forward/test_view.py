@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pipeline import instants
-from pipeline.forward import records
+from pipeline.continuity.service import LedgerService
+from pipeline.forward import entries
 from pipeline.forward.progress import Standing, Waiting
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Draft
 from pipeline.serve.metrics import exposition
@@ -53,7 +53,7 @@ def delivered(minute: int, body: bytes | None = None) -> Draft:
 
 
 def asked(step: str, minute: int, **content: Any) -> Draft:
-    draft = records.asked(step, "erp", reason="r", actor="Ana", recorded_by="user:ana", **content)
+    draft = entries.asked(step, "erp", reason="r", actor="Ana", recorded_by="user:ana", **content)
     return draft._replace(occurred_at=at(minute))
 
 
@@ -61,12 +61,12 @@ def test_the_last_word_of_the_log_counts(service: LedgerService) -> None:
     row = Standing(1, 3, b"", None, at(4), at(5), at(6), 3)
     record(
         service,
-        records.begun("erp", 0, at(1)),  # 1
-        records.begun("crm", 0, at(1)),
+        entries.begun("erp", 0, at(1)),  # 1
+        entries.begun("crm", 0, at(1)),
         delivered(3),  # 3
         delivered(5),
         delivered(6, b"not JSON"),  # 5
-        records.report("erp", row, 2, 1, at(7)),
+        entries.report("erp", row, 2, 1, at(7)),
     )
     crm, erp = read(service, 8)
     assert erp == {
@@ -89,10 +89,10 @@ def test_the_last_word_of_the_log_counts(service: LedgerService) -> None:
 
 
 def test_dead_letters_count_until_they_are_replayed(service: LedgerService) -> None:
-    record(service, records.begun("erp", 0, at(1)), delivered(2), delivered(2), delivered(2))
+    record(service, entries.begun("erp", 0, at(1)), delivered(2), delivered(2), delivered(2))
     for entry in service.inbox.read(1, 3):
         letter = Waiting("seller sel_1", entry.seq, 9, at(2), 0, "status 500")
-        record(service, records.died("erp", letter, entry, at(3)))
+        record(service, entries.died("erp", letter, entry, at(3)))
     assert read(service, 3)[0]["dead_letters"] == 3
     record(service, asked("replayed", 4, seq=2))
     assert read(service, 4)[0]["dead_letters"] == 2
@@ -113,15 +113,15 @@ def test_dead_letters_that_are_sent_once_more_after_an_older_copy_count_no_longe
     service: LedgerService,
 ) -> None:
     """Their rows are gone, so nobody could replay them, and the alert stood for ever."""
-    record(service, records.begun("erp", 0, at(1)), delivered(2), delivered(2))
+    record(service, entries.begun("erp", 0, at(1)), delivered(2), delivered(2))
     for entry in service.inbox.read(1, 2):
         letter = Waiting("seller sel_1", entry.seq, 9, at(2), 0, "status 500")
-        record(service, records.died("erp", letter, entry, at(3)))
+        record(service, entries.died("erp", letter, entry, at(3)))
     assert read(service, 3)[0]["dead_letters"] == 2
-    record(service, records.put_back("erp", 3, 2, at(4)))
+    record(service, entries.put_back("erp", 3, 2, at(4)))
     assert read(service, 4)[0]["dead_letters"] == 1
 
 
 def test_a_pause_is_said_until_its_end(service: LedgerService) -> None:
-    record(service, records.begun("erp", 0, at(1)), asked("paused", 2), asked("resumed", 4))
+    record(service, entries.begun("erp", 0, at(1)), asked("paused", 2), asked("resumed", 4))
     assert [read(service, it)[0]["paused_since"] for it in (1, 3, 5)] == [None, shown(2), None]

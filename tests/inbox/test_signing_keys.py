@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import verify
-from pipeline.audit.backup import copy_keys
+from pipeline import verify
+from pipeline.continuity.backup import copy_keys
 from pipeline.errors import InboxChanged, LedgerRefused, OperatorError
 from pipeline.inbox import Inbox, SignedHead, open_inbox, signing_keys
 from pipeline.inbox.signing_keys import SigningKeys, register, registered

@@ -11,7 +11,7 @@ from pipeline import instants
 from pipeline.erasure import forgetting
 from pipeline.erasure.forgetting import forget
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.journey import evidence, words
+from pipeline.journey import evidence, page_texts
 from pipeline.journey.answering import Answering
 from pipeline.journey.evidence import Shown
 from pipeline.journey.ground import Visit
@@ -101,7 +101,7 @@ def test_a_path_that_the_contract_does_not_show_is_asked_by_its_name(page: Page)
     screen = seller.open(page.mint(process).url)
     assert screen.slug == "city"
     assert screen.heading == "Em qual cidade?"
-    said = {it for texts in words.all_texts() for it in texts.values()}
+    said = {it for texts in page_texts.all_texts() for it in texts.values()}
     assert ("Em qual cidade?", "In which city?") in said, "the wording's version must cover it"
     screen = seller.answer(screen, f0="Recife")
     assert screen.slug == "other-1"
@@ -168,7 +168,7 @@ def test_money_is_shown_as_it_was_understood_and_recorded_as_the_contract_has_it
 
 def test_the_words_take_no_seller_for_a_man() -> None:
     """A woman declared that "eu mesmo" had given the data."""
-    said = [portuguese for portuguese, _english in words.TEXTS.values()]
+    said = [portuguese for portuguese, _english in page_texts.TEXTS.values()]
     assert [it for it in said if re.search(r"\b(eu|você) mesm[oa]\b", it)] == []
 
 
@@ -310,7 +310,7 @@ def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:
 
 def test_countries_stand_in_the_order_of_their_names_and_brazil_first() -> None:
     """África do Sul, Áustria and Índia stood behind Zimbábue, where nobody seeks them."""
-    names = list(words.countries("pt-BR").values())
+    names = list(page_texts.countries("pt-BR").values())
     assert names[:4] == ["Brasil", "Afeganistão", "África do Sul", "Albânia"]
     assert names[-1] == "Zimbábue"
 

@@ -11,7 +11,7 @@ import pytest
 from pipeline.audit import export
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Request, Scope
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.journey.served import Page
 
 

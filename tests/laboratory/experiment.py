@@ -15,8 +15,8 @@ from typing import Any, Literal
 import pyarrow.parquet
 
 from pipeline import instants
+from pipeline.continuity.kept_heads import kept
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox.kept_heads import kept
 from pipeline.log.entries import Entry
 from sandbox.server import Handle
 from tests.laboratory import faults as breaking

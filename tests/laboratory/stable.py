@@ -19,14 +19,14 @@ from tests import fork_server
 
 ROOT = Path(__file__).parents[2]
 PRELOADED = (
-    "pipeline.audit.backup",
+    "pipeline.continuity.backup",
     "pipeline.audit.reproduce",
-    "pipeline.audit.restore",
+    "pipeline.continuity.restore",
     "pipeline.inbox.postgres.inbox",
     "pipeline.inbox.sqlite.inbox",
     "pipeline.receive.receiver",
     "pipeline.serve.api",
-    "pipeline.serve.commands",
+    "pipeline.serve.ledger_access",
     "pipeline.submit.gateway",
     "pipeline.submit.resume",
 )

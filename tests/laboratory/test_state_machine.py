@@ -25,14 +25,14 @@ from hypothesis.stateful import (
 )
 
 from pipeline import instants
-from pipeline.audit import backup as backups
-from pipeline.audit.stores import audit
+from pipeline.continuity import backup as backups
+from pipeline.continuity.kept_heads import kept, open_guarded, place
+from pipeline.continuity.reconcile import reconcile
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import Inbox
 from pipeline.inbox.clock import Clock
-from pipeline.inbox.kept_heads import kept, open_guarded, place
-from pipeline.ledger.following.reconcile import reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger import checks
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.settings import Settings
 from tests.support.stores import settings_in

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+from pipeline.continuity.reconcile import Missed, Reconciled, reconcile
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import SignedHead, open_inbox
-from pipeline.ledger.following.reconcile import Missed, Reconciled, reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
 from tests.support.postgres import DATABASE, PostgresServer

@@ -14,9 +14,9 @@ from contextlib import closing
 import duckdb
 import pytest
 
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import LedgerClosed
 from pipeline.ledger import refresh, store
-from pipeline.ledger.service import LedgerService
 from tests.ledger.conftest import deliver
 
 HELD_SECONDS = 0.3

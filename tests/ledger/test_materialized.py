@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.ledger import arrow, checks, materialized, refresh
 from pipeline.ledger.file import made_by
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views import catalogue as catalogue_of_queries
 from pipeline.ledger.views.catalogue import QUERIES, all_read, catalogue, script, scripts, whole_sql

@@ -3,7 +3,7 @@
 import threading
 from contextlib import closing
 
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.ledger.conftest import deliver
 
 

@@ -15,9 +15,9 @@ from contextlib import closing
 import duckdb
 import pytest
 
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import LedgerDamaged, LedgerStalled
 from pipeline.ledger import file, refresh
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from tests.ledger.conftest import deliver
 from tests.support.machine import wait_until

@@ -9,10 +9,10 @@ from contextlib import closing, contextmanager
 import duckdb
 import pytest
 
+from pipeline.continuity import follower
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import LedgerDamaged, LedgerStalled
 from pipeline.ledger import checks, file, refresh, store
-from pipeline.ledger.following import follower
-from pipeline.ledger.service import LedgerService
 from tests import depth
 from tests.ledger.conftest import OPENED, deliver
 from tests.support.machine import wait_until

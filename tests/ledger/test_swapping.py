@@ -11,12 +11,12 @@ import duckdb
 import pytest
 
 from pipeline.cli.doctor.erasures import drafts_left
+from pipeline.continuity import drafts
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.errors import LedgerInUse, NoRoom
 from pipeline.files import databases
 from pipeline.files.disk import is_full
 from pipeline.inbox import Inbox
-from pipeline.ledger.following import drafts
-from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.settings import Settings
 from tests import depth
 from tests.faults.shim import disk

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.log import tree
 from tests.log.vectors import LEAVES, ROOTS
 

@@ -13,16 +13,23 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.audit import backup as backups
-from pipeline.audit import restore as restores
 from pipeline.cli.backups import reconcile as reconcile_command
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.kept_heads import (
+    ASK_SECONDS,
+    RETRY_SECONDS,
+    Guard,
+    kept,
+    open_guarded,
+    place,
+)
+from pipeline.continuity.reconcile import reconcile
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
-from pipeline.inbox.kept_heads import ASK_SECONDS, RETRY_SECONDS, Guard, kept, open_guarded, place
-from pipeline.ledger.following.reconcile import reconcile
-from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
 from pipeline.receive.receiver import Receiver

@@ -10,7 +10,7 @@ from sandbox import people
 from sandbox.market.marketplace import Marketplace, Submit, answers_after
 from sandbox.platform.judge import unanswerable
 from sandbox.platform.state_machine import Platform
-from sandbox.records import BUSINESS_FIELDS, ReviewType, seller_record
+from sandbox.resources import BUSINESS_FIELDS, ReviewType, seller_record
 
 DAY = 86_400_000_000
 NOON = 1_772_366_400_000_000  # 1 March 2026, 12:00 UTC

@@ -11,7 +11,7 @@ import pytest
 from sandbox import people
 from sandbox.platform import judge as judge_module
 from sandbox.platform.judge import Ruling, judge
-from sandbox.records import Process, Seller
+from sandbox.resources import Process, Seller
 
 ADDRESS = {
     "line1": "Rua das Acácias, 10",

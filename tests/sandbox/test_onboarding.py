@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.records import ENABLED, Reason, Verdict, denied
+from sandbox.resources import ENABLED, Reason, Verdict, denied
 from sandbox.server import Handle
 
 PERSON: dict[str, Any] = {

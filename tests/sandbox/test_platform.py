@@ -10,7 +10,7 @@ import pytest
 
 from sandbox import people
 from sandbox.platform.state_machine import Platform, Policy
-from sandbox.records import Event, Reason, denied
+from sandbox.resources import Event, Reason, denied
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

@@ -12,7 +12,7 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages.links import PATH, VALID_FOR, Links
 from pipeline.alert_rules import AlertsFile
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.serve.test_api import ASKED, Client, bearer, held
 
 __all__ = ["held"]

@@ -17,16 +17,16 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from pipeline.audit import stores
-from pipeline.audit.verify import Verdict, verify
-from pipeline.inbox.kept_heads import KeptHead, place
-from pipeline.ledger import service as services
-from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.continuity import service as services
+from pipeline.continuity import stores
+from pipeline.continuity.kept_heads import KeptHead, place
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.ledger.views import installed
 from pipeline.ledger.views.catalogue import public
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
 from pipeline.settings import Settings
+from pipeline.verify import Verdict, verify
 from tests.audit.conftest import entries_alone, no_rows
 from tests.serve.json_schemas import fits
 from tests.support.receiver import receiver

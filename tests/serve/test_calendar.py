@@ -13,10 +13,10 @@ import vobject
 from starlette.applications import Starlette
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
 from pipeline.files import reread
-from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.log import actions
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft

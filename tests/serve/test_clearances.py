@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger.service import LedgerService, ledger_service
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.settings import Settings
 from tests.audit.conftest import command
 from tests.serve.test_api import Client, bearer

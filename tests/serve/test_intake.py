@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.ledger.service import LedgerService
 from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer
 from tests.support.events import event

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from pipeline.continuity.follower import Status
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import artifacts, open_inbox
 from pipeline.inbox.artifacts import Held
-from pipeline.ledger.following.follower import Status
-from pipeline.ledger.service import LedgerService
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.ndjson import read_line
 from pipeline.serve import figures

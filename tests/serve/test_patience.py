@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.continuity import appending
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
-from pipeline.ledger.following import appending
-from pipeline.ledger.service import LedgerService
-from pipeline.serve.commands import Patience
+from pipeline.serve.ledger_access import Patience
 from pipeline.settings import Settings
 from tests.support.commands import here
 from tests.support.ledgers import draft

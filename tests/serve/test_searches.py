@@ -16,8 +16,8 @@ import pytest
 
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, decide
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import By
 from pipeline.serve import searches
 from pipeline.serve.searches import PER_HOUR, Searcher, TooManySearches, by_part, by_whole

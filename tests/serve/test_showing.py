@@ -14,15 +14,15 @@ from starlette.applications import Starlette
 
 from pipeline import instants
 from pipeline.audit.request import Request, Scope
+from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.errors import LedgerInUse, PrazoError, UnknownView, WrongUsage
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService, ledger_service
 from pipeline.ledger.views import formats, reader
 from pipeline.ledger.views.catalogue import catalogue, public
 from pipeline.ledger.views.formats import Asked
 from pipeline.log.actions import By
 from pipeline.serve import api, identifiers, remote
-from pipeline.serve.commands import Ledger, OwnLedger
+from pipeline.serve.ledger_access import Ledger, OwnLedger
 from pipeline.serve.remote import Holder
 from tests import depth
 from tests.support.ledgers import draft

@@ -18,9 +18,9 @@ from typing import Any, Final, assert_never
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item
-from pipeline.alert.messages import limits, words
+from pipeline.alert.messages import alert_texts, limits
+from pipeline.alert.messages.alert_texts import Lists, Text
 from pipeline.alert.messages.links import Links
-from pipeline.alert.messages.words import Lists, Text
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Mail, Recipient
 from pipeline.aside import Aside, OneAtATime
@@ -62,7 +62,9 @@ def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lis
     if message.via == "webhook":
         return payload(message, now, links)
     recipient = rules.recipients[message.to]
-    return words.message(message.items, message.to, recipient, links, rules.hours.zone, now, lists)
+    return alert_texts.message(
+        message.items, message.to, recipient, links, rules.hours.zone, now, lists
+    )
 
 
 def made_apart(

@@ -8,7 +8,7 @@ import html
 import re
 from typing import Final, NamedTuple
 
-from pipeline.alert.messages.words import Language, said
+from pipeline.alert.messages.alert_texts import Language, said
 
 MOST_PARTS: Final = 5
 """Of one message; what is beyond them is in Prazo."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due
-from pipeline.alert.messages.words import Lists
+from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.source import Processes
 from pipeline.alert.summaries import digest, reports
 from pipeline.alert.summaries.reports import Said

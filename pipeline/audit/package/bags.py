@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pipeline.audit.verify import LARGE
 from pipeline.errors import NoRoom
 from pipeline.files.disk import is_full
+from pipeline.verify import LARGE
 
 BAG_DECLARATION: Final = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 MAX_RATIO: Final = 50

@@ -12,20 +12,13 @@ from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.screens import MAX_ENTRIES, Screen, screens_of
 from pipeline.audit.package.tables import Stating
 from pipeline.audit.request import Request
-from pipeline.audit.verify import (
-    BY_EXPORTER,
-    BY_PROFILE,
-    ERASED,
-    EXTENSIONS,
-    KEPT_ELSEWHERE,
-    UNSAID,
-)
 from pipeline.contract.body import parse_json
 from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
 from pipeline.log.entries import COLLECTION, Entry, public_name
 from pipeline.log.signing import KEY_ROTATION
+from pipeline.verify import BY_EXPORTER, BY_PROFILE, ERASED, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""

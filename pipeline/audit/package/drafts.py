@@ -13,8 +13,8 @@ import pyarrow as pa
 from pipeline.audit.package import tables
 from pipeline.audit.package.disclosure import Artifacts, Disclosure
 from pipeline.audit.package.tables import Selection
+from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import canonical_json
-from pipeline.ledger.service import LedgerService
 from pipeline.log.entries import Entry
 
 

@@ -22,13 +22,13 @@ from typing import Final, NamedTuple
 
 from pipeline.audit.package.bags import BagWriter
 from pipeline.audit.package.disclosure import Disclosure
-from pipeline.audit.verify import NO_RECORD
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry
 from pipeline.log.signing import STATEMENT
+from pipeline.verify import NO_RECORD
 
 BODY_COLUMNS: Final = ("seq", "salt", "file", "offset", "size", "withheld")
 ENTRIES_PER_BATCH: Final = 2048

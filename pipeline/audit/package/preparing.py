@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline import instants
-from pipeline.audit import earlier
 from pipeline.audit.package import entry_files, report, tables
 from pipeline.audit.package.disclosure import Artifacts, Disclosure
 from pipeline.audit.package.drafts import Reading, TableFiles
 from pipeline.audit.package.tables import Selection
 from pipeline.audit.request import Request
-from pipeline.audit.verify import MAX_BETWEEN
+from pipeline.continuity import earlier
+from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import canonical_json
 from pipeline.errors import CallerError
 from pipeline.http import addresses
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.store import Ledger
 from pipeline.log.checkpoints import Checkpoint
+from pipeline.verify import MAX_BETWEEN
 
-VERIFIER: Final = Path(__file__).parents[1] / "verify.py"
+VERIFIER: Final = Path(__file__).parents[2] / "verify.py"
 NEWEST_EARLIER: Final = 256
 """A package proves that the log continues this many of the newest checkpoints, and as many of the
 older ones, evenly spread. `against` asks for any other."""

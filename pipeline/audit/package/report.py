@@ -1,8 +1,8 @@
 """Renders a package's tables for people, as one self-contained HTML file for each language.
 
 It uses only what is in the package, so that a verifier can render it again and compare byte by
-byte. Instants are UTC. The layout is in `templates/` and the words are in `words.py`; this module
-works out what to show.
+byte. Instants are UTC. The layout is in `templates/`, the words are in `report_texts.py`; this
+module works out what to show.
 """
 
 import heapq
@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, NamedTuple
 import jinja2
 
 from pipeline import instants
+from pipeline.audit.package.report_texts import WORDS
 from pipeline.audit.package.screens import Screen
-from pipeline.audit.package.words import WORDS
-from pipeline.contract.records import REVIEW_REQUIRED
+from pipeline.contract.readings import REVIEW_REQUIRED
 from pipeline.texts import printable
 
 Language = Literal["en", "pt"]
@@ -44,7 +44,7 @@ GLOSSARY: Final = (
     *("process", "ACP", "ACI", "OVERDUE", "EXPIRED", "breach", "risk", "notice"),
     *("covered", "entry", "withheld", "log"),
 )
-"""What the report explains, by the names of `words.py`."""
+"""What the report explains, by the names of `report_texts.py`."""
 
 
 class Counted:

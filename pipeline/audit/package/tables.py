@@ -20,7 +20,6 @@ from typing import Any, Final, TextIO
 import pyarrow as pa
 
 from pipeline import instants, texts
-from pipeline.audit.verify import may_lack_record
 from pipeline.contract.body import canonical_json, parse_json
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import facts
@@ -31,6 +30,7 @@ from pipeline.ledger.views.catalogue import catalogue, read_by_several, script, 
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
+from pipeline.verify import may_lack_record
 
 FORMAT: Final = "prazo package v6"
 LARGEST_CELL: Final = 1 << 27

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import instants
-from pipeline.audit.verify import CLOCK_TOLERANCE, Key, Policy, cosigned_at, plain
 from pipeline.audit.witness.service import SIZE
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import OperatorError, SettingsError
 from pipeline.http import addresses
 from pipeline.http.outgoing import asking
-from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint
+from pipeline.verify import CLOCK_TOLERANCE, Key, Policy, cosigned_at, plain
 from pipeline.written import read_small
 
 MAX_SIGNATURES: Final = 8

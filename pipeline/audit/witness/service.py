@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pipeline import instants, plain
-from pipeline.audit.verify import roots_by_consistency
 from pipeline.errors import CallerError, OperatorError
 from pipeline.files.disk import write_whole
 from pipeline.log.checkpoints import Checkpoint, Cosigner, VerificationKey
+from pipeline.verify import roots_by_consistency
 
 LOG = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from typing import Self
 
+from pipeline.continuity.kept_heads import open_shared
 from pipeline.errors import InboxForked, InboxMissing, InboxUnavailable
 from pipeline.inbox import Inbox
-from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 
 

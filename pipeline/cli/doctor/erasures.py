@@ -7,7 +7,8 @@ import duckdb
 
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.cli.erasures.commands import unnamed_lines
+from pipeline.cli.erasures import unnamed_lines
+from pipeline.continuity import drafts
 from pipeline.erasure.forgetting import (
     back_beside_the_log,
     former_files,
@@ -23,7 +24,6 @@ from pipeline.inbox.postgres.remains import look
 from pipeline.keys import read_key
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.file import erased_to, name_of
-from pipeline.ledger.following import drafts
 from pipeline.log.erasures import BODIES, taxpayer_marks
 from pipeline.places import written
 from pipeline.settings import Settings

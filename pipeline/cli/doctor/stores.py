@@ -13,10 +13,10 @@ from pipeline import instants
 from pipeline.audit.export import Seals
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
+from pipeline.continuity import kept_heads
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.files.disk import existing, not_writable
 from pipeline.http import addresses
-from pipeline.inbox import kept_heads
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats

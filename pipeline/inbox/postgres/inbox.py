@@ -18,6 +18,7 @@ from pipeline import instants
 from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.inbox import beginnings, schema
 from pipeline.inbox.clock import TOLERANCE
+from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.postgres.session import (
     ADVISORY_LOCK,
     STATEMENT_SECONDS,
@@ -39,7 +40,6 @@ from pipeline.inbox.store import (
     Tail,
     Transaction,
 )
-from pipeline.inbox.turns import in_turn
 from pipeline.log.entries import Entry, Identity, new_identity
 
 _COPY_TYPES: Final = (

@@ -13,6 +13,7 @@ from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.files import databases, kinds
 from pipeline.inbox import beginnings, leases, schema
+from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row
 from pipeline.inbox.sqlite.file import create as create_file
@@ -26,7 +27,6 @@ from pipeline.inbox.store import (
     SignedHead,
     Transaction,
 )
-from pipeline.inbox.turns import in_turn
 from pipeline.log.entries import Entry, Identity, new_identity
 from pipeline.places import DATABASE_SUFFIXES
 

@@ -19,9 +19,9 @@ from pipeline.files.reread import RereadFile
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.inbox import Inbox
-from pipeline.journey import words
+from pipeline.journey import page_texts
 from pipeline.journey.links import Journey
-from pipeline.journey.words import Language
+from pipeline.journey.page_texts import Language
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -162,8 +162,8 @@ class Codes:
         mails.send(
             self._mail,
             journey.email,
-            words.text("mail_subject", language, code=code),
-            words.text("mail", language, code=code, name=name),
+            page_texts.text("mail_subject", language, code=code),
+            page_texts.text("mail", language, code=code, name=name),
             name=secrets.token_hex(16),
             now=now,
         )

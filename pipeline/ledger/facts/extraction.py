@@ -14,7 +14,7 @@ from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_form, content_sha256, parse_json
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
-from pipeline.contract.records import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
+from pipeline.contract.readings import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
 from pipeline.errors import CallerError, LedgerRefused, Unreadable
 from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (

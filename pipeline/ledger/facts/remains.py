@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, get_args, get_type_hints
 
 from pipeline.contract.body import canonical_json
-from pipeline.contract.records import MISSING
+from pipeline.contract.readings import MISSING
 from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.facts.rows import (
     TABLES,

@@ -20,13 +20,13 @@ from pipeline.alert.source import Coming
 from pipeline.alert.watch import Watch, name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Ladder
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import reminder
 from pipeline.log.deliveries import delivery
-from pipeline.serve.commands import OwnLedger
 from pipeline.serve.due_alerts import DueByLedger, _Asked
+from pipeline.serve.ledger_access import OwnLedger
 from tests.alert.away.test_processes import ACI
 from tests.alert.away.test_turns import ALWAYS
 from tests.alert.test_decision import MAIL

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from tests import fork_server
 from tests.alert.away.hurried import PROGRAM

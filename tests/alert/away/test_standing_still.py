@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.serve.remote import holder
 from tests.alert.away.hurried import PROGRAM

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pipeline.clearance import acts, clearances
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.log.actions import By
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review

@@ -10,10 +10,10 @@ from streamlit.testing.v1.element_tree import Block
 
 from app_pages.parts import views
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import parse_json
 from pipeline.errors import InboxUnavailable
 from pipeline.journey import links
-from pipeline.ledger.service import LedgerService
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import COLLECTION, SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line

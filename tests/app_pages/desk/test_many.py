@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages.desk import records
+from app_pages.desk import recording
 from app_pages.parts import acting, views
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.log.actions import ticket
 from pipeline.log.ndjson import read_line
 from pipeline.serve.roles import Permission
@@ -243,7 +243,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
     with open_log(HISTORY) as service:
 
         def assigns(row: views.Row, name: str, actor: str) -> tuple[str, str]:
-            feedback = records.assign([row], name, "", actor)
+            feedback = recording.assign([row], name, "", actor)
             [assigned] = service.reader.read("assignments").to_pylist()
             return feedback.text, assigned["assignee"]
 
@@ -253,7 +253,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
             "Nothing was recorded: prc_2 has been assigned to Ana",
             "Ana",
         )
-        assert records.assign([drawn], "Bia", "he is ill", "Bia").kept == "Bia he is ill"
+        assert recording.assign([drawn], "Bia", "he is ill", "Bia").kept == "Bia he is ill"
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Bia")[1] == "Bia"
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == "Recorded for `prc_2`."
 
@@ -262,7 +262,7 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both had looked before either was recorded, and both were."""
-    looked = records._ticket_in_the_way
+    looked = recording._ticket_in_the_way
     by = {"actor": "Bruno", "recorded_by": "test", "process_id": "prc_2", "seller_id": "sel_ana"}
     with open_log(HISTORY) as service:
 
@@ -272,7 +272,7 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
                 service.inbox.append([ticket("opened", number="T-2", **by)])
             return found
 
-        monkeypatch.setattr(records, "_ticket_in_the_way", look)
+        monkeypatch.setattr(recording, "_ticket_in_the_way", look)
         app = visit("process", as_of=None, process="prc_2")
         app.text_input(key="ticket_number prc_2").set_value("T-1")
         app.text_input(key="ticket_actor prc_2").set_value("Ana")

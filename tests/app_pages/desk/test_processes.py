@@ -5,7 +5,7 @@ import pytest
 from app_pages.desk import visits
 from app_pages.parts import views
 from pipeline import instants
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 

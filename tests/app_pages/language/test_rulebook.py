@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from app_pages.language import occurrences, sellers, words
+from app_pages.language import code_texts, occurrences, sellers
 from app_pages.language.rulebook import RULES
-from pipeline.audit.package.words import WORDS
+from pipeline.audit.package.report_texts import WORDS
 from pipeline.ledger.views.catalogue import catalogue
 from tests.docs import pages
 
@@ -24,7 +24,7 @@ def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: 
     codes |= {f"ticket_{step}" for step in occurrences.TICKET_STEPS}
     codes |= {f"clearance_{step}" for step in occurrences.CLEARANCE_STEPS}
     unnamed = codes - WORDS[language].words.keys()
-    assert unnamed == set(), "name them in pipeline/audit/package/words.py"
+    assert unnamed == set(), "name them in pipeline/audit/package/report_texts.py"
 
 
 def listed_kinds() -> set[str]:
@@ -81,7 +81,7 @@ def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
     assert unsaid == [], "write them into docs/contract.md"
     for kind, names in {
         "event type": occurrences.EVENTS,
-        "review status": words.STATES,
+        "review status": code_texts.STATES,
         "reason": sellers.REASONS,
         "detail": sellers.DETAILS,
     }.items():

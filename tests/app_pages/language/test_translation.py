@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.language import occurrences
 from app_pages.language.rulebook import RULES
-from pipeline.audit.package.words import WORDS
+from pipeline.audit.package.report_texts import WORDS
 from pipeline.contract.events import read_event
 from pipeline.errors import Unreadable
 from pipeline.language import catalogue as language

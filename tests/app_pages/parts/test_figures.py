@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
-from app_pages.language import words
+from app_pages.language import code_texts
 from pipeline import instants
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
@@ -35,7 +35,9 @@ HISTORY = [
     seller_event("sel_ana", "denied", before(days=90), retry=False),
 ]
 
-FAILURES = [code for code in words.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
+FAILURES = [
+    code for code in code_texts.OUTCOMES if code not in ("accepted", "in_flight", "refused")
+]
 
 
 def leads(app: AppTest) -> list[dict[str, list[str]]]:

@@ -8,9 +8,9 @@ import pytest
 
 from app_pages.parts import frame, views
 from pipeline import instants
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox.clock import Clock
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit import export, verify
+from pipeline import verify
+from pipeline.audit import export
 from pipeline.audit.package import preparing
 from pipeline.audit.package import tables as packages
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from pipeline.log.checkpoints import Checkpoint, Signer
 from tests import depth
 from tests.audit import forgery, story

@@ -10,9 +10,9 @@ import pytest
 
 from pipeline import instants
 from pipeline.audit.request import Scope
-from pipeline.audit.verify import Verdict, verify
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import store
-from pipeline.ledger.service import LedgerService
+from pipeline.verify import Verdict, verify
 from tests.audit import story
 from tests.audit.conftest import copied, export, no_rows, quick_signatures
 from tests.audit.test_timestamps import Authority

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.audit.package import bags
 from pipeline.audit.package.disclosure import Artifacts
 from pipeline.audit.request import Scope
-from pipeline.audit.verify import BY_EXPORTER, Fault
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
+from pipeline.verify import BY_EXPORTER, Fault
 from tests import depth
 from tests.audit import forgery, story
 from tests.audit.conftest import Made, copied, export, no_rows, quick_signatures

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline import verify
 from pipeline.audit import export as evidence
-from pipeline.audit import reproduce, verify
+from pipeline.audit import reproduce
 from pipeline.audit.package import preparing, tables
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.audit import forgery, story
 from tests.audit.conftest import Made, copied, no_rows, quick_signatures, request
 from tests.support.stores import settings_in

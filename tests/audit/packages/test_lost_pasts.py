@@ -10,10 +10,10 @@ import pytest
 
 from pipeline.audit import export as evidence
 from pipeline.audit.export import Exported
-from pipeline.audit.verify import GivenUp, read_given_up, verify
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
+from pipeline.verify import GivenUp, read_given_up, verify
 from tests.audit.conftest import EVERYTHING, empty_tables, no_rows, request
 from tests.ledger.older import (
     SHARED,

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from pipeline import verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.package import tables
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.audit.verify import Package
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox.artifacts import artifact_store
-from pipeline.ledger.service import LedgerService
 from pipeline.ledger.views import formats
 from pipeline.log.ndjson import read_line
+from pipeline.verify import Package
 from tests.audit import forgery
 from tests.audit.conftest import export
 from tests.support.stores import settings_in

@@ -13,17 +13,16 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline import instants
+from pipeline import instants, verify
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.export import Exported
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Request, Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.log.entries import Identity
 from tests.audit import forgery, story

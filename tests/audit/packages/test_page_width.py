@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.audit import export as evidence
 from pipeline.audit.request import Request, Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import MAX_ID_CHARACTERS
-from pipeline.ledger.service import LedgerService
 from pipeline.receive import ingest
 from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
 from tests.audit import forgery

@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 
-from pipeline import instants
+from pipeline import instants, verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.export import Exported
 from pipeline.audit.package import preparing
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
-from pipeline.audit.verify import BY_PROFILE, Verdict
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import store
-from pipeline.ledger.service import LedgerService
 from pipeline.log.actions import exporting
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.ndjson import read_line
+from pipeline.verify import BY_PROFILE, Verdict
 from tests.audit import story
 from tests.audit.conftest import EVERYTHING, copied, export, no_rows, quick_signatures
 

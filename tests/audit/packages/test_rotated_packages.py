@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.audit import backup as backups
 from pipeline.audit import export as evidence
-from pipeline.audit import restore as restores
 from pipeline.audit.request import Scope
-from pipeline.audit.stores import audit
-from pipeline.audit.verify import verify
+from pipeline.continuity import backup as backups
+from pipeline.continuity import restore as restores
+from pipeline.continuity.service import LedgerService
+from pipeline.continuity.stores import audit
 from pipeline.contract.body import canonical_json
 from pipeline.errors import OperatorError
 from pipeline.inbox.signing_keys import registered
-from pipeline.ledger.service import LedgerService
 from pipeline.log.checkpoints import Signer
 from pipeline.log.entries import Entry
 from pipeline.log.signing import rotating
 from pipeline.settings import Settings
+from pipeline.verify import verify
 from tests.audit import forgery, story
 from tests.audit.conftest import (
     EVERYTHING,
@@ -33,7 +33,7 @@ from tests.audit.conftest import (
     no_rows,
     request,
 )
-from tests.audit.test_stores import in_inbox
+from tests.continuity.stores.test_stores import in_inbox
 from tests.support.stores import settings_in
 
 WHO = {"actor": "Ana", "reason": "yearly", "recorded_by": "user:ana"}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.audit.package import report
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import Made, export, no_rows
 from tests.audit.packages.test_packages import Text

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pipeline import verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.cli.packages import verify as command
-from pipeline.ledger.service import LedgerService
+from pipeline.continuity.service import LedgerService
 from tests.audit.conftest import Made, copied, no_rows, request
 
 

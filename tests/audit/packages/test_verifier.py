@@ -19,7 +19,8 @@ from pathlib import Path
 import bagit
 import pytest
 
-from pipeline.audit import timestamps, verify
+from pipeline import verify
+from pipeline.audit import timestamps
 from pipeline.log import entries
 from tests.audit import forgery
 from tests.audit.conftest import Made

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.audit.package import report
-from pipeline.audit.package.words import WORDS
+from pipeline.audit.package.report_texts import WORDS
 
 
 @pytest.mark.parametrize(

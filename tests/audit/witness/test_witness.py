@@ -15,14 +15,13 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from pipeline import instants
+from pipeline import instants, verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.request import Scope
 from pipeline.audit.witness.service import Answer, Witness
 from pipeline.cli import packages
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import OperatorError, WrongUsage
-from pipeline.ledger.service import LedgerService
 from pipeline.log import tree
 from pipeline.log.checkpoints import Cosigner, Signer, VerificationKey
 from pipeline.settings import Settings

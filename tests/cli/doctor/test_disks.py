@@ -9,9 +9,9 @@ import pytest
 
 from pipeline.cli.doctor import examine
 from pipeline.cli.doctor.stores import disk
+from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import migrations, open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from tests.support.commands import here

@@ -6,9 +6,9 @@ from unittest.mock import Mock
 import pytest
 
 from pipeline.cli.doctor import at_hand, examine, stores
+from pipeline.continuity.kept_heads import open_shared
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
-from pipeline.inbox.kept_heads import open_shared
 from pipeline.settings import Settings
 from tests.support.machine import free_port
 from tests.support.stores import settings_in

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipeline import verify
 from pipeline.audit import export as evidence
-from pipeline.audit import verify
 from pipeline.audit.package import preparing, tables
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.audit.package.drafts import TableFiles
@@ -17,8 +17,8 @@ from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.tables import Stating
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
+from pipeline.continuity.service import LedgerService
 from pipeline.ledger.facts import TABLES
-from pipeline.ledger.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export, no_rows
 from tests.support.ledgers import draft

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.audit import verify
+from pipeline import verify
 from pipeline.audit.package.drafts import Reading
 from pipeline.audit.package.masking import Masking
 from pipeline.audit.package.tables import Stating
 from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
-from pipeline.audit.verify import Verdict
+from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
-from pipeline.ledger.service import LedgerService
 from pipeline.log import erasures
 from pipeline.log.entries import Entry
 from pipeline.log.reconciling import reconciliation
+from pipeline.verify import Verdict
 from tests.audit import forgery
 from tests.audit.conftest import EVERYTHING, export, no_rows, quick_signatures
 from tests.audit.forgery import Files

@@ -1,0 +1,279 @@
+"""What forms about processes share: their inputs, and the entries that they make under a name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from app_pages.desk import people
+from app_pages.language import code_texts, formats, occurrences
+from app_pages.language.i18n import _
+from app_pages.parts import acting, elements, views
+from pipeline.alert.acting import acknowledge
+from pipeline.continuity import service
+from pipeline.inbox import Outcome, Receipt
+from pipeline.log.actions import action, ticket
+from pipeline.log.entries import Draft
+from pipeline.serve.roles import Permission
+from pipeline.texts import is_blank
+
+MOST_TIMES: Final = 5
+"""How often recording is tried, where other entries of the process come in each time."""
+
+
+def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
+    return action(
+        "assignment",
+        reason=why.strip() or _("assigned on the dashboard"),
+        assignee=assignee.strip(),
+        **signed(row, actor),
+    )
+
+
+def note(row: views.Row, text: str, actor: str) -> Draft:
+    return action("note", reason=text.strip(), **signed(row, actor))
+
+
+def signed(row: views.Row, actor: str) -> dict[str, Any]:
+    return {
+        "actor": actor.strip(),
+        "recorded_by": acting.RECORDED_BY,
+        "process_id": row["process_id"],
+        "seller_id": row["seller_id"],
+    }
+
+
+def record(
+    processes: Sequence[views.Row], drafts: Callable[[], Sequence[Draft]], actor: str, kept: str
+) -> acting.Feedback:
+    """As `acting.record`, for entries about these processes, which the text names."""
+    return acting.record(drafts, actor, recorded(processes), kept=kept)
+
+
+def recorded(processes: Sequence[views.Row]) -> acting.Feedback:
+    names = [key_of(it) for it in processes]
+    return acting.Feedback(
+        _("Recorded for {processes}.", processes=elements.paths(names)), is_done=True
+    )
+
+
+def key_of(process: views.Row) -> str:
+    """A process's id as pages show it. The browser gets the keys of elements, so they are masked,
+    too."""
+    return views.shown("process_id", process["process_id"])
+
+
+# --- their inputs --------------------------------------------------------------------------------
+
+
+def submit(key: str, label: str, press: acting.Press, *, about: object = "") -> None:
+    acting.submit(key, label, press, about=about, may=Permission.ANNOTATE)
+
+
+def ask_whom(key: str) -> None:
+    """Asks who takes care of something, by a name to choose or to type. Empty means the reader,
+    whose name is known or asked for once."""
+    st.selectbox(
+        _("Who will take care of it? Empty: you"),
+        people.known(),
+        index=None,
+        accept_new_options=True,
+        placeholder=_("Choose or type a name"),
+        key=f"assignee {key}",
+    )
+
+
+def assignee_of(key: str, actor: str) -> str:
+    """The name that was chosen or typed; the actor's where none was."""
+    return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
+
+
+def ask_channel(key: str) -> None:
+    st.selectbox(
+        _("How was the seller reminded?"),
+        list(occurrences.CHANNELS),
+        format_func=lambda code: code_texts.word(occurrences.CHANNELS, code),
+        key=f"reminder_channel {key}",
+    )
+
+
+def channel_of(key: str) -> str:
+    return acting.typed(f"reminder_channel {key}")
+
+
+def ask_number(key: str) -> None:
+    label = _("Number of the ticket")
+    st.text_input(label, max_chars=acting.MAX_NAME_CHARACTERS, key=number_key(key))
+
+
+def number_key(key: str) -> str:
+    return f"ticket_number {key}"
+
+
+def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Feedback:
+    """Records a ticket as opened for each of these processes, unless one of them has one."""
+    return _record_unless(
+        lambda rows: _ticket_in_the_way(rows, number),
+        processes,
+        lambda row: ticket("opened", number=number, **signed(row, actor)),
+        actor,
+        number,
+    )
+
+
+def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Feedback:
+    """Assigns each of these processes, unless one of them was assigned to somebody else since the
+    page was drawn: that person would not know that it is no longer theirs."""
+    return _record_unless(
+        lambda rows: _assigned_since(rows, assignee.strip()),
+        processes,
+        lambda row: assignment(row, assignee, why, actor),
+        actor,
+        f"{assignee} {why}".strip(),
+    )
+
+
+InTheWay = Callable[[Sequence[views.Row]], acting.Feedback | None]
+"""Says why nothing is to be recorded about these processes, by what the pages see now."""
+
+
+def _record_unless(
+    in_the_way: InTheWay,
+    processes: Sequence[views.Row],
+    draft: Callable[[views.Row], Draft],
+    actor: str,
+    kept: str,
+) -> acting.Feedback:
+    """Appends an entry about each of these processes, unless `in_the_way` objects. Nothing else is
+    recorded about a process between that look and its entry: of two people who act in the same
+    moment, the second is refused."""
+    if is_blank(actor):
+        return acting.Feedback(_("A name is needed: it goes into the log."), kept=kept)
+    left = list(processes)
+    for _time in range(MOST_TIMES):
+        found = _record_once(in_the_way, left, draft, actor)
+        if isinstance(found, acting.Feedback):
+            return found._replace(kept=kept)
+        if not found:
+            return recorded(processes)
+        left = found
+    busy = _("Something else was recorded at the same moment: press again.")
+    return acting.Feedback(busy, kept=kept)
+
+
+def _record_once(
+    in_the_way: InTheWay,
+    processes: Sequence[views.Row],
+    draft: Callable[[views.Row], Draft],
+    actor: str,
+) -> list[views.Row] | acting.Feedback:
+    """Tries once. The processes about which something else was recorded meanwhile, so that they
+    have to be tried again; or why nothing was recorded."""
+    lengths: dict[str, int] = {}
+    receipts: list[Receipt] = []
+
+    def append() -> None:
+        drafts = [draft(it) for it in processes]
+        expected = [it._replace(expected_process_n=lengths[it.process_id or ""]) for it in drafts]
+        receipts.extend(service.current().inbox.append(expected))
+
+    error = acting.tried(lambda: lengths.update(_lengths(processes)))
+    if error is None and (standing := in_the_way(processes)) is not None:
+        return standing
+    error = error or acting.tried(append, actor)
+    if error is not None:
+        return acting.Feedback("", error=error)
+    pairs = zip(processes, receipts, strict=True)
+    return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
+
+
+def _lengths(processes: Sequence[views.Row]) -> Mapping[str, int]:
+    """Process id -> how many entries of it the inbox holds."""
+    count = "select coalesce(max(process_n), 0) from entries where process_id = $1"
+    ids = [it["process_id"] for it in processes]
+    return {name: service.current().inbox.query(count, name)[0][0] for name in ids}
+
+
+def number_of(recorded: views.Row) -> str:
+    """The number of a support ticket, as a row of `tickets` has it, in Markdown."""
+    return formats.plain(views.shown("number", recorded["number"] or "–"))
+
+
+def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Feedback | None:
+    """Why a ticket is not recorded: somebody has opened another one. None where none of the
+    processes has an open ticket, by what the pages see."""
+    ids = [it["process_id"] for it in processes]
+    found = views.read("tickets", where={"process_id": ids, "step": "opened"}, limit=1)
+    if not found:
+        return None
+    other = found[0]
+    text = _(
+        "{number} was not recorded: for {process}, ticket {other} has been open since {instant}, by"
+        " {name}. Close that one first.",
+        number=formats.plain(number),
+        process=formats.plain(key_of(other)),
+        other=number_of(other),
+        instant=formats.minute(other["recorded_at"]),
+        name=formats.plain(other["actor"] or "–"),
+    )
+    return acting.Feedback(text)
+
+
+def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Feedback | None:
+    """Why nothing is assigned: one of the processes was assigned to somebody else since the page
+    was drawn. None where none was."""
+    drawn = {row["process_id"]: row["assignee"] for row in processes}
+    for now in views.read("assignments", where={"process_id": list(drawn)}):
+        if now["assignee"] not in (drawn[now["process_id"]], assignee):
+            text = _(
+                "Nothing was recorded: {process} has been assigned to {name} since {instant}."
+                " Press again to assign it all the same.",
+                process=formats.plain(views.shown("process_id", now["process_id"])),
+                name=formats.plain(now["assignee"]),
+                instant=formats.minute(now["assigned_at"]),
+            )
+            return acting.Feedback(text)
+    return None
+
+
+# --- alerts --------------------------------------------------------------------------------------
+
+
+def open_alerts(processes: Sequence[views.Row]) -> list[str]:
+    """The alerts on these processes that somebody was told of and nobody has taken. All such alerts
+    are asked for, which is one question for every row and every reader."""
+    ids = {row["process_id"] for row in processes}
+    columns = ["alert_id", "process_id", "raised_at"]
+    found = views.groups("alerts", columns, where={"is_open": True}, is_shown=False)
+    raised = (row for row in found if row["raised_at"] is not None)
+    return [row["alert_id"] for row in raised if row["process_id"] in ids]
+
+
+def take_alerts(alerts: Sequence[str], actor: str, done: acting.Feedback) -> acting.Feedback:
+    """Records that the actor sees to these alerts, except for those that somebody else has taken
+    since the page was drawn. `done`: what to say of those that are recorded."""
+    if not actor:
+        return acting.Feedback(_("A name is needed: it goes into the log."))
+    if not alerts:
+        return acting.Feedback(_("Nobody was told of an alert on these that is not taken yet."))
+    acting.catch_up()
+    found = views.read("alerts", where={"alert_id": list(alerts)})
+    taken = [row for row in found if row["acknowledged_at"] is not None]
+    left = [it for it in alerts if it not in {row["alert_id"] for row in taken}]
+    inbox = service.current().inbox
+
+    def take() -> None:
+        for alert in left:
+            acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
+
+    error = acting.tried(take, actor)
+    if error is not None:
+        return acting.Feedback("", error=error)
+    if left:
+        return done
+    text = _(
+        "Nothing was recorded: {name} has seen to it since {instant}.",
+        name=formats.plain(taken[0]["acknowledged_by"] or "–"),
+        instant=formats.minute(taken[0]["acknowledged_at"]),
+    )
+    return acting.Feedback(text)

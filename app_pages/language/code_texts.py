@@ -1,0 +1,156 @@
+"""Puts the codes of reviews and attempts into words: states and what they may cost, outcomes.
+
+A code that is not listed is shown as it came: the platform may send what the contract does not
+know, and hiding it would hide the news.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from app_pages.language import formats
+from app_pages.language.i18n import N_, language, said_in
+from pipeline.continuity import service
+from pipeline.serve.identifiers import mask_within
+from pipeline.texts import PERSONAL
+
+Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
+
+STATES: Final[Mapping[str, str]] = {
+    "EXPIRED": N_("Expired"),
+    "OVERDUE": N_("In tolerance"),
+    "PENDING": N_("Pending"),
+    "FINISHED": N_("Finished"),
+    "UNKNOWN": N_("Unknown"),
+}
+STATE_COLOURS: Final[Mapping[str, Colour]] = {
+    "EXPIRED": "red",
+    "OVERDUE": "orange",
+    "PENDING": "blue",
+    "FINISHED": "green",
+    "UNKNOWN": "gray",
+}
+STATE_ICONS: Final[Mapping[str, str]] = {
+    "EXPIRED": ":material/event_busy:",
+    "OVERDUE": ":material/alarm:",
+    "PENDING": ":material/hourglass_top:",
+    "FINISHED": ":material/check_circle:",
+    "UNKNOWN": ":material/help:",
+}
+# What a state may cost (docs/contract.md#states-and-transitions).
+COSTS: Final[Mapping[str, str]] = {
+    "EXPIRED": N_(
+        "The seller can be exposed to regulatory penalties, up to a block of cash-in and cash-out."
+        " The platform still accepts the submission."
+    ),
+    "OVERDUE": N_(
+        "A submission is still in time. Once the deadline has passed, the seller can be exposed to"
+        " regulatory penalties, up to a block of cash-in and cash-out."
+    ),
+    "PENDING": N_(
+        "In time. If the deadline passes without an accepted submission, the seller can be exposed"
+        " to regulatory penalties."
+    ),
+    "FINISHED": N_("Nothing is left to do. The evidence of the collection has to be kept."),
+    "UNKNOWN": N_(
+        "No review event of this process is in the log, so its deadline is not known. It can pass"
+        " unnoticed."
+    ),
+}
+
+ROLES: Final[Mapping[str, str]] = {
+    "officer": N_("Compliance officer"),
+    "analyst": N_("Analyst"),
+    "auditor": N_("Auditor"),
+    "admin": N_("Administrator"),
+}
+REVIEW_TYPES: Final[Mapping[str, str]] = {
+    "ACP": N_("Periodic update (ACP)"),
+    "ACI": N_("Inconsistency (ACI)"),
+}
+
+OUTCOMES: Final[Mapping[str, str]] = {
+    "accepted": N_("Accepted"),
+    "invalid_payload": N_("Payload refused"),
+    "unauthorized": N_("Credentials refused"),
+    "not_found": N_("Not found"),
+    "conflict": N_("Conflict"),
+    "rate_limited": N_("Too many requests"),
+    "platform_error": N_("Platform error"),
+    "unexpected_status": N_("Unexpected answer"),
+    "timeout": N_("No answer in time"),
+    "network_error": N_("Not reached"),
+    "tls_refused": N_("Certificate refused"),
+    "in_flight": N_("Under way"),
+    "unknown": N_("Unknown"),
+    "refused": N_("Refused by our rules"),
+}
+OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
+    "accepted": "green",
+    "in_flight": "blue",
+    "platform_error": "red",
+    "timeout": "red",
+    "unauthorized": "violet",
+    "invalid_payload": "violet",
+    "not_found": "violet",
+    "refused": "gray",
+    "unknown": "gray",
+}
+
+FINISHERS: Final[Mapping[str, str]] = {
+    "submission": N_("by our submission"),
+    "platform": N_("reported by the platform"),
+}
+ENDS: Final[Mapping[str, str]] = {
+    "finished_in_time": N_("Finished in time"),
+    "finished_late": N_("Finished late"),
+    "pending": N_("Pending"),
+    "overdue": N_("In tolerance"),
+    "expired": N_("Expired"),
+}
+
+
+def by_code(words: Mapping[str, str]) -> dict[str, str]:
+    """Every code of a table in words, in the reader's language."""
+    return {code: word(words, code) for code in words}
+
+
+def coloured(words: Mapping[str, str], colours: Mapping[str, Colour]) -> dict[str, Colour]:
+    """Every code of a table in words -> its colour; orange where it has none of its own."""
+    return {name: colours.get(code, "orange") for code, name in by_code(words).items()}
+
+
+def word(words: Mapping[str, str], code: str | None, into: str | None = None) -> str:
+    """The code in words, in the reader's language or another; itself where it is not listed, but
+    for an id in it that looks personal, which is masked: who sends one may write anything in its
+    place. A dash for none."""
+    if code is None:
+        return "–"
+    if code in words:
+        return said_in(into or language(), words[code])
+    return masked(code)
+
+
+def masked(text: str) -> str:
+    """A text from outside, with the mask of each id in it that looks personal."""
+    is_personal = PERSONAL.search(text) is not None
+    return mask_within(text, service.current().inbox.log_key) if is_personal else text
+
+
+def state_chip(state: str) -> str:
+    """A process's state as a chip: a colour, and a word for readers who cannot see it."""
+    return formats.badge(word(STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
+
+
+def outcome_chip(outcome: str) -> str:
+    """How an attempt ended, as a chip."""
+    return formats.badge(formats.plain(word(OUTCOMES, outcome)), outcome_colour(outcome))
+
+
+def outcome_colour(outcome: str) -> Colour:
+    """The colour of how an attempt ended."""
+    return OUTCOME_COLOURS.get(outcome, "orange")
+
+
+def type_chip(review_type: str | None) -> str:
+    """A review's type as a chip."""
+    return formats.badge(formats.plain(word(REVIEW_TYPES, review_type)), "gray")

@@ -1,1 +1,0 @@
-"""The commands of what waits for a second person."""

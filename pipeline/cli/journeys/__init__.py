@@ -1,1 +1,0 @@
-"""Commands about the seller's page."""

@@ -1,1 +1,0 @@
-"""Commands on the way to an answered review."""
