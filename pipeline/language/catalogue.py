@@ -41,6 +41,9 @@ class _English(NullTranslations):
     def gettext(self, message: str) -> str:
         return message.rpartition(_AFTER_CONTEXT)[2]
 
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return self.gettext(msgid1 if n == 1 else msgid2)
+
 
 @cache
 def translations(into: str) -> NullTranslations:

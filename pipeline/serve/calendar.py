@@ -30,6 +30,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.errors import PrazoError
 from pipeline.http import addresses
 from pipeline.inbox import Inbox
+from pipeline.language.catalogue import N_, Language, said_in
 from pipeline.log import actions
 from pipeline.serve import identifiers, standing
 from pipeline.settings import Settings
@@ -81,9 +82,7 @@ def make(inbox: Inbox, *, assignee: str | None, actor: str | None, recorded_by: 
     return secret
 
 
-def address(
-    settings: Settings, rules: AlertRules, token: str, language: alert_texts.Language = "en"
-) -> str:
+def address(settings: Settings, rules: AlertRules, token: str, language: Language = "en") -> str:
     """The URL of a feed: below the address that recipients know, or else that of this machine.
     Programs ask without a reader's language, so the address has it."""
     here = addresses.local(settings.dashboard_host, settings.dashboard_port)
@@ -100,7 +99,7 @@ async def _answer(request: Request) -> Response:
     """The feed whose address this is. Of a wrong one nobody hears whether it was ever right."""
     calendars = of(holding.current())
     try:
-        language: alert_texts.Language = "pt" if request.query_params.get("lang") == "pt" else "en"
+        language: Language = "pt" if request.query_params.get("lang") == "pt" else "en"
         text = await to_thread.run_sync(
             calendars.text, request.path_params["token"], language, limiter=_WORKING
         )
@@ -135,7 +134,7 @@ class Calendars:
         self._wrong_before = 0
         self._minute = float("-inf")
 
-    def text(self, token: str, language: alert_texts.Language = "en") -> bytes | None:
+    def text(self, token: str, language: Language = "en") -> bytes | None:
         """The feed of a token; None where no open feed has that token."""
         base = self._service.alert_rules.get().dashboard_url
         with self._lock:
@@ -176,9 +175,7 @@ class Calendars:
         if self.wrong - self._wrong_before in (1, WRONG_PER_MINUTE + 1):
             LOG.warning("somebody asks for a calendar under a wrong address; %d so far", self.wrong)
 
-    def _made(
-        self, assignee: str | None, base: str | None, language: alert_texts.Language
-    ) -> bytes:
+    def _made(self, assignee: str | None, base: str | None, language: Language) -> bytes:
         reader, log_key = self._service.reader, self._service.inbox.log_key
         whose = {"assignee": assignee}
         rows = reader.read("calendar_deadlines", where=whose, limit=MAX_DEADLINES).to_pylist()
@@ -194,7 +191,7 @@ def written(
     *,
     base: str | None,
     log_key: bytes,
-    language: alert_texts.Language = "en",
+    language: Language = "en",
 ) -> bytes:
     """The calendar of rows of `calendar_deadlines`, which are these of `total`, with links to pages
     below `base`; without it there are none. Pure."""
@@ -205,11 +202,8 @@ def written(
     calendar.add("x-wr-calname", "Prazo")
     calendar.add("x-published-ttl", "PT1H")
     if len(rows) < total:
-        cut = (
-            f"Só os primeiros {len(rows)} de {total} prazos",
-            f"Only the first {len(rows)} of {total} deadlines",
-        )
-        calendar.add("x-wr-caldesc", alert_texts.said(cut, language))
+        cut = N_("Only the first {n} of {total} deadlines")
+        calendar.add("x-wr-caldesc", said_in(language, cut, n=len(rows), total=total))
     for row in rows:
         calendar.add_component(_event(row, base, log_key, language))
     text: bytes = calendar.to_ical()
@@ -217,7 +211,7 @@ def written(
 
 
 def _event(
-    row: dict[str, Any], base: str | None, log_key: bytes, language: alert_texts.Language
+    row: dict[str, Any], base: str | None, log_key: bytes, language: Language
 ) -> icalendar.Event:
     process_id = row["process_id"]
     name = identifiers.mask(process_id, log_key)
@@ -231,14 +225,11 @@ def _event(
     event.add("status", "CANCELLED" if row["is_cancelled"] else "CONFIRMED")
     event.add("dtstart", _utc(row["deadline_at"]))
     event.add("transp", "TRANSPARENT")  # a deadline takes nobody's time
-    kind = row["review_type"] or alert_texts.said(("revisão", "review"), language)
+    kind = row["review_type"] or said_in(language, N_("review"))
     state = alert_texts.state(row["state"], language)
     event.add("summary", printable(f"{kind} {name}: {state}"))
     if seller is not None:
-        event.add(
-            "description",
-            printable(f"{alert_texts.said(('Vendedor', 'Seller'), language)} {seller}"),
-        )
+        event.add("description", printable(f"{said_in(language, N_('Seller'))} {seller}"))
     if base is not None and name == process_id:  # a mask leads nowhere
         event.add("url", f"{base.rstrip('/')}/process?process={quote(process_id, safe='')}")
     return event

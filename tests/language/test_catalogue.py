@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from babel.messages.pofile import read_po
 
@@ -25,25 +26,39 @@ def sources() -> dict[str, Path]:
     return {name: file for name, file in named.items() if name not in TRANSLATE}
 
 
+def literal(node: ast.expr) -> str | None:
+    """A text that stands in a call, as the catalogue keeps it."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Call(func=ast.Name(id="NC_"), args=[ast.Constant(), ast.Constant()] as args):
+            return NC_(*(str(it.value) for it in args if isinstance(it, ast.Constant)))
+        case _:
+            return None
+
+
 def messages() -> Iterator[tuple[Message, str]]:
     """Every text that the source marks, as the catalogue keeps it, and where it stands."""
     for name, path in sources().items():
         text = path.read_text(encoding="utf-8")
         if "pipeline.language" not in text and "app_pages.language" not in text:
             continue
+        within: list[ast.AST] = []  # calls that a marked text stands in, which come before it
         for call in ast.walk(ast.parse(text)):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
                 continue
+            if call in within:
+                continue
             where = f"{name}:{call.lineno}"
-            is_of_any_language = call.func.id in ("said_in", "counted_in")
-            said = call.args[1:] if is_of_any_language else call.args
-            literals = [it.value for it in said if isinstance(it, ast.Constant)]
+            said = call.args[1:] if call.func.id in ("said_in", "counted_in") else call.args
+            literals = [it for it in map(literal, said) if it is not None]
             match call.func.id:
                 case "_" | "N_" | "said_in" if literals:
                     yield literals[0], where
                 case "NC_":
-                    yield NC_(*literals), where
+                    yield str(literal(call)), where
                 case "ngettext" | "counted_in":
+                    within += call.args
                     assert len(literals) == 2, f"{where}: both forms must be literals"
                     yield (literals[0], literals[1]), where
 
@@ -52,10 +67,14 @@ def catalogue() -> dict[Message, tuple[str, ...]]:
     """Each text, after its context if it has one -> its Portuguese, in each form."""
     with CATALOGUE.open("rb") as file:
         read = read_po(file, locale="pt_BR")
+
+    def kept(entry: Any) -> Message:
+        forms = entry.id if isinstance(entry.id, tuple) else (entry.id,)
+        first, *more = [NC_(entry.context, it) if entry.context else it for it in forms]
+        return (first, *more) if more else first
+
     return {
-        NC_(entry.context, str(entry.id)) if entry.context else entry.id: (entry.string,)
-        if isinstance(entry.string, str)
-        else tuple(entry.string)
+        kept(entry): (entry.string,) if isinstance(entry.string, str) else tuple(entry.string)
         for entry in read
         if entry.id
     }

@@ -1,13 +1,14 @@
-"""Puts alerts into words, in Portuguese or English: ids, state, time left, what to do, links.
+"""Puts alerts into words, in their recipient's language: ids, state, time left, what to do, links.
 
 No message holds personal data: channels keep copies, and forward them.
 """
 
 import contextlib
+import re
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pipeline import instants
@@ -17,180 +18,139 @@ from pipeline.alert.summaries.digest import Part
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.breaches import BREACHES
+from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.texts import printable
 
-Language = Literal["pt", "en"]
+_AHEAD: Final = re.compile(r"before_(?P<number>\d+)(?P<unit>[dh])")
+"""A rung before the deadline."""
 MAX_ID_CHARACTERS: Final = 100
 MAX_FILES: Final = 10
 """Named in one message."""
 Lists = Mapping[str, list[Part] | Said | Exception]
 """A digest or a report -> what it says, or why that could not be made."""
-_BOTH = Mapping[str, tuple[str, str]]  # code -> Portuguese, English
 
-_RUNGS: Final[_BOTH] = {
-    "opened": ("Processo aberto", "Process opened"),
-    "overdue": ("Em tolerância, ainda no prazo (OVERDUE)", "In tolerance, still in time (OVERDUE)"),
-    "expired": ("Prazo vencido (EXPIRED)", "Deadline passed (EXPIRED)"),
+_RUNGS: Final[Mapping[str, str]] = {
+    "opened": N_("Process opened"),
+    "overdue": N_("In tolerance, still in time (OVERDUE)"),
+    "expired": N_("Deadline passed (EXPIRED)"),
 }
-_REPORTED_EXPIRED: Final = (
-    "EXPIRED segundo a plataforma, antes do prazo",
-    "EXPIRED by the platform's report, before the deadline",
-)
-_CONDITIONS: Final[_BOTH] = {
-    "unauthorized": ("Credenciais recusadas pela plataforma", "Credentials refused"),
-    "tls_refused": ("Certificado recusado", "Certificate refused"),
-    "ticket_due": ("É hora de abrir um chamado", "A support ticket is due"),
-    "retries_exhausted": ("Tentativas esgotadas", "Retries given up"),
-    "quarantined": ("Entregas em quarentena", "Deliveries in quarantine"),
-    "silence": ("A plataforma está em silêncio", "The platform is silent"),
-    "inbox_down": ("Nada pode ser registrado agora", "Nothing can be recorded now"),
-    "receiver_down": (
-        "O receptor não responde ou não consegue registrar",
-        "The receiver does not answer, or cannot record",
-    ),
-    "ledger_down": ("O livro-razão não responde", "The ledger does not answer"),
-    "ledger_behind": ("O livro-razão está atrasado", "The ledger lags behind"),
-    "ledger_unverified": ("O livro-razão não foi verificado", "The ledger is not verified"),
-    "platform_files": (
-        "Os arquivos de acesso à plataforma não podem ser usados",
-        "The files for the platform cannot be used",
-    ),
-    "channel_files": (
-        "Há arquivos dos canais de alerta que não podem ser usados",
-        "Files that channels of alerts need cannot be used",
-    ),
-    "certificate_ends": (
-        "Um certificado para a plataforma vence",
-        "A certificate for the platform ends",
-    ),
-    "digest": ("Resumo do dia", "Summary of the day"),
-    "report": ("Relatório agendado", "Scheduled report"),
-    "test": ("Mensagem de teste", "Test message"),
+_REPORTED_EXPIRED: Final = N_("EXPIRED by the platform's report, before the deadline")
+_CONDITIONS: Final[Mapping[str, str]] = {
+    "unauthorized": N_("Credentials refused"),
+    "tls_refused": N_("Certificate refused"),
+    "ticket_due": N_("A support ticket is due"),
+    "retries_exhausted": N_("Retries given up"),
+    "quarantined": N_("Deliveries in quarantine"),
+    "silence": N_("The platform is silent"),
+    "inbox_down": N_("Nothing can be recorded now"),
+    "receiver_down": N_("The receiver does not answer, or cannot record"),
+    "ledger_down": N_("The ledger does not answer"),
+    "ledger_behind": N_("The ledger lags behind"),
+    "ledger_unverified": N_("The ledger is not verified"),
+    "platform_files": N_("The files for the platform cannot be used"),
+    "channel_files": N_("Files that channels of alerts need cannot be used"),
+    "certificate_ends": N_("A certificate for the platform ends"),
+    "digest": N_("Summary of the day"),
+    "report": N_("Scheduled report"),
+    "test": N_("Test message"),
 }
-_BREACHES: Final[_BOTH] = {rule: (pt, en) for rule, (en, pt) in BREACHES.items()}
-_NEXT_ACTIONS: Final[_BOTH] = {
-    "start_collection": ("Iniciar uma coleta", "Start a collection"),
-    "remind_seller": ("Lembrar o vendedor", "Remind the seller"),
-    "await_seller": ("Aguardar o vendedor", "Wait for the seller"),
-    "submit": ("Enviar as respostas", "Submit the answers"),
-    "send_again": ("Enviar de novo", "Send again"),
-    "correct_payload": ("Corrigir o conteúdo", "Correct the payload"),
-    "correct_credentials": ("Verificar as credenciais", "Check the credentials"),
-    "correct_certificate": ("Verificar os certificados", "Check the certificates"),
-    "check_ids": ("Verificar os identificadores", "Check the identifiers"),
-    "check_status": ("Verificar a situação", "Check the status"),
-    "read_answer": ("Ler a resposta", "Read the answer"),
-    "await_retry": ("Aguardar a nova tentativa", "Wait for the retry"),
-    "correct_refusal": ("Corrigir o que as nossas regras recusam", "Fix what our rules refuse"),
-    "open_ticket": ("Abrir um chamado", "Open a support ticket"),
-    "await_platform": ("Aguardar a plataforma", "Wait for the platform"),
-    "ask_platform": ("Perguntar à plataforma", "Ask the platform"),
-    "await_answer": ("Aguardar a resposta", "Wait for the answer"),
-    "find_event": ("Encontrar o evento de revisão", "Find the review event"),
+_BREACHES: Final[Mapping[str, str]] = {rule: en for rule, (en, _) in BREACHES.items()}
+_NEXT_ACTIONS: Final[Mapping[str, str]] = {
+    "start_collection": N_("Start a collection"),
+    "remind_seller": N_("Remind the seller"),
+    "await_seller": N_("Wait for the seller"),
+    "submit": N_("Submit the answers"),
+    "send_again": N_("Send again"),
+    "correct_payload": N_("Correct the payload"),
+    "correct_credentials": N_("Check the credentials"),
+    "correct_certificate": N_("Check the certificates"),
+    "check_ids": N_("Check the identifiers"),
+    "check_status": N_("Check the status"),
+    "read_answer": N_("Read the answer"),
+    "await_retry": N_("Wait for the retry"),
+    "correct_refusal": N_("Fix what our rules refuse"),
+    "open_ticket": N_("Open a support ticket"),
+    "await_platform": N_("Wait for the platform"),
+    "ask_platform": N_("Ask the platform"),
+    "await_answer": N_("Wait for the answer"),
+    "find_event": N_("Find the review event"),
 }
-_ASKED: Final = (
-    "Confirmar que o vendedor foi consultado, e aguardar a resposta",
-    "Make sure that the seller was asked, and wait for the answer",
-)
-_CERTIFICATES: Final = (
-    "Rodar `prazo doctor` onde o Prazo é executado: ele diz de que arquivo se trata. Se for o"
-    " certificado, pedir outro à plataforma",
+_ASKED: Final = N_("Make sure that the seller was asked, and wait for the answer")
+_CERTIFICATES: Final = N_(
     "Run `prazo doctor` where Prazo runs: it names the file. If it is the certificate, ask the"
-    " platform for another",
+    " platform for another"
 )
-_LEDGER: Final = (
-    "Reiniciar o processo que mantém o livro-razão, ou ver no log dele o que o impede. Enquanto"
-    " isso, as entregas continuam sendo registradas",
+_LEDGER: Final = N_(
     "Start what holds the ledger again, or read in its log what holds it up. Deliveries are"
-    " recorded all the same",
+    " recorded all the same"
 )
-_ADVICE: Final[_BOTH] = {
-    "unauthorized": (
-        "Corrigir as credenciais e testá-las com `prazo doctor --platform`; depois,"
-        " `prazo resume --process ID` para cada tentativa que terminou em 401",
+_ADVICE: Final[Mapping[str, str]] = {
+    "unauthorized": N_(
         "Put the credentials right and try them with `prazo doctor --platform`; then"
-        " `prazo resume --process ID` for each attempt that ended in 401",
+        " `prazo resume --process ID` for each attempt that ended in 401"
     ),
     "tls_refused": _CERTIFICATES,
     "platform_files": _CERTIFICATES,
     "certificate_ends": _CERTIFICATES,
-    "quarantined": (
-        "Rodar `prazo quarantine`: ele diz por que cada entrega não pôde ser lida. Pode haver uma"
-        " revisão com prazo entre elas",
+    "quarantined": N_(
         "Run `prazo quarantine`: it says why each delivery cannot be read. A review with a deadline"
-        " may be among them",
+        " may be among them"
     ),
-    "silence": (
-        "Perguntar à plataforma se ela está enviando, e verificar o que há entre ela e o receptor",
-        "Ask the platform whether it sends, and look at what stands between it and the receiver",
+    "silence": N_(
+        "Ask the platform whether it sends, and look at what stands between it and the receiver"
     ),
-    "receiver_down": (
-        "Rodar `prazo doctor` na máquina do receptor: disco, permissões, banco de dados. Até lá,"
-        " entregas da plataforma ou coletas ficam sem resposta ou recebem 503",
+    "receiver_down": N_(
         "Run `prazo doctor` on the receiver's machine: disk, rights, database. Until then the"
-        " platform's deliveries, or collections, get 503 or no answer",
+        " platform's deliveries, or collections, get 503 or no answer"
     ),
     "ledger_down": _LEDGER,
     "ledger_behind": _LEDGER,
-    "ledger_unverified": (
-        "Rodar `prazo verify`: ele diz qual é cada falha",
-        "Run `prazo verify`: it names each fault",
-    ),
-    "inbox_down": (
-        "Rodar `prazo doctor` onde o Prazo é executado: ele diz por quê. Até lá, dali nenhuma"
-        " entrega da plataforma é aceita e nenhum alerta pode ser confirmado",
+    "ledger_unverified": N_("Run `prazo verify`: it names each fault"),
+    "inbox_down": N_(
         "Run `prazo doctor` where Prazo runs: it says why. Until then no delivery of the platform's"
-        " is taken there, and no alert can be acknowledged",
+        " is taken there, and no alert can be acknowledged"
     ),
-    "channel_files": (
-        "Rodar `prazo doctor` onde o Prazo é executado: ele diz o que há de errado com cada"
-        " arquivo. Até lá, ninguém recebe nada por esses canais",
+    "channel_files": N_(
         "Run `prazo doctor` where Prazo runs: it says what is wrong with each file. Until then"
-        " nobody is told by these channels",
+        " nobody is told by these channels"
     ),
 }
 """What to do first where no process is concerned (docs/alerts.md#beside-the-log)."""
-_LOST: Final = (
-    "a lista não pôde ser feita: a visão salva não existe mais, ou cita um vendedor por CPF, CNPJ"
-    " ou e-mail",
+_LOST: Final = N_(
     "the list could not be made: its saved view is gone, or names a seller by a tax id or an e-mail"
-    " address",
+    " address"
 )
-_SEVERITIES: Final[_BOTH] = {
-    "breach": ("violação", "breach"),
-    "risk": ("risco", "risk"),
-    "notice": ("aviso", "notice"),
+_SEVERITIES: Final[Mapping[str, str]] = {
+    "breach": N_("Breach"),
+    "risk": N_("Risk"),
+    "notice": N_("Notice"),
 }
-_STATES: Final[_BOTH] = {
-    "EXPIRED": ("Vencido (EXPIRED)", "Expired (EXPIRED)"),
-    "OVERDUE": ("Em tolerância (OVERDUE)", "In tolerance (OVERDUE)"),
-    "PENDING": ("Pendente (PENDING)", "Pending (PENDING)"),
-    "FINISHED": ("Concluído (FINISHED)", "Finished (FINISHED)"),
-    "UNKNOWN": ("Situação desconhecida (UNKNOWN)", "State not known (UNKNOWN)"),
+_STATES: Final[Mapping[str, str]] = {
+    "EXPIRED": N_("Expired"),
+    "OVERDUE": N_("In tolerance"),
+    "PENDING": N_("Pending"),
+    "FINISHED": N_("Finished"),
+    "UNKNOWN": N_("Unknown"),
 }
-_PARTS: Final[_BOTH] = {
-    "late": ("Vencidos", "Expired"),
-    "this_week": ("Vencem em 7 dias", "Due in 7 days"),
-    "new": ("Novos desde o último dia útil", "New since the last working day"),
-    "untaken": ("Alertas que ninguém assumiu", "Alerts that nobody has taken"),
-    **_STATES,
+_PARTS: Final[Mapping[str, str]] = {
+    "late": NC_("processes", "Expired"),
+    "this_week": N_("Due in 7 days"),
+    "new": N_("New since the last working day"),
+    "untaken": N_("Alerts that nobody has taken"),
 }
-_LABELS: Final[_BOTH] = {
-    "process": ("Processo", "Process"),
-    "seller": ("Vendedor", "Seller"),
-    "deadline": ("Prazo", "Deadline"),
-    "next": ("Próxima ação", "Next action"),
-    "open": ("Abrir no Prazo", "Open in Prazo"),
-    "acknowledge": ("Confirmar que alguém cuida disto", "Confirm that somebody sees to it"),
-    "since": ("Desde", "Since"),
-    "for_seller": ("Link para enviar ao vendedor", "Link to send to the seller"),
-    "stands_still": ("O livro-razão está parado", "The ledger stands still"),
-    "files": ("No arquivo de PRAZO_ALERTS_FILE", "In the file of PRAZO_ALERTS_FILE"),
+_LABELS: Final[Mapping[str, str]] = {
+    "process": N_("Process"),
+    "seller": N_("Seller"),
+    "deadline": N_("Deadline"),
+    "next": N_("Next action"),
+    "open": N_("Open in Prazo"),
+    "acknowledge": N_("Confirm that somebody sees to it"),
+    "since": N_("Since"),
+    "for_seller": N_("Link to send to the seller"),
+    "stands_still": N_("The ledger stands still"),
+    "files": N_("In the file of PRAZO_ALERTS_FILE"),
 }
-_STANDS_STILL: Final = (
-    "a última entrada é de {at}; o que houve depois pode faltar aqui",
-    "its newest entry is of {at}; what came after that may be missing here",
-)
+_STANDS_STILL: Final = N_("its newest entry is of {at}; what came after that may be missing here")
 
 
 class Text(NamedTuple):
@@ -217,44 +177,35 @@ def _id(text: str) -> str:
     return shown.replace(".", "[.]") if "/" in shown or "www" in shown.lower() else shown
 
 
-def said(both: tuple[str, str], language: Language) -> str:
-    """One of two texts."""
-    return both[0] if language == "pt" else both[1]
-
-
 def title(kind: str, language: Language) -> str:
     """An alert's kind in a few words; a broken rule's name is the one of packages and pages."""
     for named in (_RUNGS, _CONDITIONS, _BREACHES):
         if kind in named:
-            return said(named[kind], language)
-    if kind.startswith("before_"):
-        span = kind.removeprefix("before_")
-        units = {"d": ("dias", "days"), "h": ("horas", "hours")}
-        number, unit = span[:-1], said(units[span[-1]], language)
-        verb = "Faltam"
-        if number == "1":
-            verb, unit = "Falta", unit.removesuffix("s")
-        # Who was not told at once is told the same later: it has to be true then, too.
-        both = (f"{verb} menos de {number} {unit}", f"Less than {number} {unit} left")
-        return said(both, language)
-    return kind  # of another release: what it means would be a guess
+            return said_in(language, named[kind])
+    if (ahead := _AHEAD.fullmatch(kind)) is None:
+        return kind  # of another release: what it means would be a guess
+    # Who was not told at once is told the same later: it has to be true then, too.
+    n = int(ahead["number"])
+    if ahead["unit"] == "d":
+        return counted_in(language, "Less than {n} day left", "Less than {n} days left", n, n=n)
+    return counted_in(language, "Less than {n} hour left", "Less than {n} hours left", n, n=n)
 
 
 def _heading(due: Due, language: Language, now: int) -> str:
     """An alert's kind as it is now: the platform may report EXPIRED before the deadline."""
     if due.kind == "expired" and due.deadline_at is not None and due.deadline_at > now:
-        return said(_REPORTED_EXPIRED, language)
+        return said_in(language, _REPORTED_EXPIRED)
     return title(due.kind, language)
 
 
 def state(code: str, language: Language) -> str:
     """A process's state in a few words, with the platform's own."""
-    return said(_STATES.get(code, (code, code)), language)
+    return f"{said_in(language, _STATES[code])} ({code})" if code in _STATES else code
 
 
 def next_action(code: str, language: Language) -> str:
     """A next action in a few words."""
-    return said(_NEXT_ACTIONS.get(code, (code, code)), language)
+    return said_in(language, _NEXT_ACTIONS[code]) if code in _NEXT_ACTIONS else code
 
 
 def message(
@@ -284,8 +235,9 @@ def message(
     subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
         more = len(items) - 1
-        others = ("outro alerta", "more") if more == 1 else ("outros alertas", "more")
-        subject += said((f" e {more} {others[0]}", f" and {more} {others[1]}"), language)
+        subject += " " + counted_in(
+            language, NC_("alerts", "and {n} more"), NC_("alerts", "and {n} more"), more, n=more
+        )
     plain = "\n\n".join("\n".join(_plain(label, value) for label, value in part) for part in parts)
     html = "<hr>".join(
         "".join(f"<p>{_marked(label, value)}</p>" for label, value in part) for part in parts
@@ -305,20 +257,17 @@ def _page(due: Due, lists: Lists, links: Links) -> str | None:
 def time_left(seconds: int, language: Language) -> str:
     """How long until a deadline, or since it passed, in its largest unit that is not zero."""
     if 0 < seconds < 60:
-        return said(("em menos de 1 minuto", "in under a minute"), language)
+        return said_in(language, N_("in under a minute"))
     if -60 < seconds <= 0:
-        return said(("venceu agora", "passed just now"), language)
+        return said_in(language, N_("passed just now"))
     days, hours, minutes = seconds_parts(abs(seconds))
     if days:
-        number, one, many = days, ("dia", "day"), ("dias", "days")
+        time = counted_in(language, "{n} day", "{n} days", days, n=days)
     elif hours:
-        number, one, many = hours, ("hora", "hour"), ("horas", "hours")
+        time = counted_in(language, "{n} hour", "{n} hours", hours, n=hours)
     else:
-        number, one, many = minutes, ("minuto", "minute"), ("minutos", "minutes")
-    unit = said(one if number == 1 else many, language)
-    if seconds < 0:
-        return said((f"vencido há {number} {unit}", f"passed {number} {unit} ago"), language)
-    return said((f"em {number} {unit}", f"in {number} {unit}"), language)
+        time = counted_in(language, "{n} minute", "{n} minutes", minutes, n=minutes)
+    return said_in(language, N_("passed {time} ago") if seconds < 0 else N_("in {time}"), time=time)
 
 
 def seconds_parts(seconds: int) -> tuple[int, int, int]:
@@ -341,37 +290,38 @@ def _summary(
 ) -> list[tuple[str, str]]:
     lines = [("", title("digest", language)), *_listed(parts, language, here)]
     if (page := links.overview()) is not None:
-        lines.append((said(_LABELS["open"], language), Link(page)))
+        lines.append((said_in(language, _LABELS["open"]), Link(page)))
     return lines
 
 
 def _report(of: Said, language: Language, here: ZoneInfo, links: Links) -> list[tuple[str, str]]:
-    total = (f"{of.total} processos", f"{of.total} processes")
-    if of.total == 1:
-        total = ("1 processo", "1 process")
+    # None are many here, in Portuguese too: `0 processos`.
+    total = counted_in(language, "{n} process", "{n} processes", of.total or 2, n=of.total)
     if of.is_lost:
-        total = _LOST
-    lines = [("", f"{title('report', language)}: {_id(of.name)} – {said(total, language)}")]
+        total = said_in(language, _LOST)
+    lines = [("", f"{title('report', language)}: {_id(of.name)} – {total}")]
     lines += _listed(of.parts, language, here)
     if (page := links.watchlist(of.query)) is not None:
-        lines.append((said(_LABELS["open"], language), Link(page)))
+        lines.append((said_in(language, _LABELS["open"]), Link(page)))
     return lines
 
 
 def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple[str, str]]:
     lines = []
     for part in parts:
-        lines.append(("", f"{said(_PARTS[part.name], language)}: {part.total}"))
+        named = _PARTS.get(part.name)
+        heading = state(part.name, language) if named is None else said_in(language, named)
+        lines.append(("", f"{heading}: {part.total}"))
         for process in part.listed:
             deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
             action = next_action(process.next_action or "", language)
             said_of = f"{deadline} · {action}"
             if process.seller_id:
-                said_of += f" · {said(_LABELS['seller'], language)} {_id(process.seller_id)}"
+                said_of += f" · {said_in(language, _LABELS['seller'])} {_id(process.seller_id)}"
             lines.append((_id(process.process_id), said_of))
         if part.total > len(part.listed):
             more = part.total - len(part.listed)
-            lines.append(("…", said((f"e mais {more}", f"and {more} more"), language)))
+            lines.append(("…", said_in(language, N_("and {n} more"), n=more)))
     return lines
 
 
@@ -379,9 +329,9 @@ def _lines(
     due: Due, name: str, language: Language, links: Links, here: ZoneInfo, now: int
 ) -> list[tuple[str, str]]:
     def label(code: str) -> str:
-        return said(_LABELS[code], language)
+        return said_in(language, _LABELS[code])
 
-    severity = said(_SEVERITIES[due.severity], language)
+    severity = said_in(language, _SEVERITIES[due.severity]).lower()
     lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
         stands = due.state and state(due.state, language)
@@ -396,20 +346,20 @@ def _lines(
     else:
         lines.append((label("since"), local(due.since, here)))
     if due.kind in _ADVICE:
-        lines.append((label("next"), said(_ADVICE[due.kind], language)))
+        lines.append((label("next"), said_in(language, _ADVICE[due.kind])))
     elif due.next_action == "await_seller":
         # It alarms because waiting is no longer safe, or because the link for the seller is in
         # somebody's mail and may be there alone.
-        lines.append((label("next"), said(_ASKED, language)))
+        lines.append((label("next"), said_in(language, _ASKED)))
     elif due.next_action:
         lines.append((label("next"), next_action(due.next_action, language)))
     if due.files:
         named = [_id(it) for it in due.files[:MAX_FILES]]
         if (more := len(due.files) - MAX_FILES) > 0:
-            named.append(said((f"e mais {more}", f"and {more} more"), language))
+            named.append(said_in(language, N_("and {n} more"), n=more))
         lines.append((label("files"), ", ".join(named)))
     if due.ledger_at is not None:
-        standing = said(_STANDS_STILL, language).format(at=local(due.ledger_at, here))
+        standing = said_in(language, _STANDS_STILL, at=local(due.ledger_at, here))
         lines.append((label("stands_still"), standing))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), Link(page)))

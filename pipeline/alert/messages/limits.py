@@ -8,7 +8,7 @@ import html
 import re
 from typing import Final, NamedTuple
 
-from pipeline.alert.messages.alert_texts import Language, said
+from pipeline.language.catalogue import Language, counted_in
 
 MOST_PARTS: Final = 5
 """Of one message; what is beyond them is in Prazo."""
@@ -64,13 +64,21 @@ def parts(
 def _more(number: int, page: str | None, language: Language, *, is_of_lines: bool) -> str:
     """What says how much was left out, and where it is."""
     if is_of_lines:
-        named = ("linha", "line") if number == 1 else ("linhas", "lines")
+        more = counted_in(
+            language,
+            "and {n} more line: see Prazo",
+            "and {n} more lines: see Prazo",
+            number,
+            n=number,
+        )
     else:
-        named = ("alerta", "alert") if number == 1 else ("alertas", "alerts")
-    pt, en = named
-    more = said(
-        (f"e mais {number} {pt}: veja no Prazo", f"and {number} more {en}: see Prazo"), language
-    )
+        more = counted_in(
+            language,
+            "and {n} more alert: see Prazo",
+            "and {n} more alerts: see Prazo",
+            number,
+            n=number,
+        )
     return f"\n\n… {more}{(page and f' {page}') or ''}\n"
 
 

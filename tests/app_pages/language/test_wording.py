@@ -74,6 +74,7 @@ FIXED = {
     "Showing its first {n} entries.",
     "The first {n} of {total} rows; the download has them all.",
     "More than {n} rows are not compared: choose filters.",
+    "Only the first {n} of {total} deadlines",
 }
 """Their number is a limit of ours, far above one."""
 SEVERAL = re.compile(
