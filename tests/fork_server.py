@@ -29,6 +29,7 @@ from typing import Any, Final, NamedTuple
 from pipeline.ledger.syntax import tree
 from pipeline.ledger.views import installed
 from tests.support import ledgers
+from tests.support.children import Child
 from tests.support.rich import RICH
 
 ROOT: Final = Path(__file__).parents[1]
@@ -59,14 +60,14 @@ class Order(NamedTuple):
     most_files: tuple[int, int]
 
 
-def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any] | Child:
     """As `subprocess.Popen`; forked, where that makes no difference to the program."""
     arguments = [os.fspath(it) for it in command]
     is_plain = options.keys() <= {"env", "cwd", "stdin", "stdout", "stderr", "text"}
     if is_wanted and is_plain and _is_prepared(arguments):
         given = options.get("env")
         if _server().stands_for(os.environ if given is None else given):
-            return Forked(arguments, **options)
+            return _forked(arguments, **options)
     return subprocess.Popen(arguments, **options)
 
 
@@ -84,24 +85,14 @@ def _read_at_a_start(environment: Mapping[str, str]) -> dict[str, str]:
     return {it: environment[it] for it in environment if it.startswith(READ_AT_A_START)}
 
 
-class Forked(subprocess.Popen[Any]):
+def _forked(arguments: Sequence[str], *, env: Any = None, cwd: Any = None, **streams: Any) -> Child:
     """A process whose program was imported before it began."""
-
-    def _execute_child(self, args: Any, *options: Any) -> None:
-        # In the order of CPython 3.11: the folder and the environment, and further on the two ends
-        # of each pipe, for input, output and errors. Where another Python has another order,
-        # `tests/test_fork_server.py` fails.
-        cwd, env = options[4:6]
-        pipes = options[9:15]
-        files = [its if its != -1 else own for own, its in enumerate((pipes[0], *pipes[3::2]))]
-        environment = dict(os.environ if env is None else env)
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        umask = int(status.partition("Umask:")[2].split()[0], 8)
-        most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        order = Order(args[1:], str(cwd or Path.cwd()), environment, umask, most_files)
-        self.pid = _server().fork(order, files)
-        self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+    environment = dict(os.environ if env is None else env)
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    umask = int(status.partition("Umask:")[2].split()[0], 8)
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    order = Order(arguments[1:], str(cwd or Path.cwd()), environment, umask, most_files)
+    return Child(arguments, functools.partial(_server().fork, order), **streams)
 
 
 class ForkServer:

@@ -13,6 +13,7 @@ import pytest
 from tests import depth, fork_server
 from tests.inbox import appender
 from tests.support import commands
+from tests.support.children import Child
 from tests.support.machine import free_port
 from tests.support.stores import environment_in
 
@@ -36,7 +37,7 @@ def test_it_prints_and_ends_as_one_that_was_started_by_itself(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert isinstance(forked, fork_server.Forked)
+    assert isinstance(forked, Child)
     alone = commands.apart(*arguments, environment=environment, folder=tmp_path)
     assert commands.end(forked) == (alone.returncode, alone.stdout, alone.stderr)
 
@@ -53,7 +54,7 @@ def test_a_program_of_the_tests_is_forked_as_a_module_and_as_a_file(
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert isinstance(started, fork_server.Forked)
+    assert isinstance(started, Child)
     said, _ = started.communicate("2\n", timeout=60)
     assert json.loads(said)["seqs"] == [1, 2]
 
