@@ -17,6 +17,7 @@ from pipeline.alert.summaries import reports as scheduled_reports
 from pipeline.alert_rules import AlertRules
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
+from pipeline.language import codes
 from pipeline.log.actions import calendar_revoked
 from pipeline.serve import calendar
 from pipeline.serve.roles import Permission
@@ -49,7 +50,7 @@ def standing(row: views.Row) -> str:
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = code_texts.by_code(rulebook.SEVERITIES)
+    severities = code_texts.by_code(codes.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -64,7 +65,7 @@ def listed() -> lists.Listed:
         {
             "severity": lists.chips(
                 _("Severity"),
-                code_texts.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS),
+                code_texts.coloured(codes.SEVERITIES, rulebook.SEVERITY_COLOURS),
                 86,
             ),
             "kind": lists.text(_("Alert"), 168),
@@ -409,7 +410,7 @@ with lists.filters():
         )
 names: Sequence[object] = people.mine() if whose == MINE else []
 where: dict[str, Sequence[object]] = {
-    "severity": address.asked_for("severity", rulebook.SEVERITIES),
+    "severity": address.asked_for("severity", codes.SEVERITIES),
     "is_open": [IS_OPEN[it] for it in address.asked_for("shown", IS_OPEN)],
     "assignee": names,
 }
@@ -418,7 +419,7 @@ facets = views.Facets("alerts", where, views.filtered(contains={"assignee": assi
 with by_severity:
     address.choices(
         _("Severity"),
-        facets.numbered("severity", code_texts.by_code(rulebook.SEVERITIES)),
+        facets.numbered("severity", code_texts.by_code(codes.SEVERITIES)),
         "severity",
     )
 with by_taken:

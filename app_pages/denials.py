@@ -12,6 +12,7 @@ from app_pages.language import code_texts, formats, moments, sellers
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
+from pipeline.language import codes
 
 REASONS_DRAWN = 12
 DENIALS, RETURNED = "denials", "returned"
@@ -25,7 +26,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "reasons": [sellers.reason(pair) for pair in row["reasons"] or ()],
-            "seller_type": code_texts.word(sellers.SELLER_TYPES, row["seller_type"]),
+            "seller_type": code_texts.word(codes.SELLER_TYPES, row["seller_type"]),
             "retry": [retries[row["retry"]]],
         }
 
@@ -53,7 +54,7 @@ def card(denial: views.Row) -> None:
     st.markdown(elements.cell(denial, "seller_id"))
     st.markdown(formats.muted(formats.second(denial["denied_at"])))
     if denial["seller_type"] is not None:
-        kind = formats.plain(code_texts.word(sellers.SELLER_TYPES, denial["seller_type"]))
+        kind = formats.plain(code_texts.word(codes.SELLER_TYPES, denial["seller_type"]))
         st.markdown(f"{_('Type of seller')}: {kind}")
     for pair in denial["reasons"] or ():
         st.markdown(f"- {formats.plain(sellers.reason(pair))}")
@@ -261,7 +262,7 @@ def list_denials(
     `by_type`."""
     where: dict[str, Sequence[object]] = {
         "retry": [YES_NO[it] for it in address.asked_for("retry", YES_NO)],
-        "seller_type": address.asked_for("type", sellers.SELLER_TYPES),
+        "seller_type": address.asked_for("type", codes.SELLER_TYPES),
     }
     contains = {"seller_id": seller, "codes": f"|{reason}|" if reason else ""}
     others = views.filtered(contains=contains, between={"denied_at": period})
@@ -270,7 +271,7 @@ def list_denials(
         names = {"yes": _("can be corrected"), "no": _("no chance")}
         address.choices(_("New attempt"), facets.numbered("retry", names, YES_NO), "retry")
     with by_type:
-        names = code_texts.by_code(sellers.SELLER_TYPES)
+        names = code_texts.by_code(codes.SELLER_TYPES)
         address.choices(_("Type of seller"), facets.numbered("seller_type", names), "type")
     lists.with_card(
         facets,

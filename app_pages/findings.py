@@ -9,13 +9,14 @@ from app_pages.door import access
 from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, timeline, views
+from pipeline.language import codes
 
 RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    severities = code_texts.by_code(rulebook.SEVERITIES)
+    severities = code_texts.by_code(codes.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
@@ -25,7 +26,7 @@ def listed() -> lists.Listed:
         {
             "severity": lists.chips(
                 _("Severity"),
-                code_texts.coloured(rulebook.SEVERITIES, rulebook.SEVERITY_COLOURS),
+                code_texts.coloured(codes.SEVERITIES, rulebook.SEVERITY_COLOURS),
                 86,
             ),
             "rule": lists.text(_("Rule"), 214),
@@ -97,7 +98,7 @@ with lists.filters():
         process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
 
 where: dict[str, Sequence[object]] = {
-    "severity": address.asked_for("severity", rulebook.SEVERITIES),
+    "severity": address.asked_for("severity", codes.SEVERITIES),
     "rule": address.asked_for("rule", rulebook.RULES),
 }
 facets = views.Facets("findings", where, views.filtered(contains={"process_id": process}))
@@ -109,7 +110,7 @@ with by_severity:
             "severity",
             {
                 code: f"{rulebook.SEVERITY_ICONS[code]} {name}"
-                for code, name in code_texts.by_code(rulebook.SEVERITIES).items()
+                for code, name in code_texts.by_code(codes.SEVERITIES).items()
             },
         ),
         "severity",

@@ -14,6 +14,7 @@ from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
 from pipeline.continuity import service
+from pipeline.language import codes
 
 
 def _counts(row: views.Row) -> list[str]:
@@ -48,7 +49,7 @@ def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> N
     column = state.lower()
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
-            f"{code_texts.STATE_ICONS[state]} {code_texts.word(code_texts.STATES, state)}",
+            f"{code_texts.STATE_ICONS[state]} {code_texts.word(codes.STATES, state)}",
             formats.number(row[column]),
             formats.change(row[f"{column}_change"]),
             delta_color="inverse",

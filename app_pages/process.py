@@ -19,6 +19,7 @@ from app_pages.parts import (
     timeline,
     views,
 )
+from pipeline.language import codes
 
 ATTEMPTS = 30  # a try is given up after as many
 ATTEMPTS_SHOWN = 10
@@ -153,12 +154,12 @@ with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(formats.plain(views.shown("process_id", asked)), anchor=False, width="content")
         st.badge(
-            code_texts.word(code_texts.STATES, state),
+            code_texts.word(codes.STATES, state),
             icon=code_texts.STATE_ICONS[state],
             color=code_texts.STATE_COLOURS[state],
         )
         st.badge(
-            formats.plain(code_texts.word(code_texts.REVIEW_TYPES, process["review_type"])),
+            formats.plain(code_texts.word(codes.REVIEW_TYPES, process["review_type"])),
             color="gray",
         )
         if process["finished_late"]:
@@ -183,7 +184,7 @@ with elements.facts(4):
             code_texts.STATE_COLOURS[state],
         )
     else:
-        by = code_texts.word(code_texts.FINISHERS, process["finished_by"])
+        by = code_texts.word(codes.FINISHERS, process["finished_by"])
         elements.fact(
             _("Finished"),
             formats.local_day(process["finished_at"]),
@@ -212,7 +213,7 @@ with elements.facts(4):
         elements.fact(
             _("Attempts"),
             formats.number(process["attempts"]),
-            code_texts.word(code_texts.OUTCOMES, process["last_outcome"]),
+            code_texts.word(codes.OUTCOMES, process["last_outcome"]),
             code_texts.outcome_colour(process["last_outcome"]),
             lead=partial(links.to_more, "submissions", of=asked),
         )

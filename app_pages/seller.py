@@ -9,9 +9,10 @@ from app_pages.language import code_texts, formats, occurrences, sellers
 from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.continuity import service
+from pipeline.language import codes
 from pipeline.log.entries import ERASURE
 
-UNFINISHED = [state for state in code_texts.STATES if state != "FINISHED"]
+UNFINISHED = [state for state in codes.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first
 LISTED = 100
 
@@ -37,7 +38,7 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
     for state in ("EXPIRED", "OVERDUE"):
         count = sum(it["state"] == state for it in processes)
         if count:
-            label = code_texts.word(code_texts.STATES, state)
+            label = code_texts.word(codes.STATES, state)
             st.badge(
                 f"{label}: {formats.number(count)}",
                 icon=code_texts.STATE_ICONS[state],
@@ -103,7 +104,7 @@ with st.container(border=True):
         st.header(formats.plain(name), anchor=False, width="content")
         say_what_is_late(open_ones)
         st.badge(
-            formats.plain(code_texts.word(sellers.SELLER_STATES, seller["status"])),
+            formats.plain(code_texts.word(codes.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
         links.to_package("seller", asked)
@@ -139,7 +140,7 @@ with elements.facts(4):
     elements.fact(
         _("Created"),
         formats.local_day(seller["created_at"]),
-        formats.plain(code_texts.word(sellers.SELLER_TYPES, seller["type"]))
+        formats.plain(code_texts.word(codes.SELLER_TYPES, seller["type"]))
         if seller["type"]
         else _("no record yet"),
     )
@@ -170,7 +171,7 @@ with left:
             with link:
                 links.to_process(process["process_id"], is_named=True)
             state.badge(
-                code_texts.word(code_texts.STATES, process["state"]),
+                code_texts.word(codes.STATES, process["state"]),
                 icon=code_texts.STATE_ICONS[process["state"]],
                 color=code_texts.STATE_COLOURS[process["state"]],
             )
@@ -218,7 +219,7 @@ with left:
 
         record = {
             _(label): sellers.in_record(column, as_shown(column))
-            for column, label in sellers.SELLER_RECORD.items()
+            for column, label in codes.SELLER_RECORD.items()
             if known[column] is not None
             and known[column] != known.get(sellers.OF_BUSINESS.get(column, ""))
         }

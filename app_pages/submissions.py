@@ -12,24 +12,23 @@ from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
+from pipeline.language import codes
 
 DAYS = 30
 WAITING = 15
 LAST_PLACE = 5  # it stands for all later ones
-FAILURES = [
-    code for code in code_texts.OUTCOMES if code not in ("accepted", "in_flight", "refused")
-]
+FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 # What a figure counts, as it stands in the URL: the column that says so, and a sentence.
 STANDINGS = {
     "pending": ("is_retry_pending", N_("Attempts that wait for a retry.")),
     "given_up": ("is_given_up", N_("Attempts after which nothing more is tried.")),
 }
-OUTCOME_ROWS = DAYS * len(code_texts.OUTCOMES)
+OUTCOME_ROWS = DAYS * len(codes.OUTCOMES)
 
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    outcomes = code_texts.by_code(code_texts.OUTCOMES)
+    outcomes = code_texts.by_code(codes.OUTCOMES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -44,7 +43,7 @@ def listed() -> lists.Listed:
             "started_at": lists.instant(_("Started")),
             "outcome": lists.chips(
                 _("Outcome"),
-                code_texts.coloured(code_texts.OUTCOMES, code_texts.OUTCOME_COLOURS),
+                code_texts.coloured(codes.OUTCOMES, code_texts.OUTCOME_COLOURS),
                 150,
             ),
             "status": lists.number(_("Status"), 64),
@@ -280,7 +279,7 @@ others = views.filtered(
     },
 )
 where: dict[str, Sequence[object]] = {
-    "outcome": address.asked_for("outcome", code_texts.OUTCOMES),
+    "outcome": address.asked_for("outcome", codes.OUTCOMES),
     "via": address.asked_for("via", occurrences.VIAS),
 }
 facets = views.Facets("submission_attempts", where, others)
@@ -288,7 +287,7 @@ facets = views.Facets("submission_attempts", where, others)
 with by_outcome:
     address.choices(
         _("Outcome"),
-        facets.numbered("outcome", code_texts.by_code(code_texts.OUTCOMES)),
+        facets.numbered("outcome", code_texts.by_code(codes.OUTCOMES)),
         "outcome",
         placeholder=_("Any"),
     )

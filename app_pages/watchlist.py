@@ -12,6 +12,8 @@ from app_pages.language import code_texts, formats, moments, next_actions
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import periods
+from pipeline.language import codes
+from pipeline.language.next_actions import ACTIONS
 
 EXPIRED = "EXPIRED"
 WATCHED = (EXPIRED, "OVERDUE")
@@ -25,7 +27,7 @@ LANES = {ALL: WATCHED, SAVABLE: IN_TIME, EXPIRED: (EXPIRED,)}
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = {code: code_texts.word(code_texts.STATES, code) for code in UNFINISHED}
+    states = {code: code_texts.word(codes.STATES, code) for code in UNFINISHED}
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -76,7 +78,7 @@ def card(row: views.Row) -> None:
     st.markdown(f"{code_texts.state_chip(state)} {code_texts.type_chip(row['review_type'])}")
     st.markdown(code_texts.word(code_texts.COSTS, state))
     elements.say_deleted(row)
-    icon = next_actions.ACTIONS[row["next_action"]].icon
+    icon = ACTIONS[row["next_action"]].icon
     st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
     st.markdown(next_actions.how(row))
     if row["assignee"]:
@@ -90,7 +92,7 @@ def card(row: views.Row) -> None:
             "{n} attempts, the last one: {outcome}",
             row["attempts"],
             n=formats.number(row["attempts"]),
-            outcome=formats.plain(code_texts.word(code_texts.OUTCOMES, row["last_outcome"])),
+            outcome=formats.plain(code_texts.word(codes.OUTCOMES, row["last_outcome"])),
         )
         st.markdown(formats.muted(tried))
     links.to_process(row["process_id"])
@@ -110,7 +112,7 @@ def card(row: views.Row) -> None:
 def adds_up(shown: Sequence[str]) -> str:
     """The states that a lane has, each with how many are left: together they are its number."""
     left = [it for it in shown if facets.rows(state=[it])]
-    parts = [f"{code_texts.word(code_texts.STATES, it)} {facets.of('state', it)}" for it in left]
+    parts = [f"{code_texts.word(codes.STATES, it)} {facets.of('state', it)}" for it in left]
     return " + ".join(parts) or formats.number(0)
 
 
@@ -155,8 +157,8 @@ if day is not None:
 assigned: Sequence[object] = people.mine() if whose == MINE else [None] * (whose == UNASSIGNED)
 where: dict[str, Sequence[object]] = {
     "is_due_within_7_days": [True] * len(address.asked_for("due", (SOON,))),
-    "review_type": address.asked_for("type", code_texts.REVIEW_TYPES),
-    "next_action": address.asked_for("action", next_actions.ACTIONS),
+    "review_type": address.asked_for("type", codes.REVIEW_TYPES),
+    "next_action": address.asked_for("action", ACTIONS),
     "assignee": assigned,
 }
 others = views.filtered(
@@ -182,7 +184,7 @@ with by_state:
         facets.numbered(
             "state",
             {
-                code: f"{code_texts.STATE_ICONS[code]} {code_texts.word(code_texts.STATES, code)}"
+                code: f"{code_texts.STATE_ICONS[code]} {code_texts.word(codes.STATES, code)}"
                 for code in offered
             },
         ),
@@ -195,9 +197,7 @@ with by_nearness:
 with by_type:
     address.choices(
         _("Type"),
-        facets.numbered(
-            "review_type", {it: it for it in code_texts.REVIEW_TYPES}, state=listed_states
-        ),
+        facets.numbered("review_type", {it: it for it in codes.REVIEW_TYPES}, state=listed_states),
         "type",
     )
 with by_action:
@@ -205,7 +205,7 @@ with by_action:
         _("Next action"),
         facets.numbered(
             "next_action",
-            {it: next_actions.action(it) for it in next_actions.ACTIONS},
+            {it: next_actions.action(it) for it in ACTIONS},
             state=listed_states,
         ),
         "action",

@@ -23,6 +23,7 @@ from app_pages.charts.figure import (
 )
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
+from pipeline.language import codes
 
 URGENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "late": (N_("Late"), RED),
@@ -98,9 +99,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
 
 def review_flow(rows: Rows) -> Figure:
     """A flow from each type of review to where its processes stand, in the colours of the ends."""
-    sources = [
-        code for code in code_texts.REVIEW_TYPES if any(r["review_type"] == code for r in rows)
-    ]
+    sources = [code for code in codes.REVIEW_TYPES if any(r["review_type"] == code for r in rows)]
     ends = [code for code in code_texts.ENDS if any(r["ends_as"] == code for r in rows)]
     if not rows:
         return {"data": [], "layout": {}}

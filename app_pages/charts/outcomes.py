@@ -22,6 +22,7 @@ from app_pages.charts.figure import (
 )
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
+from pipeline.language import codes
 
 _LEGEND_ROW: Final = 20  # pixels
 _LEGEND_COLUMNS: Final = 2
@@ -60,7 +61,7 @@ def outcome_shares(rows: Rows) -> Figure:
         {
             "type": "bar",
             "orientation": "h",
-            "name": code_texts.word(code_texts.OUTCOMES, outcome),
+            "name": code_texts.word(codes.OUTCOMES, outcome),
             "meta": [(outcome, row["place"]) for row in mine],
             "y": [names[row["place"]] for row in mine],
             "x": [row["share"] for row in mine],
@@ -132,7 +133,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
     traces = [
         {
             "type": "bar",
-            "name": code_texts.word(code_texts.OUTCOMES, outcome),
+            "name": code_texts.word(codes.OUTCOMES, outcome),
             "meta": [(outcome, row["day"].isoformat()) for row in mine],
             "x": [row["day"].isoformat() for row in mine],
             "y": [row["attempts"] for row in mine],

@@ -21,6 +21,7 @@ from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
 from pipeline.errors import PrazoError
+from pipeline.language import codes
 from pipeline.serve import searches
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_tax_id
@@ -130,9 +131,7 @@ def _show(text: str, found: Found) -> None:
         )
     for row in found.processes:
         name = found.names.get(row["seller_id"], "")
-        note = f"{code_texts.word(code_texts.STATES, row['state'])} · {formats.plain(name)}".strip(
-            " ·"
-        )
+        note = f"{code_texts.word(codes.STATES, row['state'])} · {formats.plain(name)}".strip(" ·")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             links.to_process(row["process_id"], is_named=True)
             st.markdown(formats.muted(note), width="content")

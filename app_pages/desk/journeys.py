@@ -9,11 +9,13 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import code_texts, formats, next_actions, occurrences, refusals
+from app_pages.language import code_texts, formats, occurrences, refusals
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
+from pipeline.language import codes
+from pipeline.language.next_actions import ACTIONS
 from pipeline.serve.roles import Permission
 from pipeline.submit.ready import Ready
 
@@ -112,7 +114,7 @@ def ready_to_send() -> None:
     if not rows:
         return
     st.header(_("Answered, ready to send"), anchor=False)
-    st.markdown(formats.muted(_(next_actions.ACTIONS[_SUBMIT].how)))  # of each of them the same
+    st.markdown(formats.muted(_(ACTIONS[_SUBMIT].how)))  # of each of them the same
     shown = rows[:SHOWN]
     with st.container(border=True, gap="xsmall"):
         chosen = [row["process_id"] for row in shown if _ready_row(row, may_choose=may_send)]
@@ -276,7 +278,7 @@ def _how_it_ended(outcomes: Mapping[str, int]) -> str:
     if not outcomes:
         return ""
     ended = ", ".join(
-        f"{code_texts.word(code_texts.OUTCOMES, code)} ({formats.number(outcomes[code])})"
+        f"{code_texts.word(codes.OUTCOMES, code)} ({formats.number(outcomes[code])})"
         for code in sorted(outcomes)
     )
     sent = sum(outcomes.values())

@@ -10,6 +10,7 @@ from app_pages.desk import saved
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import address, elements, links, lists, views
+from pipeline.language import codes
 
 OPENED_DAYS: Final = "90"
 """As the Overview counts: of a process that was opened just so long ago it says nothing more."""
@@ -23,7 +24,7 @@ _FINISHED: Final[Mapping[str, Sequence[object]]] = {
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = code_texts.by_code(code_texts.STATES)
+    states = code_texts.by_code(codes.STATES)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -41,7 +42,7 @@ def listed() -> lists.Listed:
             lists.SELLER: lists.text(_("Seller"), 100),
             "review_type": lists.text(_("Type"), 48),
             "state": lists.chips(
-                _("State"), code_texts.coloured(code_texts.STATES, code_texts.STATE_COLOURS)
+                _("State"), code_texts.coloured(codes.STATES, code_texts.STATE_COLOURS)
             ),
             "opened_at": lists.instant(_("Opened at"), 126),
             "deadline_at": lists.instant(_("Deadline"), 126),
@@ -92,7 +93,7 @@ def show() -> None:
             seller = address.text(
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
             )
-    types = address.asked_for("type", code_texts.REVIEW_TYPES)
+    types = address.asked_for("type", codes.REVIEW_TYPES)
     facets = views.Facets(
         "process_state",
         {"state": [], "finished_late": [], "review_type": types},
@@ -113,7 +114,7 @@ def show() -> None:
             "ends",
         )
     with by_type:
-        names = {code: code for code in code_texts.REVIEW_TYPES}
+        names = {code: code for code in codes.REVIEW_TYPES}
         address.choices(_("Type"), facets.numbered("review_type", names, **_ended(end)), "type")
     lists.with_card(
         facets.choosing(**_ended(end)),
@@ -142,7 +143,7 @@ def _opened_since() -> datetime:
     return views.moment_to_ask() - timedelta(days=int(OPENED_DAYS)) + timedelta(microseconds=1)
 
 
-FLOW_TYPES: Final = tuple(code_texts.REVIEW_TYPES)
+FLOW_TYPES: Final = tuple(codes.REVIEW_TYPES)
 """The Overview's flow begins with the type, and so has no process of an unknown one."""
 
 

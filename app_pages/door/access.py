@@ -11,9 +11,10 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import audience, callers
-from app_pages.language import code_texts, formats
+from app_pages.language import formats
 from app_pages.language.i18n import _, declare_language
 from pipeline.continuity import service
+from pipeline.language import codes
 from pipeline.serve.roles import LOCAL, Permission, Person
 from pipeline.settings import Settings
 
@@ -83,7 +84,7 @@ def leave(whoever: Person) -> None:
     # A label makes no links, so that the name can be read and found as it is.
     name = formats.plain(whoever.name).replace("\N{WORD JOINER}", "")
     with st.popover(name, icon=":material/account_circle:"):
-        st.markdown(", ".join(sorted(_(code_texts.ROLES[it]) for it in whoever.roles)))
+        st.markdown(", ".join(sorted(_(codes.ROLES[it]) for it in whoever.roles)))
         if service.current().settings.login == "oidc":
             st.button(_("Log out"), on_click=st.logout, width="stretch")
     _watch(whoever)

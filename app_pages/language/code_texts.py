@@ -10,18 +10,12 @@ from typing import Final, Literal
 from app_pages.language import formats
 from app_pages.language.i18n import N_, language, said_in
 from pipeline.continuity import service
+from pipeline.language import codes
 from pipeline.serve.identifiers import mask_within
 from pipeline.texts import PERSONAL
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
-STATES: Final[Mapping[str, str]] = {
-    "EXPIRED": N_("Expired"),
-    "OVERDUE": N_("In tolerance"),
-    "PENDING": N_("Pending"),
-    "FINISHED": N_("Finished"),
-    "UNKNOWN": N_("Unknown"),
-}
 STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "EXPIRED": "red",
     "OVERDUE": "orange",
@@ -57,33 +51,7 @@ COSTS: Final[Mapping[str, str]] = {
     ),
 }
 
-ROLES: Final[Mapping[str, str]] = {
-    "officer": N_("Compliance officer"),
-    "analyst": N_("Analyst"),
-    "auditor": N_("Auditor"),
-    "admin": N_("Administrator"),
-}
-REVIEW_TYPES: Final[Mapping[str, str]] = {
-    "ACP": N_("Periodic update (ACP)"),
-    "ACI": N_("Inconsistency (ACI)"),
-}
 
-OUTCOMES: Final[Mapping[str, str]] = {
-    "accepted": N_("Accepted"),
-    "invalid_payload": N_("Payload refused"),
-    "unauthorized": N_("Credentials refused"),
-    "not_found": N_("Not found"),
-    "conflict": N_("Conflict"),
-    "rate_limited": N_("Too many requests"),
-    "platform_error": N_("Platform error"),
-    "unexpected_status": N_("Unexpected answer"),
-    "timeout": N_("No answer in time"),
-    "network_error": N_("Not reached"),
-    "tls_refused": N_("Certificate refused"),
-    "in_flight": N_("Under way"),
-    "unknown": N_("Unknown"),
-    "refused": N_("Refused by our rules"),
-}
 OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
     "accepted": "green",
     "in_flight": "blue",
@@ -96,10 +64,6 @@ OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
     "unknown": "gray",
 }
 
-FINISHERS: Final[Mapping[str, str]] = {
-    "submission": N_("by our submission"),
-    "platform": N_("reported by the platform"),
-}
 ENDS: Final[Mapping[str, str]] = {
     "finished_in_time": N_("Finished in time"),
     "finished_late": N_("Finished late"),
@@ -138,12 +102,12 @@ def masked(text: str) -> str:
 
 def state_chip(state: str) -> str:
     """A process's state as a chip: a colour, and a word for readers who cannot see it."""
-    return formats.badge(word(STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
+    return formats.badge(word(codes.STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
 
 
 def outcome_chip(outcome: str) -> str:
     """How an attempt ended, as a chip."""
-    return formats.badge(formats.plain(word(OUTCOMES, outcome)), outcome_colour(outcome))
+    return formats.badge(formats.plain(word(codes.OUTCOMES, outcome)), outcome_colour(outcome))
 
 
 def outcome_colour(outcome: str) -> Colour:
@@ -153,4 +117,4 @@ def outcome_colour(outcome: str) -> Colour:
 
 def type_chip(review_type: str | None) -> str:
     """A review's type as a chip."""
-    return formats.badge(formats.plain(word(REVIEW_TYPES, review_type)), "gray")
+    return formats.badge(formats.plain(word(codes.REVIEW_TYPES, review_type)), "gray")

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from app_pages.language import changes, code_texts, next_actions, occurrences, rulebook, sellers
+from app_pages.language import changes, occurrences, rulebook, sellers
 from app_pages.language.i18n import N_, said_in
+from pipeline.language import codes
+from pipeline.language.next_actions import ACTIONS
 from pipeline.serve.compared import THEN
 
 LABELS: Final[Mapping[str, str]] = {
@@ -137,14 +139,14 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 """What became of a row of a list that is compared with an earlier instant."""
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "state": code_texts.STATES,
-    "review_type": code_texts.REVIEW_TYPES,
-    "outcome": code_texts.OUTCOMES,
-    "last_outcome": code_texts.OUTCOMES,
-    "finished_by": code_texts.FINISHERS,
-    "reported_status": code_texts.STATES,
-    "next_action": {code: it.name for code, it in next_actions.ACTIONS.items()},
-    "severity": rulebook.SEVERITIES,
+    "state": codes.STATES,
+    "review_type": codes.REVIEW_TYPES,
+    "outcome": codes.OUTCOMES,
+    "last_outcome": codes.OUTCOMES,
+    "finished_by": codes.FINISHERS,
+    "reported_status": codes.STATES,
+    "next_action": {code: it.name for code, it in ACTIONS.items()},
+    "severity": codes.SEVERITIES,
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
     "change": {code: it.name for code, it in changes.CHANGES.items()},
     "channel": occurrences.CHANNELS,
@@ -152,9 +154,9 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "error": occurrences.ERRORS,
     "origin": occurrences.ORIGINS,
     "via": occurrences.VIAS,
-    "role": code_texts.ROLES,
+    "role": codes.ROLES,
     "source": occurrences.SOURCES,
-    "seller_type": sellers.SELLER_TYPES,
+    "seller_type": codes.SELLER_TYPES,
 }
 _ALERTS: Final[Mapping[str, str]] = {"alerts": "kind", "changes": "code"}
 """Views -> their column of what an alert is about, or which rule is broken."""
@@ -170,7 +172,7 @@ def label(view: str, column: str, into: str) -> str:
     return said_in(into, LABELS[column]) if view in VIEWS and column in LABELS else column
 
 
-def codes(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[str, str]]:
+def meanings(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[str, str]]:
     """Columns of a view that pages list -> what stands for their codes in that language. `kinds`:
     of the alerts in its rows, of which the settings say how many there are."""
     if view not in VIEWS:

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from app_pages.language import formats, rulebook
-from app_pages.language.code_texts import STATES, masked, word
+from app_pages.language.code_texts import masked, word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
+from pipeline.language import codes
 
 EVENTS: Final[Mapping[str, str]] = {
     "regulatory.registration.review.required": N_("Review requested"),
@@ -206,7 +207,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     kind, status, error = row["kind"], row["status"], row["error"]
     reason = row["reason"] and masked(row["reason"])
     if kind == "webhook" and row["event_type"] == REVIEW_EVENT:
-        reported = word(STATES, row["reported_status"])
+        reported = word(codes.STATES, row["reported_status"])
         detail = _(
             "The platform reports {status}, deadline {deadline}",
             status=formats.plain(reported),

@@ -6,12 +6,8 @@ from typing import Final, NamedTuple
 from app_pages.language import formats
 from app_pages.language.code_texts import Colour
 from app_pages.language.i18n import N_, _
+from pipeline.language import codes
 
-SEVERITIES: Final[Mapping[str, str]] = {
-    "breach": N_("Breach"),
-    "risk": N_("Risk"),
-    "notice": N_("Notice"),
-}
 SEVERITY_COLOURS: Final[Mapping[str, Colour]] = {
     "breach": "red",
     "risk": "orange",
@@ -232,7 +228,7 @@ RULES: Final[Mapping[str, Rule]] = {
 def chip(severity: str) -> str:
     """How grave a finding is, as a chip: a colour, and a word for readers who cannot see it."""
     return formats.badge(
-        _(SEVERITIES[severity]), SEVERITY_COLOURS[severity], SEVERITY_ICONS[severity]
+        _(codes.SEVERITIES[severity]), SEVERITY_COLOURS[severity], SEVERITY_ICONS[severity]
     )
 
 

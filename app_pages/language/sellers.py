@@ -8,15 +8,7 @@ from typing import Final, NamedTuple
 from app_pages.language import formats
 from app_pages.language.code_texts import Colour, word
 from app_pages.language.i18n import N_
-
-SELLER_STATES: Final[Mapping[str, str]] = {
-    "enabled": N_("Enabled"),
-    "denied": N_("Denied"),
-    "disabled": N_("Blocked"),
-    "deleted": N_("Deleted"),
-    "pending_analysis": N_("In analysis"),
-    "unknown": N_("Unknown"),
-}
+from pipeline.language import codes
 
 
 class Standing(NamedTuple):
@@ -53,10 +45,6 @@ STANDINGS: Final[Mapping[str, Standing]] = {
     ),
 }
 
-SELLER_TYPES: Final[Mapping[str, str]] = {
-    "individual": N_("individual"),
-    "business": N_("business"),
-}
 SELLER_STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "enabled": "green",
     "denied": "red",
@@ -66,19 +54,6 @@ SELLER_STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "unknown": "gray",
 }
 
-REASONS: Final[Mapping[str, str]] = {
-    "DOCUMENT_VALIDATION": N_("Document"),
-    "INTERNAL_KYC_POLICY": N_("Internal policy of the platform"),
-    "FRAUD_PREVENTION": N_("Fraud prevention"),
-    "REGISTRATION_INCONSISTENCY": N_("Registration data"),
-}
-DETAILS: Final[Mapping[str, str]] = {
-    "DOCUMENT_NOT_MATCH": N_("unreadable, or not the person in the selfie"),
-    "DOCUMENT_QUALITY": N_("photo quality too low"),
-    "NAME_INVALID": N_("name differs from the tax authority's record"),
-    "BIRTH_DATE_INVALID": N_("birth date differs from the official record"),
-    "REGISTRATION_STATUS_INVALID": N_("taxpayer number has an irregular status"),
-}
 
 # What the platform says of a new onboarding (docs/contract.md#seller-record).
 RETRIES: Final[Mapping[bool | None, str]] = {
@@ -88,29 +63,6 @@ RETRIES: Final[Mapping[bool | None, str]] = {
     ),
     False: N_("The reasons point to no chance of approval in a new process."),
     None: N_("The platform does not say whether a new attempt is possible."),
-}
-SELLER_RECORD: Final[Mapping[str, str]] = {
-    "first_name": N_("First name"),
-    "last_name": N_("Last name"),
-    "business_name": N_("Business name"),
-    "taxpayer_id": N_("Taxpayer id"),
-    "ein": N_("Business tax id (ein)"),
-    "document_number": N_("Document"),
-    "email": N_("E-mail"),
-    "business_email": N_("Business e-mail"),
-    "phone_number": N_("Phone"),
-    "business_phone": N_("Business phone"),
-    "birthdate": N_("Birth date"),
-    "address": N_("Address"),
-    "business_address": N_("Business address"),
-    "business_owner": N_("Owner"),
-    "type": N_("Type"),
-    "mcc": N_("Merchant category"),
-    "revenue": N_("Revenue"),
-    "account_balance": N_("Account balance"),
-    "current_balance": N_("Current balance"),
-    "delinquent": N_("Delinquent"),
-    "marketplace_id": N_("Marketplace"),
 }
 OF_BUSINESS: Final[Mapping[str, str]] = {
     "ein": "taxpayer_id",
@@ -129,7 +81,7 @@ def in_record(column: str, value: object) -> str:
     """A value of the seller's record as a Brazilian writes it: tax ids and postal codes with their
     marks, amounts in reais, an address in one line. What has another form is shown as it came."""
     if column == "type":
-        return formats.plain(word(SELLER_TYPES, str(value)))
+        return formats.plain(word(codes.SELLER_TYPES, str(value)))
     if column in _MONEY and isinstance(value, int | float):
         return formats.plain(formats.money(value))
     if column in ("taxpayer_id", "ein"):
@@ -163,5 +115,7 @@ def _in_one_line(address: str) -> str:
 
 def reason(pair: Mapping[str, str | None], into: str | None = None) -> str:
     """A denial's reason, and its detail where it has one: in the reader's language, or another."""
-    said = word(REASONS, pair["reason"], into)
-    return said if pair["detail"] is None else f"{said}: {word(DETAILS, pair['detail'], into)}"
+    said = word(codes.REASONS, pair["reason"], into)
+    return (
+        said if pair["detail"] is None else f"{said}: {word(codes.DETAILS, pair['detail'], into)}"
+    )

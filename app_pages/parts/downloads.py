@@ -156,7 +156,7 @@ def _rows(question: Question, held: service.LedgerService, at: int) -> pa.Table:
 def look(rows: pa.Table, view: str, reader: Reader) -> tables.Look:
     """A spreadsheet of a view as its reader would have made it."""
     into = reader.language
-    codes = columns.codes(view, into, columns.kinds(view, rows))
+    codes = columns.meanings(view, into, columns.kinds(view, rows))
     labels = {column: columns.label(view, column, into) for column in public()[view].columns}
     earlier = {
         compared.THEN + column: said_in(into, _THEN, column=label)
@@ -220,7 +220,7 @@ def _filters(question: Question, reader: Reader) -> dict[str, str]:
 def _conditions(question: Question, reader: Reader) -> Iterator[tuple[str, str]]:
     """Each column that was asked for, and what of it."""
     into = reader.language
-    words = columns.codes(question.view, into)
+    words = columns.meanings(question.view, into)
 
     def said(column: str, value: object) -> str:
         if isinstance(value, datetime):

@@ -13,6 +13,7 @@ from app_pages.language.i18n import _
 from app_pages.parts import views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
+from pipeline.language.next_actions import ACTIONS
 
 MAX_PATHS: Final = 30  # a whole ACP has half as many
 
@@ -139,13 +140,13 @@ def cell(row: views.Row, column: str) -> str:
 
 def next_step(process: views.Row) -> str:
     """What to do next about a process, and how, as Markdown."""
-    action = next_actions.ACTIONS[process["next_action"]]
+    action = ACTIONS[process["next_action"]]
     return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}"
 
 
 def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:
     """A next action with how it is done, what waits for it, and the way there."""
-    action = next_actions.ACTIONS[code]
+    action = ACTIONS[code]
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
         st.markdown(f"{action.icon} **{_(action.name)}**  \n{formats.muted(_(action.how))}")
         st.markdown(badges, width="content")

@@ -6,7 +6,7 @@ from app_pages.charts.deadlines import deadline_bars
 from app_pages.charts.denials import return_weeks
 from app_pages.charts.figure import AMBER, GREEN, RED
 from app_pages.charts.outcomes import LOOKS, outcome_days
-from app_pages.language import code_texts
+from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import chart, links, metrics, page_text
@@ -175,7 +175,7 @@ def test_ticks_of_few_are_whole_numbers() -> None:
 
 
 def test_no_two_outcomes_look_alike_and_red_differs_from_green_by_more_than_colour() -> None:
-    sent = set(code_texts.OUTCOMES) - {"refused"}  # of which nothing was sent
+    sent = set(codes.OUTCOMES) - {"refused"}  # of which nothing was sent
     assert set(LOOKS) == sent
     assert len(set(LOOKS.values())) == len(LOOKS)
     for colour, pattern in LOOKS.values():

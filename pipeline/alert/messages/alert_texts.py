@@ -18,7 +18,9 @@ from pipeline.alert.summaries.digest import Part
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.breaches import BREACHES
+from pipeline.language import codes
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
+from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
 
 _AHEAD: Final = re.compile(r"before_(?P<number>\d+)(?P<unit>[dh])")
@@ -55,26 +57,6 @@ _CONDITIONS: Final[Mapping[str, str]] = {
     "test": N_("Test message"),
 }
 _BREACHES: Final[Mapping[str, str]] = {rule: en for rule, (en, _) in BREACHES.items()}
-_NEXT_ACTIONS: Final[Mapping[str, str]] = {
-    "start_collection": N_("Start a collection"),
-    "remind_seller": N_("Remind the seller"),
-    "await_seller": N_("Wait for the seller"),
-    "submit": N_("Submit the answers"),
-    "send_again": N_("Send again"),
-    "correct_payload": N_("Correct the payload"),
-    "correct_credentials": N_("Check the credentials"),
-    "correct_certificate": N_("Check the certificates"),
-    "check_ids": N_("Check the identifiers"),
-    "check_status": N_("Check the status"),
-    "read_answer": N_("Read the answer"),
-    "await_retry": N_("Wait for the retry"),
-    "correct_refusal": N_("Fix what our rules refuse"),
-    "open_ticket": N_("Open a support ticket"),
-    "await_platform": N_("Wait for the platform"),
-    "ask_platform": N_("Ask the platform"),
-    "await_answer": N_("Wait for the answer"),
-    "find_event": N_("Find the review event"),
-}
 _ASKED: Final = N_("Make sure that the seller was asked, and wait for the answer")
 _CERTIFICATES: Final = N_(
     "Run `prazo doctor` where Prazo runs: it names the file. If it is the certificate, ask the"
@@ -120,18 +102,6 @@ _LOST: Final = N_(
     "the list could not be made: its saved view is gone, or names a seller by a tax id or an e-mail"
     " address"
 )
-_SEVERITIES: Final[Mapping[str, str]] = {
-    "breach": N_("Breach"),
-    "risk": N_("Risk"),
-    "notice": N_("Notice"),
-}
-_STATES: Final[Mapping[str, str]] = {
-    "EXPIRED": N_("Expired"),
-    "OVERDUE": N_("In tolerance"),
-    "PENDING": N_("Pending"),
-    "FINISHED": N_("Finished"),
-    "UNKNOWN": N_("Unknown"),
-}
 _PARTS: Final[Mapping[str, str]] = {
     "late": NC_("processes", "Expired"),
     "this_week": N_("Due in 7 days"),
@@ -200,12 +170,12 @@ def _heading(due: Due, language: Language, now: int) -> str:
 
 def state(code: str, language: Language) -> str:
     """A process's state in a few words, with the platform's own."""
-    return f"{said_in(language, _STATES[code])} ({code})" if code in _STATES else code
+    return f"{said_in(language, codes.STATES[code])} ({code})" if code in codes.STATES else code
 
 
 def next_action(code: str, language: Language) -> str:
     """A next action in a few words."""
-    return said_in(language, _NEXT_ACTIONS[code]) if code in _NEXT_ACTIONS else code
+    return said_in(language, ACTIONS[code].name) if code in ACTIONS else code
 
 
 def message(
@@ -331,7 +301,7 @@ def _lines(
     def label(code: str) -> str:
         return said_in(language, _LABELS[code])
 
-    severity = said_in(language, _SEVERITIES[due.severity]).lower()
+    severity = said_in(language, codes.SEVERITIES[due.severity]).lower()
     lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
         stands = due.state and state(due.state, language)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from app_pages.language import i18n, next_actions
+from pipeline.language.next_actions import ACTIONS
 from pipeline.ledger.views.catalogue import catalogue
 
 
@@ -56,4 +57,4 @@ def test_a_review_of_an_unknown_type_is_sent_only_with_the_word_that_it_is_answe
 
 def test_every_next_action_of_the_view_has_words_and_no_other_has() -> None:
     codes = re.findall(r"(?:then|else) '(\w+)'", catalogue()["unfinished_work"].sql)
-    assert set(codes) == set(next_actions.ACTIONS)
+    assert set(codes) == set(ACTIONS)

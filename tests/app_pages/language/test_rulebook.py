@@ -9,9 +9,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from app_pages.language import code_texts, occurrences, sellers
+from app_pages.language import occurrences
 from app_pages.language.rulebook import RULES
 from pipeline.audit.package.report_texts import WORDS
+from pipeline.language import codes
 from pipeline.ledger.views.catalogue import catalogue
 from tests.docs import pages
 
@@ -81,9 +82,9 @@ def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
     assert unsaid == [], "write them into docs/contract.md"
     for kind, names in {
         "event type": occurrences.EVENTS,
-        "review status": code_texts.STATES,
-        "reason": sellers.REASONS,
-        "detail": sellers.DETAILS,
+        "review status": codes.STATES,
+        "reason": codes.REASONS,
+        "detail": codes.DETAILS,
     }.items():
         listed = {code for of, code in rows if of == kind}
         assert listed - names.keys() == set(), f"name each {kind} in app_pages/language/"

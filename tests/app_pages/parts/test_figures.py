@@ -4,8 +4,8 @@ from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
-from app_pages.language import code_texts
 from pipeline import instants
+from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
     AS_OF,
@@ -35,9 +35,7 @@ HISTORY = [
     seller_event("sel_ana", "denied", before(days=90), retry=False),
 ]
 
-FAILURES = [
-    code for code in code_texts.OUTCOMES if code not in ("accepted", "in_flight", "refused")
-]
+FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 
 
 def leads(app: AppTest) -> list[dict[str, list[str]]]:

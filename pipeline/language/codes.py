@@ -1,0 +1,115 @@
+"""Names the codes of the platform and of the log, as pages, messages and reports say them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pipeline.language.catalogue import N_
+
+STATES: Final[Mapping[str, str]] = {
+    "EXPIRED": N_("Expired"),
+    "OVERDUE": N_("In tolerance"),
+    "PENDING": N_("Pending"),
+    "FINISHED": N_("Finished"),
+    "UNKNOWN": N_("Unknown"),
+}
+"""Of a review process."""
+
+REVIEW_TYPES: Final[Mapping[str, str]] = {
+    "ACP": N_("Periodic update (ACP)"),
+    "ACI": N_("Inconsistency (ACI)"),
+}
+
+FINISHERS: Final[Mapping[str, str]] = {
+    "submission": N_("by our submission"),
+    "platform": N_("reported by the platform"),
+}
+"""By what a process is known to be finished."""
+
+OUTCOMES: Final[Mapping[str, str]] = {
+    "accepted": N_("Accepted"),
+    "invalid_payload": N_("Payload refused"),
+    "unauthorized": N_("Credentials refused"),
+    "not_found": N_("Not found"),
+    "conflict": N_("Conflict"),
+    "rate_limited": N_("Too many requests"),
+    "platform_error": N_("Platform error"),
+    "unexpected_status": N_("Unexpected answer"),
+    "timeout": N_("No answer in time"),
+    "network_error": N_("Not reached"),
+    "tls_refused": N_("Certificate refused"),
+    "in_flight": N_("Under way"),
+    "unknown": N_("Unknown"),
+    "refused": N_("Refused by our rules"),
+}
+"""Of an attempt."""
+
+SEVERITIES: Final[Mapping[str, str]] = {
+    "breach": N_("Breach"),
+    "risk": N_("Risk"),
+    "notice": N_("Notice"),
+}
+"""Of a finding or an alert."""
+
+SELLER_STATES: Final[Mapping[str, str]] = {
+    "enabled": N_("Enabled"),
+    "denied": N_("Denied"),
+    "disabled": N_("Blocked"),
+    "deleted": N_("Deleted"),
+    "pending_analysis": N_("In analysis"),
+    "unknown": N_("Unknown"),
+}
+
+SELLER_TYPES: Final[Mapping[str, str]] = {
+    "individual": N_("individual"),
+    "business": N_("business"),
+}
+
+SELLER_RECORD: Final[Mapping[str, str]] = {
+    "first_name": N_("First name"),
+    "last_name": N_("Last name"),
+    "business_name": N_("Business name"),
+    "taxpayer_id": N_("Taxpayer id"),
+    "ein": N_("Business tax id (ein)"),
+    "document_number": N_("Document"),
+    "email": N_("E-mail"),
+    "business_email": N_("Business e-mail"),
+    "phone_number": N_("Phone"),
+    "business_phone": N_("Business phone"),
+    "birthdate": N_("Birth date"),
+    "address": N_("Address"),
+    "business_address": N_("Business address"),
+    "business_owner": N_("Owner"),
+    "type": N_("Type"),
+    "mcc": N_("Merchant category"),
+    "revenue": N_("Revenue"),
+    "account_balance": N_("Account balance"),
+    "current_balance": N_("Current balance"),
+    "delinquent": N_("Delinquent"),
+    "marketplace_id": N_("Marketplace"),
+}
+"""Columns of the seller's record."""
+
+REASONS: Final[Mapping[str, str]] = {
+    "DOCUMENT_VALIDATION": N_("Document"),
+    "INTERNAL_KYC_POLICY": N_("Internal policy of the platform"),
+    "FRAUD_PREVENTION": N_("Fraud prevention"),
+    "REGISTRATION_INCONSISTENCY": N_("Registration data"),
+}
+"""Of a denial."""
+
+DETAILS: Final[Mapping[str, str]] = {
+    "DOCUMENT_NOT_MATCH": N_("unreadable, or not the person in the selfie"),
+    "DOCUMENT_QUALITY": N_("photo quality too low"),
+    "NAME_INVALID": N_("name differs from the tax authority's record"),
+    "BIRTH_DATE_INVALID": N_("birth date differs from the official record"),
+    "REGISTRATION_STATUS_INVALID": N_("taxpayer number has an irregular status"),
+}
+"""Of a denial's reason."""
+
+ROLES: Final[Mapping[str, str]] = {
+    "officer": N_("Compliance officer"),
+    "analyst": N_("Analyst"),
+    "auditor": N_("Auditor"),
+    "admin": N_("Administrator"),
+}
+"""Of people."""
