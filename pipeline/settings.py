@@ -85,49 +85,44 @@ class Settings(BaseModel):
     )
     artifacts_in: Literal["folder", "database"] | None = Field(
         None,
-        description="Where artifacts are kept. folder: `PRAZO_ARTIFACTS`. database: in a PostgreSQL"
-        " inbox, where every machine reaches them. Not set: with the inbox, so the database where"
-        " it is PostgreSQL.",
+        description="folder: `PRAZO_ARTIFACTS`. database: the PostgreSQL inbox. Not set: with the"
+        " inbox.",
     )
     signing_key_file: FilePath = Field(
         Path("data/keys/signing.key"), description="Ed25519 key that signs checkpoints."
     )
     head_file: HeadPath | None = Field(
         None,
-        description="File of the newest signed head, against which an inbox is proved; beside the"
-        " ledger where it is not set. Best on another disk than the inbox's.",
+        description="File of the newest signed head; beside the ledger where it is not set.",
     )
     keeper_url: str | None = Field(
         None,
-        description="Where the dashboard that signs listens, if on another machine: receivers ask"
-        " it for the newest head before they write.",
+        description="Where the dashboard that signs listens, if on another machine.",
     )
     timestamp_url: str | None = Field(
         None,
-        description="RFC 3161 authority that stamps the checkpoint of every package; none: no"
-        " stamps. Nothing but the checkpoint's digest is sent there; a user and password in the"
-        " URL go to it alone.",
+        description="RFC 3161 authority that stamps the checkpoint of every package. It gets the"
+        " checkpoint's digest alone; a user and password in the URL go to it alone.",
     )
     timestamp_chain_file: FilePath | None = Field(
         None,
         description="Certificates and revocation lists of that authority, PEM; a copy goes into"
-        " every package, for the time when they can no longer be had. Keep the lists up to date.",
+        " every package. Keep the lists up to date.",
     )
     witnesses_file: FilePath | None = Field(
         None,
         description="Policy (C2SP tlog-policy) of the witnesses that cosign the checkpoint of every"
-        " package, with their URLs; none: none is asked. They get the checkpoint and a proof.",
+        " package. They get the checkpoint and a proof.",
     )
     audit_contact: str | None = Field(
         None,
         max_length=200,
-        description="Whom the reader of a package asks, such as a name and an address: its first"
-        " page says so. None: whoever handed the package on.",
+        description="Whom the reader of a package asks, such as a name and an address.",
     )
     taxpayer_key_file: FilePath = Field(
         Path("data/keys/taxpayer.key"),
         description="Key under which tax ids are compared; made on first use. Keep it apart from"
-        " backups of the ledger: with both, tax ids can be guessed.",
+        " backups of the ledger.",
     )
 
     # --- receiver ---
@@ -140,7 +135,7 @@ class Settings(BaseModel):
     )
     webhook_secret_file: FilePath | None = Field(
         None,
-        description="One secret per line, all valid at once (rotation); reread when it changes.",
+        description="One secret per line, all valid at once; reread.",
     )
     webhook_header: HeaderName = Field(
         "X-Webhook-Secret", description="Header that carries the secret with `header`."
@@ -156,13 +151,12 @@ class Settings(BaseModel):
     )
     quarantine_status: Annotated[Literal[200, 422], BeforeValidator(int)] = Field(
         200,
-        description="Answer to a delivery that cannot be read. 200: its bytes are safe, and sending"
-        " them again would not make them readable. 422 tells the platform so.",
+        description="Answer to a delivery that cannot be read: 200, or 422.",
     )
     believe_clock: bool = Field(
         False,
-        description="Your word, at a start of the receiver, that this machine's clock is right"
-        " where the log contradicts it. Take it away again after that start.",
+        description="Your word, at a start of the receiver, that this machine's clock is right."
+        " Take it away again after that start.",
     )
     max_collection_bytes: int = Field(
         33_554_432,
@@ -181,29 +175,29 @@ class Settings(BaseModel):
     api_tokens_file: FilePath | None = Field(
         None,
         description="One `name:scopes:sha256 of the token` per line. May be missing where this"
-        " machine alone calls: without authentication, login and remote listeners.",
+        " machine alone calls.",
     )
     login: Literal["none", "oidc", "proxy"] = Field(
         "none",
-        description="Who may look at the dashboard. none: anybody on this machine. oidc: people"
-        " of an OpenID Connect provider. proxy: people whom a proxy in front has let in.",
+        description="Who may look at the dashboard. none: this machine alone. oidc: people of an"
+        " OpenID Connect provider. proxy: people whom a proxy in front has let in.",
     )
     roles_file: FilePath | None = Field(
         None,
         description="One `role:claim:value` per line; roles are officer, analyst, auditor, admin."
-        " Without a line that fits there is no access. Reread when it changes.",
+        " Reread.",
     )
     oidc_file: FilePath | None = Field(
         None, description="TOML file with Streamlit's `[auth]` section, for `oidc`."
     )
     proxy_addresses: str = Field(
         "127.0.0.1,::1",
-        description="Addresses or networks of the proxies that are trusted, with commas between.",
+        description="Addresses or networks of the trusted proxies, with commas between.",
     )
     proxy_secret_file: FilePath | None = Field(
         None,
         description="Secrets that the proxy sends as `X-Proxy-Secret`, one per line, all valid at"
-        " once; reread when it changes.",
+        " once; reread.",
     )
     proxy_user_header: HeaderName = Field(
         "X-Forwarded-User", description="Header in which the proxy names the person."
@@ -216,7 +210,7 @@ class Settings(BaseModel):
         28_800,
         gt=0,
         le=2_592_000,
-        description="Seconds until people must log in again; earlier if their provider says so.",
+        description="Seconds until people must log in again, at the latest.",
     )
     unmask_seconds: float = Field(
         900,
@@ -227,37 +221,34 @@ class Settings(BaseModel):
     four_eyes: str = Field(
         "",
         description="Acts that wait for a second person (docs/operations.md#four-eyes), with commas"
-        " between: override, unmask (of many), export (in full), forget. None: no act waits.",
+        " between: override, unmask, export, forget.",
     )
     four_eyes_hours: float = Field(
         24,
         gt=0,
         le=720,
-        description="Hours from such a request until it ends: it must be approved, and the act"
-        " begun, by then.",
+        description="Hours within which such a request must be approved and the act begun.",
     )
     await_seller_hours: int | None = Field(
         None,
         ge=0,
         le=8760,
-        description="Hours that a seller is given after an invitation or a reminder, before they"
-        " are to be reminded again; 72 where it is not set.",
+        description="Hours that a seller is given after an invitation or a reminder; 72 where it is"
+        " not set.",
     )
     alerts_file: FilePath | None = Field(
         None,
-        description="TOML file that says what is alarming (docs/alerts.md). Without one the"
-        " defaults hold. Read again when it changes.",
+        description="TOML file that says what is alarming (docs/alerts.md). Reread.",
     )
     forward_file: FilePath | None = Field(
         None,
-        description="TOML file of the marketplace's endpoints to which deliveries are passed on"
-        " (docs/forwarding.md); none: nothing is. Read again when it"
-        " changes.",
+        description="TOML file of the endpoints to which deliveries are passed on"
+        " (docs/forwarding.md). Reread.",
     )
     time_zone: Zone = Field(
         "America/Sao_Paulo",
-        description="Zone in which pages show instants by default, and in which a day is meant that"
-        " a command or the API is given.",
+        description="Zone of instants on pages by default, and of a day that a command or the API"
+        " is given.",
     )
 
     # --- platform ---
@@ -276,33 +267,32 @@ class Settings(BaseModel):
     platform_proxy: str | None = Field(
         None,
         description="Forward proxy to the platform, http://host:port, by CONNECT; a user and"
-        " password in the URL go to it alone. None: straight; a proxy of the environment is never"
-        " asked.",
+        " password in the URL go to it alone.",
     )
     platform_proxy_credentials_file: FilePath | None = Field(
         None,
-        description="`user:password` of that proxy, instead of in its URL; reread when it changes.",
+        description="`user:password` of that proxy, instead of in its URL; reread.",
     )
     platform_headers_file: FilePath | None = Field(
         None,
-        description="Further headers of each call of the platform, such as a key that it hands out,"
-        " one `name: value` a line; reread when it changes.",
+        description="Further headers of each call of the platform, one `name: value` a line;"
+        " reread.",
     )
     marketplace_id: str | None = Field(None, description="Our id in the platform's paths.")
     request_timeout_seconds: float = Field(
         60, gt=0, le=600, description="Longest wait for the platform's answer, in seconds."
     )
     evidence_gate: Literal["block", "warn"] = Field(
-        "block", description="What happens to a payload with a field that no seller answered."
+        "block",
+        description="What happens to a payload with a field that the seller did not answer.",
     )
     allow_numeric_revenue: bool = Field(
         False, description="Accept `revenue` as a JSON number, as the contract's samples show it."
     )
     revenue_bands_file: FilePath | None = Field(
         None,
-        description="The platform's revenue bands, `<lower>_to_<upper>`, one per line; lines with"
-        " `#` are comments. Where it is set, `revenue` is one of them; else any"
-        " `<lower>_to_<upper>`.",
+        description="The platform's revenue bands, `<lower>_to_<upper>`, one per line. Not set: any"
+        " such band.",
     )
 
     # --- the seller's page ---
@@ -311,7 +301,7 @@ class Settings(BaseModel):
     journey_url: str | None = Field(
         None,
         description="Public base URL of the seller's page (docs/journey.md), an origin of its own;"
-        " https but on loopback. None: no links are made.",
+        " https but on loopback. Not set: no links.",
     )
     journey_hours: float = Field(
         72, gt=0, le=720, description="Hours for which a link to the seller's page works."
@@ -336,13 +326,12 @@ class Settings(BaseModel):
     journey_colour: str = Field(
         "#0b5cad",
         pattern=r"^#[0-9a-fA-F]{6}$",
-        description="Colour of buttons and links on the seller's page, #rrggbb; dark enough for"
-        " white text on it.",
+        description="Colour of buttons and links, #rrggbb; dark enough for white text on it.",
     )
     journey_return_urls: str = Field(
         "",
-        description="URLs to which a seller may be led back at the end, with commas between; each"
-        " allows what begins with it.",
+        description="URLs to which a seller may be led back, with commas between; each allows what"
+        " begins with it.",
     )
     journey_code_url: str | None = Field(
         None,
@@ -354,11 +343,11 @@ class Settings(BaseModel):
     )
     journey_trace: Literal["none", "masked"] = Field(
         "none",
-        description="Whether a step's entry holds the seller's network and browser, masked: the"
-        " address cut to a /24 or /48, the browser's name and system alone.",
+        description="masked: a step's entry has the seller's network (/24 or /48), and the names of"
+        " browser and system.",
     )
     journey_browser: FilePath | None = Field(
-        None, description="Chromium that takes pictures of the screens; none: HTML and text alone."
+        None, description="Chromium that takes pictures of the screens."
     )
 
     # --- ledger ---
