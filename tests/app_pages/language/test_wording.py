@@ -75,11 +75,13 @@ FIXED = {
     "The first {n} of {total} rows; the download has them all.",
     "More than {n} rows are not compared: choose filters.",
     "Only the first {n} of {total} deadlines",
+    "There are {n} short questions. Each answer is saved at once.",
+    "There are {n} short questions, or {most} for a business. Each answer is saved at once.",
 }
-"""Their number is a limit of ours, far above one."""
+"""Their number is a limit of ours, far above one; or one has a text of its own."""
 SEVERAL = re.compile(
     r"\{(?!name|number|share|first)(\w+)\}\*{0,2} "
-    r"(?!as\b|has\b|nos\b|mais\b|stands\b)[a-zç]*[^s\W]s\b"
+    r"(?!as\b|is\b|has\b|nos\b|mais\b|stands\b)[a-zç]*[^s\W]s\b"
 )
 
 
