@@ -1,4 +1,4 @@
-"""Runs a call aside, so that whoever needs its outcome waits only as long as they say."""
+"""Runs a call aside, so that its caller waits for the outcome only as long as they say."""
 
 import threading
 from collections.abc import Callable

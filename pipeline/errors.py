@@ -1,7 +1,7 @@
 """Defines the errors that a person or a program must act on, sorted by who has to act.
 
     PrazoError
-    ├── OperatorError           whoever runs Prazo: settings, files, disks    exit code 2
+    ├── OperatorError           the operator acts: settings, files, disks     exit code 2
     │   ├── SettingsError
     │   │   └── FileBarred      a file of the settings is for another user
     │   ├── InboxUnavailable    the inbox cannot be read or written           exit code 1
@@ -21,7 +21,7 @@
     │       ├── LedgerWithoutBodies
     │       ├── NotALedger      its file was never one
     │       └── InboxForked     also InboxUnavailable: entries are lost       exit code 1
-    └── CallerError             whoever sent the input                        exit code 1
+    └── CallerError             the sender of the input acts                  exit code 1
         ├── Unreadable          not an event, occurrence or payload
         └── WrongUsage          a question that cannot be asked like that     exit code 2
             └── UnknownView

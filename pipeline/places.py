@@ -1,4 +1,4 @@
-"""Reads the variables of settings, from the environment and a `.env` file, and nobody else does;
+"""Reads the variables of settings, from the environment and a `.env` file, in this place alone;
 checks values that name places: paths, addresses of inboxes, headers, time zones; says which setting
 a path belongs to.
 

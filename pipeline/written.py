@@ -1,7 +1,7 @@
 """Reads files that a person writes, however their editor saved them.
 
 Every such file is read here: other bytes than a text are refused with the reason. What a format
-says of a line is checked by whoever knows that format, with the number that `lines_in` gives.
+says of a line is checked by the reader of that format, with the number that `lines_in` gives.
 """
 
 import codecs

@@ -1,6 +1,6 @@
 """Records what a person does about an alert: they see to it, or put it off.
 
-Whoever acknowledges it is in the log under their name, and nobody else is told of it any more.
+The log has the person who acknowledges it by name, and no one else hears of it any more.
 """
 
 from pipeline import instants

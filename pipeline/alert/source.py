@@ -1,4 +1,4 @@
-"""What whoever sends asks of a ledger: what is due, and what digests and reports are made from."""
+"""What a sender of alerts asks of a ledger: what is due, and what digests and reports rest on."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol

@@ -1,4 +1,4 @@
-"""Says which alerts would lead to nobody, before one of them does."""
+"""Says which alerts would reach no one, before one of them is raised."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

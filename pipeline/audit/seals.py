@@ -1,4 +1,4 @@
-"""Counts what witnesses and the time authority were asked for packages, for whoever watches."""
+"""Counts what witnesses and the time authority were asked for packages, for monitoring."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

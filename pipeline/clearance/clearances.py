@@ -1,7 +1,7 @@
 """Lets an act that needs a second person begin once, and only as it was asked for.
 
-    requested   an entry by whoever wants it: what exactly, why, until when
-    approved    an entry by somebody else; or refused
+    requested   an entry by the person who wants it: what exactly, why, until when
+    approved    an entry by another person; or refused
     used        the entry of the act itself, which carries the request's key
 
 The log takes the key of each step once. So of two approvers, or of two processes that begin the

@@ -1,8 +1,8 @@
-"""Says by what somebody looked people up, so that the log can hold it for good.
+"""Says by what people were looked up, so that the log can hold it for good.
 
-An entry about people's work is never rewritten. So what somebody typed stands in it by a keyed
-digest: whoever has the key of tax ids can tell whether a value is the one that was looked for, and
-nobody else can try all CPFs.
+An entry about people's work is never rewritten. So what was typed stands in it by a keyed digest:
+with the key of tax ids one can tell whether a value is the one that was looked for, and without it
+no one can try all CPFs.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Reads the entries that this machine's ledger holds, for an inbox that is put back from them.
 
 What a ledger's other tables say may be of another release, or made under another key of tax ids, so
-that nobody may be served from them. Its entries are those of the log all the same, and the newest
-of them may be nowhere else.
+they must not be served. Its entries are those of the log all the same, and the newest of them may
+be nowhere else.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Proves an inbox against heads that are kept outside of it, before anything is written to it.
 
 An inbox that was put back from an older copy is whole in itself: nothing in it says that entries
-are gone. So the keeper leaves its newest head in a file beside the ledger as well, and gives it to
-whoever asks for it over HTTP. It is the signed checkpoint with the proof of the newest leaf, so
-that whoever writes to an inbox can tell by reading one entry whether the inbox is that old.
+are gone. So the keeper leaves its newest head in a file beside the ledger as well, and gives it out
+over HTTP. It is the signed checkpoint with the proof of the newest leaf, so a process that writes
+to an inbox can tell by reading one entry whether the inbox is that old.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""What this machine's ledger holds beyond a backup, for whoever puts that back."""
+"""What this machine's ledger holds beyond a backup that is to be restored."""
 
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,8 +1,7 @@
-"""Asks the inbox for its newest entry, for whoever must not wait where it hangs.
+"""Asks the inbox for its newest entry, for callers that must not wait where it hangs.
 
-A database that stands still, or a network that swallows packets, is noticed by what follows the
-inbox after a minute. How the ledger stands is to be said at once, and after a moment that nobody
-knows it any more.
+A database that stands still, or a network that swallows packets, is noticed by the follower after a
+minute. How the ledger stands is to be said at once, and after a moment that it is not known.
 """
 
 import threading

@@ -2,7 +2,7 @@
 
 A file is replaced by another name. In a database the same is one transaction: the schema gets
 another name, and a new one takes its place with what was proved. A crash leaves the one or the
-other, and nobody who reads or writes meanwhile sees anything between. What stands beside the log
+other, and no reader or writer sees anything between. What stands beside the log
 (artifacts, leases, how far deliveries were passed on, sellers' links) goes on in the new schema.
 """
 

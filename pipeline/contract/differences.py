@@ -1,4 +1,4 @@
-"""Says how two values of a field differ where nobody sees it, without showing either. Pure.
+"""Says how two values of a field differ that look the same, without showing either. Pure.
 
 Evidence has to have the same JSON value as what is sent (docs/rules.md#the-evidence-gate). An
 accent that is composed otherwise, or a blank at the end, makes another one, and both look the same.

@@ -3,7 +3,7 @@
     1. links to the seller's page end, so that it records nothing more
     2. one commit removes the bytes, puts in their place what remains of them, and records an
        erasure, which fixes these remains
-    3. artifacts that no other entry names are put aside, and deleted once nobody can name them:
+    3. artifacts that no other entry names are put aside, and deleted once no entry can name them:
        those that the entries named, and those that came for the seller and were never recorded
     4. the inbox's file is cut down to what it still holds
     5. each ledger that follows the inbox finds the erasure, and is made again

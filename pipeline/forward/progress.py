@@ -1,7 +1,7 @@
 """Keeps how far each endpoint is, in tables beside the log, and reads it back.
 
 Every write is one commit, with the entries that say the same in the log. It is fenced by the
-endpoint's generation: whoever takes over, or goes back, makes it grow, and a process that had read
+endpoint's generation: a process that takes over, or goes back, makes it grow, and one that had read
 the row before writes nothing more.
 """
 

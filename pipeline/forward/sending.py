@@ -1,7 +1,7 @@
 """Posts one message to an endpoint, and says what came of it.
 
 Whatever the network does becomes an `Answer`. Time and answer are bounded, and no redirect is
-followed: what is signed for one URL is nobody else's.
+followed: what is signed for one URL is for no other.
 """
 
 import asyncio

@@ -3,7 +3,7 @@ answers stay unread, how many connections.
 
 A connection that does nothing costs its sender nothing. So where all places are taken, a new
 connection gets the place of one that waits for its peer, to send or to read: the oldest of the
-address that holds most. Whoever fills a server with idle connections gives up their own, and a
+address that holds most. A sender who fills a server with idle connections gives up their own, and a
 delivery or a look at /healthz always finds a place. A request that was sent whole keeps its place
 until it is answered, unless its sender does not read.
 """

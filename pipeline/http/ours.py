@@ -1,5 +1,5 @@
-"""Marks answers of our own, so that nobody takes one for the platform's: by the contract its 404
-means that a process or seller is unknown."""
+"""Marks answers of our own, so that none passes for the platform's: by the contract its 404 means
+that a process or seller is unknown."""
 
 from typing import Final
 

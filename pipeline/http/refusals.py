@@ -1,4 +1,4 @@
-"""Counts what a process could not take, by the way in which it came, for whoever watches."""
+"""Counts what a process could not take, by the way in which it came, for monitoring."""
 
 import time
 from collections.abc import Iterator, Sequence

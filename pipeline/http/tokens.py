@@ -1,7 +1,7 @@
 """Reads the file of API tokens, which has one `name:scopes:sha256 of the token` on each line.
 
-The file holds only digests, so nobody can call the API by reading it. Tokens are long and random,
-so nobody can guess one from its plain digest. The name is the actor in the log.
+The file holds only digests, so reading it does not let anyone call the API. Tokens are long and
+random, so none can be guessed from its plain digest. The name is the actor in the log.
 """
 
 import hashlib

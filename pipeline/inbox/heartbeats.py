@@ -1,4 +1,4 @@
-"""When parts of the product that nobody calls last said that they were well.
+"""When the parts of the product that answer no calls last said that they were well.
 
 They stand in the inbox, which every machine reaches, and not in the log: they prove nothing.
 """

@@ -1,9 +1,9 @@
 """Registers the key of a log in its inbox, finds its private half on this machine, rotates it.
 
-A log has one signing key at a time. The first is registered when its keeper first starts; whoever
-comes later and holds another key, or none, follows and compares, and signs nothing. A new private
-key is durable beside the present one before the inbox names it, so a crash never loses it: whoever
-starts next puts it in its place.
+A log has one signing key at a time. The first is registered when its keeper first starts; a machine
+that comes later and holds another key, or none, follows and compares, and signs nothing. A new
+private key is durable beside the present one before the inbox names it, so a crash never loses it:
+the next start puts it in its place.
 """
 
 import contextlib

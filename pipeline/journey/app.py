@@ -1,7 +1,7 @@
 """The seller's page: an ASGI app of its own, on a port of its own. Nothing else is reachable here.
 
-It works without JavaScript. What is wrong with a link is never said: whoever guesses learns
-nothing, and every link that opens nothing looks the same.
+It works without JavaScript. What is wrong with a link is never said: guessing teaches nothing, and
+every link that opens nothing looks the same.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Takes pictures of the screens that a seller saw, once they have confirmed, where a browser is at
 hand.
 
-They are made of the kept bytes, as wide as a phone, and recorded in one more entry. Nobody waits
+They are made of the kept bytes, as wide as a phone, and recorded in one more entry. No caller waits
 for them; after a crash they are lacking, and the screens themselves are not.
 """
 

@@ -1,4 +1,4 @@
-"""Says what a review asks for now, for whoever answers it: from the log, and read once a change.
+"""Says what a review asks for now, for the seller who answers: from the log, read once a change.
 
 A case file takes tens of milliseconds, and a seller asks for twenty screens. So what it said is
 kept, with each link from its making on, for as long as the process gets no entries but collections,

@@ -1,6 +1,6 @@
 """Signs the log's size and root, in two C2SP formats: signed-note and tlog-checkpoint.
 
-Once somebody outside keeps a checkpoint, nobody can rewrite the log without being noticed. A
+Once an outsider keeps a checkpoint, no one can rewrite the log without being noticed. A
 verifier needs the public half of the signing key, the *verification key*, and must get it from
 another source than the log itself. Which keys sign for a log is in `signing.py`.
 """

@@ -1,7 +1,7 @@
 """What an erasure says: which entries lost the bytes that came, and what stays of each.
 
 The bytes are gone, and with them whatever could prove the rest. So the erasure's entry, which the
-tree holds like any other, fixes what stays by its digest: nobody can change it afterwards.
+tree holds like any other, fixes what stays by its digest: no one can change it afterwards.
 """
 
 import hashlib

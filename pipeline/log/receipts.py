@@ -1,7 +1,7 @@
 """Writes receipts: one entry's proof of inclusion as a COSE message (RFC 9942, RFC9162_SHA256).
 
-A receipt says the same as a `tlog_proof`, for readers of COSE: whoever has the leaf and the log's
-public key works out the root from the proof, which is the payload that is signed and left out.
+A receipt says the same as a `tlog_proof`, for readers of COSE: with the leaf and the log's public
+key one works out the root from the proof, which is the payload that is signed and left out.
 """
 
 from collections.abc import Sequence

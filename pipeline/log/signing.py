@@ -1,8 +1,9 @@
 """Says which keys sign for a log: the first, and each one to which the key before it handed over.
 
-A *rotation* is an entry whose body holds a note that names both keys and that both signed. So
-whoever trusts one key of a log can follow it to every other, and nobody takes the log over without
-the private key that is in force. A checkpoint is opened by the key that was in force at its size.
+A *rotation* is an entry whose body holds a note that names both keys and that both signed. So a
+reader who trusts one key of a log can follow it to every other, and no one takes the log over
+without the private key that is in force. A checkpoint is opened by the key that was in force at its
+size.
 """
 
 import json

@@ -1,5 +1,5 @@
 """Counts what the receiver turns away: in its metrics, and in the text log and the log itself at
-most once a minute and reason, so that nobody can fill them."""
+most once a minute and reason, so that no sender can fill them."""
 
 import asyncio
 import logging

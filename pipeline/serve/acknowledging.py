@@ -1,7 +1,7 @@
 """Serves the page behind the link of a message: one button, which acknowledges one alert, and a
 form that puts it off with a reason.
 
-Whoever has the link sees nothing of the alert. A program that follows links, as mail servers do,
+The holder of the link sees nothing of the alert. A program that follows links, as mail servers do,
 acknowledges nothing: that takes a POST from the page.
 """
 

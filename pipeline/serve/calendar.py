@@ -1,4 +1,4 @@
-"""Serves deadlines as iCalendar feeds (RFC 5545), each to whoever knows its secret address.
+"""Serves deadlines as iCalendar feeds (RFC 5545), each to those who know its secret address.
 
 A feed shows ids, masked where they look personal, states and links; nothing else. Its address is
 its only proof, since programs for calendars know no other: 256 random bits, of which the log holds

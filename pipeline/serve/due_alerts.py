@@ -1,5 +1,5 @@
-"""Gives the alerts that are due to whoever sends them: from the ledger's holder, or from a ledger
-that this process opens.
+"""Gives the alerts that are due to the process that sends them: from the ledger's holder, or from a
+ledger that this process opens.
 
 They are due by the inbox's clock, whatever this machine's or the holder's says. A ledger that is
 catching up says nothing: what was finished since is still unfinished there, and late by now. One

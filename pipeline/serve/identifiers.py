@@ -2,7 +2,7 @@
 telephone numbers in texts.
 
 Some marketplaces know a seller by the CPF. The mask ends with a keyed digest, so that two such ids
-stay two, and one of them stays the same in every file; nobody without the log's key can guess it.
+stay two, and one of them stays the same in every file; without the log's key none can be guessed.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Finds sellers by part of a personal value: counted, limited, and in the log before it is shown.
 
-Whoever searches by part of an e-mail address again and again spells it out, whatever is masked. So
+Repeated searches by part of an e-mail address spell it out, whatever is masked. So
 each such search is recorded before its answer is given, with the sellers that it hit; a person has
 a few an hour; and where four eyes watch over what is shown, a second person has to agree. Who has a
 whole tax id, address or telephone number learns nothing by it: these searches are free.

@@ -2,7 +2,7 @@
 
 The process's own entries, and all others that share an event or attempt id with them (of which one
 counts), go into memory, and the same files of `queries/` say what they mean: each rule has one
-definition, whoever asks.
+definition for every caller.
 
 What is decided now is decided by the inbox's clock, or by the process's own entries where one of
 them is ahead of it: an entry that was read is never invisible (docs/decisions/retries.md).

@@ -1,4 +1,4 @@
-"""Sends submissions, for whoever asks: the first attempt, and what is left of earlier ones.
+"""Sends submissions for their callers: the first attempt, and what is left of earlier ones.
 
 Each call sees a submission through for as long as its caller is patient; `resumer.py` sends the
 retries that come due later.

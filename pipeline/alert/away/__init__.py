@@ -1,1 +1,1 @@
-"""What whoever sends does while the inbox or the ledger is away."""
+"""What a process that sends alerts does while the inbox or the ledger is away."""

@@ -1,5 +1,5 @@
-"""Keeps in a file beside the ledger what it said last, for whoever sends alerts and is started
-while nobody holds it. Rows of views stand in it, in which personal data is masked.
+"""Keeps in a file beside the ledger what it said last, for a sender of alerts that starts while no
+process holds the ledger. Rows of views stand in it, in which personal data is masked.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Remembers what the ledger said last: what is due, and which rungs come next.
 
-The sender asks it for both while it answers. While nobody holds the ledger, or it is built again,
-its last answer is used, without the alerts that an entry of the inbox has ended since.
+The sender asks it for both while it answers. While no process holds the ledger, or it is built
+again, its last answer is used, without the alerts that an entry of the inbox has ended since.
 """
 
 import logging

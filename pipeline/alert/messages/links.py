@@ -1,8 +1,8 @@
 """Makes the links of messages: to the page of a process, and to a button that acknowledges.
 
-Whoever has the second kind can acknowledge one alert under one recipient's name for a week, or put
-it off, and see nothing: the page behind it shows two buttons. It is signed under a key that follows
-from the log's.
+The holder of the second kind can acknowledge one alert under one recipient's name for a week, or
+put it off, and see nothing: the page behind it shows two buttons. It is signed under a key that
+follows from the log's.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Finds what a report shows of artifacts: each by its name, and what texts say.
 
-The exporter and whoever makes the report again ask the same function, one of the artifact store and
-one of the package's files.
+The exporter asks it of the artifact store, a verifier that makes the report again of the package's
+files.
 """
 
 from collections.abc import Callable, Mapping

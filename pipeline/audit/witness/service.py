@@ -1,5 +1,5 @@
 """Follows logs as a witness, and cosigns each checkpoint that continues what it saw before (C2SP
-tlog-witness). For a partner or an auditor to run: whoever keeps the log must not.
+tlog-witness). For a partner or an auditor to run: the log's keeper must not.
 
 What a witness knows is in one file per log, the newest checkpoint that it cosigned. It is on disk
 before the cosignature is given: a crash in between costs a cosignature, never the memory of one.

@@ -4,8 +4,8 @@
     2. the bytes
     3. the entry that names them
 
-A crash, or a refusal, at any step leaves no bytes of which nobody knows whose they are. The rows
-stay: what the log says of an artifact may be erased, and they say nothing else of anybody.
+A crash, or a refusal, at any step leaves no bytes without a known owner. The rows stay: what the
+log says of an artifact may be erased, and they say nothing else of a person.
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """Takes in occurrences with their artifacts, but no bytes of a person who was forgotten, and none
 before a row says whose they are.
 
-Whoever heard no answer sends an occurrence again. Where its entry was erased meanwhile, nothing is
-recorded, so nothing would name the bytes that came with it.
+A sender that heard no answer sends an occurrence again. Where its entry was erased meanwhile,
+nothing is recorded, so nothing would name the bytes that came with it.
 """
 
 from collections.abc import Callable, Sequence

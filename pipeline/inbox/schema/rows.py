@@ -5,7 +5,7 @@ their bodies and leaves take a quarter of the bytes (docs/performance.md#size).
 
 Bytes that cannot be decompressed are handed over as they stand in the table, and so is whatever is
 not a webhook, of which other statements read the bytes as they stand. They fit no commitment and
-cannot be read as a leaf, so whoever checks the entry says that it was altered.
+cannot be read as a leaf, so a check of the entry says that it was altered.
 """
 
 import functools

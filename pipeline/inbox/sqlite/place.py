@@ -1,5 +1,5 @@
 """Whether an inbox's file and its WAL are still those at their names: what is written to others is
-acknowledged, and nobody reads it."""
+acknowledged, and never read."""
 
 import os
 import sqlite3

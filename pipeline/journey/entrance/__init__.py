@@ -1,1 +1,1 @@
-"""Who comes in: codes sent apart, browsers that have a session, and whoever knocks in vain."""
+"""Who comes in: codes sent apart, browsers that have a session, and those that are refused."""

@@ -2,7 +2,7 @@
 
 The cookie holds a random secret and nothing else; the row is found by its hash. Each screen that
 can be answered carries a token: when it was drawn and a digest of what it showed, under a key that
-follows from the log's. It is bound to the session, so nobody else's page can make one.
+follows from the log's. It is bound to the session, so no other page can make one.
 """
 
 import hashlib
