@@ -18,7 +18,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language import codes
-from pipeline.log.actions import calendar_revoked
+from pipeline.log.kinds.calendar import calendar_revoked
 from pipeline.serve import calendar
 from pipeline.serve.roles import Permission
 

@@ -10,7 +10,7 @@ from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.continuity import service
 from pipeline.language import codes
-from pipeline.log.entries import ERASURE
+from pipeline.log.kinds.erasure import ERASURE
 
 UNFINISHED = [state for state in codes.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first

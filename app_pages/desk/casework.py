@@ -15,7 +15,8 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
-from pipeline.log.actions import reminder, ticket
+from pipeline.log.kinds.reminded import reminder
+from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10

@@ -11,7 +11,7 @@ from app_pages.parts import acting, address, compared, views
 from pipeline.alert import hours
 from pipeline.alert.summaries.reports import is_reachable, subscription
 from pipeline.alert_rules.reports import Report
-from pipeline.log.actions import report_step
+from pipeline.log.kinds.report import report_step
 from pipeline.serve.roles import Permission
 
 DAYS = {

@@ -10,8 +10,8 @@ from app_pages.desk import casework, recording
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
-from pipeline.log.actions import reminder
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.reminded import reminder
 
 _ACTS: Final[Mapping[str, str]] = {
     "assign": N_("Assign"),

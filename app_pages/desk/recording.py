@@ -12,8 +12,11 @@ from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
-from pipeline.log.actions import action, ticket
+from pipeline.log.actions import action
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.assignment import ASSIGNMENT
+from pipeline.log.kinds.note import NOTE
+from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
 
@@ -23,7 +26,7 @@ MOST_TIMES: Final = 5
 
 def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
     return action(
-        "assignment",
+        ASSIGNMENT,
         reason=why.strip() or _("assigned on the dashboard"),
         assignee=assignee.strip(),
         **signed(row, actor),
@@ -31,7 +34,7 @@ def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
 
 
 def note(row: views.Row, text: str, actor: str) -> Draft:
-    return action("note", reason=text.strip(), **signed(row, actor))
+    return action(NOTE, reason=text.strip(), **signed(row, actor))
 
 
 def signed(row: views.Row, actor: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, views
-from pipeline.log.actions import view_step
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.saved_view import view_step
 from pipeline.serve.roles import Permission
 from pipeline.texts import printable
 

@@ -9,6 +9,12 @@ from app_pages.language.code_texts import masked, word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
 from pipeline.language import codes
+from pipeline.log.kinds import Kind, collection, kinds, webhook
+from pipeline.log.kinds.alert import ALERT
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.webhook import WEBHOOK
 
 EVENTS: Final[Mapping[str, str]] = {
     "regulatory.registration.review.required": N_("Review requested"),
@@ -20,12 +26,6 @@ EVENTS: Final[Mapping[str, str]] = {
     "seller.deleted": N_("Seller deleted"),
     "bank_account.associated": N_("Bank account associated"),
     "bank_account.deleted": N_("Bank account deleted"),
-}
-STEPS: Final[Mapping[str, str]] = {
-    "invited": N_("Seller invited"),
-    "opened": N_("Journey opened"),
-    "answered": N_("Seller answered"),
-    "confirmed": N_("Seller confirmed"),
 }
 CHANNELS: Final[Mapping[str, str]] = {
     "in_app": N_("in the app"),
@@ -44,85 +44,15 @@ VIAS: Final[Mapping[str, str]] = {
 }
 ORIGINS: Final[Mapping[str, str]] = {"live": N_("live"), "ingested": N_("ingested")}
 SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
-KINDS: Final[Mapping[str, str]] = {
-    "webhook": N_("Delivery"),
-    "submission_started": N_("Submission sent"),
-    "submission_finished": N_("Submission answered"),
-    "collection": N_("Collection"),
-    "quarantine": N_("Delivery quarantined"),
-    "rejection": N_("Deliveries turned away"),
-    "clock": N_("Clock jumped or believed again"),
-    "replacement": N_("Payload replaced"),
-    "export": N_("Audit export"),
-    "override": N_("Rule overridden"),
-    "unmask": N_("Personal data shown"),
-    "search": N_("Search by part of a name or an address"),
-    "note": N_("Note"),
-    "assignment": N_("Assignment"),
-    "alert": N_("Alert"),
-    "erasure": N_("Erasure"),
-    "key_rotation": N_("Signing key rotated"),
-    "supply": N_("Delivery completed by hand"),
-    "restoration": N_("Unsigned entries put back"),
-    "reconciliation": N_("Lost entries recorded again"),
-    "forwarding": N_("Passing on to an endpoint"),
-    "ticket": N_("Support ticket"),
-    "reminded": N_("Seller reminded"),
-    "calendar": N_("Calendar of deadlines"),
-    "saved_view": N_("Saved view"),
-    "clearance": N_("Second person"),
-    "report": N_("Scheduled report"),
-}
-CLEARANCE_STEPS: Final[Mapping[str, str]] = {
-    "requested": N_("Asked of a second person"),
-    "approved": N_("Approved by a second person"),
-    "refused": N_("Refused by a second person"),
-}
 ACTS: Final[Mapping[str, str]] = {
     "override": N_("Override a rule"),
     "unmask": N_("Show personal data of many"),
     "export": N_("Make a full package"),
     "forget": N_("Erase what came of a seller"),
 }
-TICKET_STEPS: Final[Mapping[str, str]] = {
-    "opened": N_("Support ticket opened"),
-    "closed": N_("Support ticket closed"),
-}
-ALERT_STEPS: Final[Mapping[str, str]] = {
-    "raised": N_("Alert raised"),
-    "tried": N_("Alert on its way"),
-    "sent": N_("Alert sent"),
-    "failed": N_("Alert not taken by the channel"),
-    "undelivered": N_("Alert not delivered"),
-    "acknowledged": N_("Alert acknowledged"),
-    "snoozed": N_("Alert put off"),
-    "cleared": N_("Alert over"),
-}
+KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
+STEPS: Final = collection.KIND.steps
 REVIEW_EVENT: Final = "regulatory.registration.review.required"
-_KIND_ICONS: Final[Mapping[str, str]] = {
-    "submission_started": ":material/send:",
-    "quarantine": ":material/block:",
-    "clock": ":material/schedule:",
-    "export": ":material/inventory_2:",
-    "override": ":material/gavel:",
-    "unmask": ":material/visibility:",
-    "search": ":material/person_search:",
-    "note": ":material/sticky_note_2:",
-    "assignment": ":material/person_add:",
-    "alert": ":material/notifications:",
-    "erasure": ":material/ink_eraser:",
-    "key_rotation": ":material/key:",
-    "supply": ":material/edit_note:",
-    "restoration": ":material/settings_backup_restore:",
-    "reconciliation": ":material/merge:",
-    "forwarding": ":material/forward:",
-    "ticket": ":material/support_agent:",
-    "reminded": ":material/notifications_active:",
-    "calendar": ":material/calendar_add_on:",
-    "saved_view": ":material/bookmark:",
-    "clearance": ":material/group:",
-    "report": ":material/outgoing_mail:",
-}
 ERRORS: Final[Mapping[str, str]] = {
     "timeout": N_("no answer in time"),
     "network_error": N_("platform not reached"),
@@ -206,7 +136,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     """A row of `timeline` in words; what came from outside is shown as plain text."""
     kind, status, error = row["kind"], row["status"], row["error"]
     reason = row["reason"] and masked(row["reason"])
-    if kind == "webhook" and row["event_type"] == REVIEW_EVENT:
+    if kind == WEBHOOK and row["event_type"] == REVIEW_EVENT:
         reported = word(codes.STATES, row["reported_status"])
         detail = _(
             "The platform reports {status}, deadline {deadline}",
@@ -214,11 +144,10 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
             deadline=formats.minute(row["deadline_at"]),
         )
         return EntryInWords(":material/campaign:", _(EVENTS[REVIEW_EVENT]), detail)
-    if kind == "webhook":
-        return EntryInWords(
-            ":material/webhook:", formats.plain(word(EVENTS, row["event_type"])), ""
-        )
-    if kind == "collection":
+    if kind == WEBHOOK:
+        title = formats.plain(word(EVENTS, row["event_type"]))
+        return EntryInWords(webhook.KIND.icon, title, "")
+    if kind == COLLECTION:
         channel = formats.plain(word(CHANNELS, row["channel"]))
         title = formats.plain(word(STEPS, row["step"]))
         if row["source"] != "seller":
@@ -228,28 +157,33 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
                 title,
                 _("{channel} · source: {source}", channel=channel, source=formats.plain(source)),
             )
-        return EntryInWords(":material/forum:", title, channel)
-    if kind == "submission_finished":
+        return EntryInWords(collection.KIND.icon, title, channel)
+    if kind == SUBMISSION_FINISHED:
         if error is not None:
             return EntryInWords(
                 ":material/cloud_off:", word(KINDS, kind), formats.plain(word(ERRORS, error))
             )
         icon = ":material/task_alt:" if status == 200 else ":material/report:"
         return EntryInWords(icon, word(KINDS, kind), f"HTTP {status}")
+    known = kinds().get(kind, Kind(kind, kind))
     title = formats.plain(word(KINDS, kind))
-    if kind == "quarantine" and reason is not None:
-        return EntryInWords(_KIND_ICONS[kind], title, formats.plain(unreadable(reason)))
-    if kind == "ticket" and row["step"] is not None:
-        title = formats.plain(word(TICKET_STEPS, row["step"]))
-    said = [word(CHANNELS, row["channel"])] if kind == "reminded" else []
-    if kind == "clearance" and row["step"] is not None:
-        title = formats.plain(word(CLEARANCE_STEPS, row["step"]))
-        said = [row["about"] and word(ACTS, row["about"])]
-    if kind == "alert" and row["step"] is not None:
-        title = formats.plain(word(ALERT_STEPS, row["step"]))
-        about = row["about"] and alert_name(row["about"])
-        said = [about, row["recipient"], row["channel"] and word(CHANNELS, row["channel"])]
+    if kind == QUARANTINE and reason is not None:
+        return EntryInWords(known.icon, title, formats.plain(unreadable(reason)))
+    said: list[str] = []
+    if known.steps and row["step"] is not None:
+        title = formats.plain(word(known.steps, row["step"]))
+    if not known.steps or row["step"] is not None:
+        said = [_shown(kind, it, row[it]) for it in known.shows if row[it]]
     if row["assignee"] is not None:
         said.append(_("to {name}", name=row["assignee"]))
     detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], reason) if it)
-    return EntryInWords(_KIND_ICONS.get(kind, ":material/circle:"), title, detail)
+    return EntryInWords(known.icon, title, detail)
+
+
+def _shown(kind: str, column: str, value: str) -> str:
+    """A column of `timeline` that says more of an entry of a kind, in words."""
+    if column == "channel":
+        return word(CHANNELS, value)
+    if column == "about":
+        return alert_name(value) if kind == ALERT else word(ACTS, value)
+    return value

@@ -23,7 +23,8 @@ from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http.refusals import reason_of
 from pipeline.log.actions import MAX_REASON_CHARACTERS, action
-from pipeline.log.entries import UNMASK, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.unmask import UNMASK
 from pipeline.serve import standing
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank

@@ -16,7 +16,9 @@ from pipeline.continuity import service
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.fields import flatten
 from pipeline.errors import PrazoError, Unreadable
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.submit.platform.certificate_asked import OurCertificate
 
 MASK: Final = "•••"

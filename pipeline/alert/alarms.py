@@ -13,6 +13,7 @@ from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts.remains import said_in
 from pipeline.log.entries import LIVE
+from pipeline.log.kinds.alert import ALERT
 
 LOG = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ READ_AT_ONCE: Final = 10_000
 # Alerts that came by a file are history: they begin and end nothing here.
 _ENTRIES = f"""
     select seq, occurred_at, process_id, body, leaf from entries
-    where kind = 'alert' and origin = '{LIVE}' and seq > $1 order by seq
+    where kind = '{ALERT}' and origin = '{LIVE}' and seq > $1 order by seq
     limit {READ_AT_ONCE}"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 

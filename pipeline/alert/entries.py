@@ -16,9 +16,9 @@ from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.log.actions import MAX_REASON_CHARACTERS
 from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.alert import ALERT
 from pipeline.texts import is_blank
 
-ALERT: Final = "alert"
 DIGEST: Final = "digest"
 REPORT: Final = "report"
 RECORDED_BY: Final = "alerts"

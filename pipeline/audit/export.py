@@ -37,10 +37,11 @@ from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.log import tree
-from pipeline.log.actions import By, exporting
+from pipeline.log.actions import By
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry, public
+from pipeline.log.kinds.export import exporting
 from pipeline.settings import Settings
 from pipeline.texts import holds_personal_id, is_tax_id
 from pipeline.verify import Policy

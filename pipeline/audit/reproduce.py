@@ -25,8 +25,10 @@ from pipeline.audit.package.screens import MAX_ENTRIES, MAX_TEXT_BYTES, Screen, 
 from pipeline.audit.package.tables import Selection
 from pipeline.contract.events import read_event
 from pipeline.ledger import facts
-from pipeline.log.entries import ARE_REMAINS, COLLECTION, WEBHOOK, Entry
-from pipeline.log.signing import KEY_ROTATION
+from pipeline.log.entries import ARE_REMAINS, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.verify import (
     MAX_SECONDS,
     Fault,

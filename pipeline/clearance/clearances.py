@@ -21,10 +21,9 @@ from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.ledger.facts.remains import said_in
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.clearance import CLEARANCE
 from pipeline.names import folded
 from pipeline.texts import typed
-
-CLEARANCE: Final = "clearance"
 
 Decision = Literal["approved", "refused"]
 

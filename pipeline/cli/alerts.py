@@ -328,7 +328,7 @@ def revoke(feed: str, actor: str) -> None:
     """
     from pipeline.continuity.kept_heads import open_guarded
     from pipeline.ledger.views.formats import Asked
-    from pipeline.log import actions
+    from pipeline.log.kinds.calendar import calendar_revoked
     from pipeline.serve.ledger_access import Patience, lacking, open_ledger
 
     settings, patience = Settings.load(), Patience()
@@ -343,6 +343,6 @@ def revoke(feed: str, actor: str) -> None:
             "`prazo calendar list` says which there are",
         )
     with contextlib.closing(open_guarded(settings)) as inbox:
-        [receipt] = inbox.append([actions.calendar_revoked(feed, actor=actor, recorded_by=user())])
+        [receipt] = inbox.append([calendar_revoked(feed, actor=actor, recorded_by=user())])
     assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
     say(f"revoked, entry {receipt.entry.seq}")

@@ -187,7 +187,7 @@ def _supply(
     from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
     from pipeline.log import deliveries
-    from pipeline.log.entries import QUARANTINE
+    from pipeline.log.kinds.quarantine import QUARANTINE
 
     inbox = open_guarded(Settings.load(), create=False)
     try:
@@ -216,7 +216,8 @@ def _replay() -> None:
     from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
     from pipeline.log import deliveries
-    from pipeline.log.entries import QUARANTINE, SUPPLY
+    from pipeline.log.kinds.quarantine import QUARANTINE
+    from pipeline.log.kinds.supply import SUPPLY
 
     inbox = open_guarded(Settings.load(), create=False)
     readable = still = 0

@@ -165,13 +165,13 @@ def ticket(process: str, opened: str | None, closed: bool, actor: str) -> None:
 
     Example: prazo ticket prc_123 --opened 4711 --actor maria
     """
-    from pipeline.log import actions
+    from pipeline.log.kinds.ticket import ticket as ticket_draft
 
     if (opened is None) is not closed:
         raise click.UsageError("give --opened NUMBER or --closed, one of them")
     _record(
         process,
-        lambda seller_id: actions.ticket(
+        lambda seller_id: ticket_draft(
             "closed" if closed else "opened",
             number=opened,
             actor=actor,
@@ -188,7 +188,9 @@ def _ticket_in_the_way(
 ) -> CallerError | None:
     """Why a ticket is not opened, as another one is open, or not closed, as none is. Of a second
     one that takes the place of the first nobody would see that the first was never closed."""
-    tickets = [(it, json.loads(it.body or b"{}")) for it in known if it.kind == "ticket"]
+    from pipeline.log.kinds.ticket import TICKET
+
+    tickets = [(it, json.loads(it.body or b"{}")) for it in known if it.kind == TICKET]
     # As `queries/pages/actions/tickets.sql` has them: at one instant, closed comes last.
     tickets.sort(
         key=lambda each: (each[0].occurred_at, each[1].get("step") == "closed", each[0].seq)
@@ -220,11 +222,11 @@ def remind(process: str, channel: str, actor: str) -> None:
 
     Example: prazo remind prc_123 --channel phone --actor maria
     """
-    from pipeline.log import actions
+    from pipeline.log.kinds.reminded import reminder
 
     _record(
         process,
-        lambda seller_id: actions.reminder(
+        lambda seller_id: reminder(
             channel, actor=actor, recorded_by=user(), process_id=process, seller_id=seller_id
         ),
     )

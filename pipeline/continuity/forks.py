@@ -13,7 +13,8 @@ from pipeline.inbox import Head, Inbox
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import RECONCILIATION, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.log.reconciling import Reconciliation, abandoned_root, recorded_again
 
 ENTRIES_PER_READ: Final = 4096

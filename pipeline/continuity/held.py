@@ -14,7 +14,7 @@ import duckdb
 from pipeline.ledger import arrow, file
 from pipeline.log import tree
 from pipeline.log.entries import Entry
-from pipeline.log.signing import KEY_ROTATION
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
 from pipeline.settings import Settings
 
 _LEAVES_AT_ONCE: Final = 100_000

@@ -23,7 +23,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.inbox.signing_keys import log_keys
 from pipeline.log import tree
 from pipeline.log.checkpoints import Checkpoint, Signer
-from pipeline.log.entries import RECONCILIATION
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.log.reconciling import Reconciliation
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.places import head_beside

@@ -27,7 +27,10 @@ from pipeline.inbox import Head, Inbox, Outcome
 from pipeline.ledger.arrow import IS_ERASED
 from pipeline.log import reconciling, tree
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, QUARANTINE, RECONCILIATION, Draft, Entry
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.settings import Settings
 from pipeline.texts import counted
 

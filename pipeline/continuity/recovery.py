@@ -40,9 +40,13 @@ from pipeline.ledger.store import Ledger
 from pipeline.log import erasures, tree
 from pipeline.log.checkpoints import VerificationKey
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Entry, Identity
+from pipeline.log.entries import Entry, Identity
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.erasure import ERASURE
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.log.reconciling import Reconciliation
-from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint
+from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.texts import counted
 
 LOG = logging.getLogger(__name__)

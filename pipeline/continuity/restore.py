@@ -58,7 +58,10 @@ from pipeline.log.actions import By, action
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Signer, VerificationKey
 from pipeline.log.commitments import require_known, uncommitted
-from pipeline.log.entries import LIVE, QUARANTINE, RESTORATION, WEBHOOK, Entry
+from pipeline.log.entries import LIVE, Entry
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.restoration import RESTORATION
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.settings import Settings
 from pipeline.texts import counted, some_of

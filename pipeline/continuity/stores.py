@@ -31,7 +31,8 @@ from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log import tree
 from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import is_changed, uncommitted
-from pipeline.log.entries import SUBMISSION_FINISHED, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.signing import LogKeys, open_checkpoint
 from pipeline.texts import counted, some_of
 from pipeline.verify import SIGNATURE, Verdict

@@ -12,30 +12,26 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import instants
-from pipeline.erasure.quoting import NOTE, SEQS_PER_QUESTION, Person, quoting, some_at_a_time
+from pipeline.erasure.quoting import SEQS_PER_QUESTION, Person, quoting, some_at_a_time
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import owners
 from pipeline.inbox.erased import erased_in
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts.rows import Artifact, SellerEvent
-from pipeline.log.actions import EXPORT
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import (
-    COLLECTION,
-    QUARANTINE,
-    SUBMISSION_FINISHED,
-    SUBMISSION_STARTED,
-    SUPPLY,
-    WEBHOOK,
-    Entry,
-)
+from pipeline.log.entries import Entry
+from pipeline.log.kinds import kinds
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.export import EXPORT
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.submit.casefile import CaseFiles
 from pipeline.texts import some_of
 
-ERASED_KINDS: Final = frozenset(
-    {WEBHOOK, QUARANTINE, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, NOTE, SUPPLY}
-)
+ERASED_KINDS: Final = frozenset(it for it, kind in kinds().items() if kind.is_about_seller)
 """Whose bytes say something of a seller."""
 
 _DELETED: Final = "seller.deleted"

@@ -35,7 +35,10 @@ from pipeline.ledger.facts import remains as kept
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, is_digest
-from pipeline.log.entries import COLLECTION, ERASURE, RECONCILIATION, Draft, Entry
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.erasure import ERASURE
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.settings import Settings
 
 _REVOKE_LINKS: Final = """

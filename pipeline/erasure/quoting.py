@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from pipeline.clearance.clearances import CLEARANCE
 from pipeline.clearance.sought import DIGEST, words
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Fact, Keys
 from pipeline.ledger.facts.remains import TYPED
 from pipeline.ledger.facts.rows import Collection, SellerEvent
 from pipeline.log.entries import Entry
+from pipeline.log.kinds.clearance import CLEARANCE
+from pipeline.log.kinds.note import NOTE
 from pipeline.texts import TAX_ID_WITHIN
 
-NOTE: Final = "note"
 _FILTERS: Final = ("where", "contains", "between")
 FEWEST_CHARACTERS: Final = 3
 """Of a word by which a person is known: shorter ones stand in everything."""

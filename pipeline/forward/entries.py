@@ -6,7 +6,8 @@ from typing import Final
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.forward.progress import Standing, Waiting
 from pipeline.log.actions import action
-from pipeline.log.entries import FORWARDING, Draft, Entry
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.forwarding import FORWARDING
 
 FORWARDER: Final = "forwarder"
 

@@ -15,7 +15,10 @@ from pipeline.errors import Unreadable
 from pipeline.forward.endpoints import EVERYTHING, Endpoint, matches
 from pipeline.log import tree
 from pipeline.log.deliveries import JSON
-from pipeline.log.entries import COLLECTION, LIVE, OWN_JOURNEY, QUARANTINE, WEBHOOK, Entry
+from pipeline.log.entries import LIVE, OWN_JOURNEY, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.webhook import WEBHOOK
 
 QUARANTINED: Final = "quarantined"
 """The event type, for filters, of a delivery that cannot be read."""

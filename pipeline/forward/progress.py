@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
-from pipeline.log.entries import FORWARDING, LIVE, Draft
+from pipeline.log.entries import LIVE, Draft
+from pipeline.log.kinds.forwarding import FORWARDING
 
 _STANDING: Final = """
     select name, generation, position, leaf, paused_at, last_success_at, failing_since,

@@ -20,7 +20,8 @@ from pipeline.files.locks import alone_in
 from pipeline.files.temporary import remove_left
 from pipeline.inbox.store import Inbox, Outcome, SignedHead, Statement
 from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
-from pipeline.log.signing import KEY_ROTATION, LogKeys, open_checkpoint, rotating
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
+from pipeline.log.signing import LogKeys, open_checkpoint, rotating
 
 SINCE_VERSION: Final = 2
 """Of an inbox's tables, which have room for keys since then."""

@@ -19,18 +19,11 @@ from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.schema.rows import Rows
 from pipeline.log import tree
-from pipeline.log.entries import (
-    RECONCILIATION,
-    SUBMISSION_FINISHED,
-    SUBMISSION_STARTED,
-    WEBHOOK,
-    Draft,
-    Entry,
-    Identity,
-    Place,
-    Salts,
-    record_entry,
-)
+from pipeline.log.entries import Draft, Entry, Identity, Place, Salts, record_entry
+from pipeline.log.kinds.reconciliation import RECONCILIATION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import typed
 
 LOG = logging.getLogger(__name__)

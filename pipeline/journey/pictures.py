@@ -22,7 +22,8 @@ from pipeline.inbox.store import Statement
 from pipeline.journey import evidence, links
 from pipeline.journey.links import Journey
 from pipeline.log.artifacts import ArtifactStore, stored_as
-from pipeline.log.entries import COLLECTION, OWN_JOURNEY
+from pipeline.log.entries import OWN_JOURNEY
+from pipeline.log.kinds.collection import COLLECTION
 
 LOG = logging.getLogger(__name__)
 

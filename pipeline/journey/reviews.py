@@ -15,7 +15,9 @@ from typing import Any, Final, Self
 from pipeline.contract.body import parse_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import Inbox
-from pipeline.log.entries import COLLECTION, SUBMISSION_FINISHED, WEBHOOK
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.submit.casefile import CaseFile, CaseFiles, required_fields
 from pipeline.submit.demand import Process, Wanted, asks_for_nothing, known_type, wanted
 

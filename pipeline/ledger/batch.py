@@ -11,7 +11,8 @@ from pipeline.errors import LedgerRefused
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.last_named import named_in
 from pipeline.log import tree
-from pipeline.log.entries import ERASURE, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.erasure import ERASURE
 
 if TYPE_CHECKING:
     import pyarrow as pa

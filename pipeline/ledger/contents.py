@@ -11,7 +11,8 @@ import duckdb
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import arrow, facts
 from pipeline.log import erasures, tree
-from pipeline.log.entries import ERASURE, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.erasure import ERASURE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,7 +26,7 @@ from pipeline.files.databases import remove_spilled
 from pipeline.files.disk import sync
 from pipeline.files.kinds import DUCKDB, TEXT, content_of
 from pipeline.ledger import arrow, materialized
-from pipeline.ledger.views.catalogue import script
+from pipeline.ledger.views.catalogue import macros, script
 from pipeline.places import head_beside
 
 SCHEMA_VERSION: Final = "28"
@@ -88,7 +88,7 @@ _TABLES: Final = """
 _REBUILD: Final = "`prazo rebuild` makes it again from the inbox"
 _TAXPAYER_MARK: Final = "taxpayer_mark"
 _ERASED_TO: Final = "erased_to"
-_MACROS: Final = hashlib.sha256(f"{duckdb.__version__}\n{script('macros')}".encode()).hexdigest()
+_MACROS: Final = hashlib.sha256(f"{duckdb.__version__}\n{macros()}".encode()).hexdigest()
 
 
 class Identity(NamedTuple):
@@ -422,5 +422,5 @@ def _drop_macros(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(script("macros"))
+    connection.execute(macros())
     connection.execute("insert or replace into meta values ('macros', ?)", [_MACROS])

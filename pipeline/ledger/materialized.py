@@ -30,6 +30,7 @@ from pipeline.ledger.views.catalogue import (
     View,
     all_read,
     catalogue,
+    macros,
     read,
     script,
     scripts,
@@ -96,7 +97,8 @@ def rules() -> str:
         for name in (*all_read(each), view.name)
     }
     texts = [
-        *(script(name) for name in ("schema", "macros")),
+        script("schema"),
+        macros(),
         *(f"{view.storage}\n{view.sql}" for view in map(catalogue().__getitem__, behind)),
         *(text for folder in ("refresh", "narrowed") for text in scripts(folder).values()),
     ]

@@ -22,7 +22,8 @@ from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
-from pipeline.log.entries import ERASURE, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.erasure import ERASURE
 from pipeline.memory import bytes_of
 
 MOST_UNSETTLED: Final = 256

@@ -13,7 +13,10 @@ from pipeline.contract.fields import flatten
 from pipeline.contract.readings import MISSING, REVIEW_REQUIRED, code, platform_id, requested_fields
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
-from pipeline.log.entries import LIVE, QUARANTINE, SUPPLY, WEBHOOK, Draft, Entry
+from pipeline.log.entries import LIVE, Draft, Entry
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.supply import SUPPLY
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import for_anybody
 
 JSON: Final = b"application/json"

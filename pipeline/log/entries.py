@@ -28,35 +28,6 @@ SALT_BYTES: Final = 32
 
 LOG_KEY_BYTES: Final = 32
 
-# Kinds of entry (docs/rules.md#occurrences and docs/rules.md#deliveries).
-WEBHOOK: Final = "webhook"
-
-QUARANTINE: Final = "quarantine"  # a delivery that cannot be read; its bytes are kept
-
-REJECTION: Final = "rejection"  # turned away unread (docs/rules.md#deliveries), with a count
-
-SUBMISSION_STARTED: Final = "submission_started"
-
-SUBMISSION_FINISHED: Final = "submission_finished"
-
-COLLECTION: Final = "collection"
-
-UNMASK: Final = "unmask"
-
-SEARCH: Final = "search"  # by part of a personal value, with its count and the sellers it hit
-
-CLOCK: Final = "clock"  # a clock jumped, or is believed again
-
-SUPPLY: Final = "supply"  # what a person knew of a quarantined delivery
-
-RECONCILIATION: Final = "reconciliation"  # the inbox had lost entries; they follow once more
-
-RESTORATION: Final = "restoration"  # a person put back what no signature covers
-
-FORWARDING: Final = "forwarding"  # what became of deliveries that are passed on
-
-ERASURE: Final = "erasure"  # what a person said was erased, by request
-
 OWN_JOURNEY: Final = "prazo journey"  # the producer of collections from the seller's page
 
 LIVE: Final = "live"

@@ -13,7 +13,8 @@ from typing import Final
 
 from pipeline.contract.body import JsonValue
 from pipeline.log.actions import action
-from pipeline.log.entries import ERASURE, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.erasure import ERASURE
 
 MOST_ENTRIES: Final = 1000
 """That one erasure names: its entry stays small, and one commit short."""

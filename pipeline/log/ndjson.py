@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import (
     BaseModel,
@@ -11,10 +11,12 @@ from pydantic import (
     ConfigDict,
     FailFast,
     Field,
+    GetPydanticSchema,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
+from pydantic_core import core_schema
 
 from pipeline import instants
 from pipeline.contract.body import (
@@ -27,16 +29,19 @@ from pipeline.contract.body import (
 from pipeline.errors import Unreadable
 from pipeline.log.artifacts import KeepArtifact
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import (
-    COLLECTION,
-    INGESTED,
-    MOST_BYTES,
-    WEBHOOK,
-    Channel,
-    Draft,
-    public,
-)
+from pipeline.log.entries import INGESTED, MOST_BYTES, Channel, Draft, public
+from pipeline.log.kinds import alert, collection, kinds
+from pipeline.log.kinds.alert import ALERT
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import for_anybody
+
+_READ_BY_FORM: Final = frozenset(
+    {WEBHOOK, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, ALERT}
+)
+"""Kinds whose lines have a form of their own."""
 
 
 def _instant(value: object) -> int:
@@ -69,6 +74,11 @@ def _event_body(value: JsonValue) -> bytes:
     return body
 
 
+def _one_of(*codes: str) -> GetPydanticSchema:
+    """What takes these texts and no others."""
+    return GetPydanticSchema(lambda *_: core_schema.literal_schema([*codes]))
+
+
 OffsetInstant = Annotated[int, BeforeValidator(_instant)]
 
 Identifier = Annotated[str, BeforeValidator(_identifier)]
@@ -84,14 +94,14 @@ class _Line(BaseModel):
 class WebhookLine(_Line):
     """A delivery of the platform that another system received."""
 
-    kind: Literal["webhook"]
+    kind: Annotated[str, _one_of(WEBHOOK)]
     body: Annotated[bytes, BeforeValidator(_event_body)]
 
 
 class SubmissionStartedLine(_Line):
     """An attempt that another system was about to send."""
 
-    kind: Literal["submission_started"]
+    kind: Annotated[str, _one_of(SUBMISSION_STARTED)]
     attempt_id: Identifier
     process_id: Identifier
     seller_id: Identifier | None = None
@@ -104,7 +114,7 @@ class SubmissionStartedLine(_Line):
 class SubmissionFinishedLine(_Line):
     """The outcome of an attempt that another system sent."""
 
-    kind: Literal["submission_finished"]
+    kind: Annotated[str, _one_of(SUBMISSION_FINISHED)]
     attempt_id: Identifier
     process_id: Identifier
     seller_id: Identifier | None = None
@@ -126,11 +136,11 @@ class Artifact(BaseModel):
 class CollectionLine(_Line):
     """What a seller did in a collection journey (docs/rules.md#collection-evidence)."""
 
-    kind: Literal["collection"]
+    kind: Annotated[str, _one_of(COLLECTION)]
     process_id: Identifier
     seller_id: Identifier
     journey_id: Identifier
-    step: Literal["invited", "opened", "answered", "confirmed"]
+    step: Annotated[str, _one_of(*collection.KIND.steps)]
     channel: Channel
     source: str = Field(min_length=1, max_length=64)
     actor: str | None = None
@@ -142,16 +152,9 @@ class CollectionLine(_Line):
 class NamedLine(_Line):
     """An occurrence of ours that changes no state: an override, a replacement or a note, say."""
 
-    kind: Literal[
-        "override",
-        "replacement",
-        "note",
-        "assignment",
-        "ticket",
-        "reminded",
-        "calendar",
-        "saved_view",
-        "report",
+    kind: Annotated[
+        str,
+        _one_of(*(it for it, of in kinds().items() if of.is_in_files and it not in _READ_BY_FORM)),
     ]
     process_id: Identifier | None = None
     seller_id: Identifier | None = None
@@ -162,11 +165,9 @@ class AlertLine(NamedLine):
     """A step of an alert, as another log has it: what is said of each step is there
     (docs/alerts.md#what-is-recorded)."""
 
-    kind: Literal["alert"]  # type: ignore[assignment]
+    kind: Annotated[str, _one_of(ALERT)]
     alert: Identifier
-    step: Literal[
-        "raised", "tried", "sent", "failed", "undelivered", "cleared", "acknowledged", "snoozed"
-    ]
+    step: Annotated[str, _one_of(*alert.KIND.steps)]
     about: str | None = Field(default=None, min_length=1)  # its kind
     since: OffsetInstant | None = None
     until: OffsetInstant | None = None

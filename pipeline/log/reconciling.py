@@ -14,15 +14,10 @@ from pipeline.contract.body import JsonValue, parse_json
 from pipeline.log import erasures, tree
 from pipeline.log.actions import action
 from pipeline.log.deliveries import replay_key, supply_key
-from pipeline.log.entries import (
-    ARE_REMAINS,
-    ERASURE,
-    RECONCILIATION,
-    SUPPLY,
-    Draft,
-    Entry,
-    draft_again,
-)
+from pipeline.log.entries import ARE_REMAINS, Draft, Entry, draft_again
+from pipeline.log.kinds.erasure import ERASURE
+from pipeline.log.kinds.reconciliation import RECONCILIATION
+from pipeline.log.kinds.supply import SUPPLY
 
 WAS: Final = frozenset({"was_seq", "was_leaf", "was_recorded_at", "was_recorded_by"})
 """What an entry that was recorded again says of the one that was lost; no part of its content."""

@@ -15,8 +15,8 @@ from pipeline.errors import CallerError
 from pipeline.log.actions import action
 from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
 
-KEY_ROTATION: Final = "key_rotation"
 STATEMENT: Final = "statement"
 """The key in a rotation's body under which the note stands."""
 

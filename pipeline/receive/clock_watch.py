@@ -13,7 +13,8 @@ from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, clock
 from pipeline.inbox.clock import COMPARE_SECONDS, TOLERANCE, Change
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.log.entries import CLOCK, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.clock import CLOCK
 
 LOG = logging.getLogger(__name__)
 

@@ -32,7 +32,8 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.artifacts import KeepArtifact, Keeping, KeepsBytes, keep_file
-from pipeline.log.entries import COLLECTION, OWN_JOURNEY, Draft
+from pipeline.log.entries import OWN_JOURNEY, Draft
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.ndjson import read_collection
 from pipeline.settings import Settings
 from pipeline.written import in_utf_8

@@ -21,7 +21,7 @@ from pipeline.http.short import Reply, Take
 from pipeline.inbox import Inbox, Receipt
 from pipeline.inbox.group_commit import Answer, GroupCommit
 from pipeline.log.deliveries import JSON, Delivery
-from pipeline.log.entries import QUARANTINE
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused
 from pipeline.receive.metrics import Metrics
 from pipeline.receive.rejections import TurnedAwayRequests

@@ -16,7 +16,8 @@ from pipeline.errors import Unreadable, WrongUsage
 from pipeline.inbox import Outcome, Receipt
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import keep_file
-from pipeline.log.entries import QUARANTINE, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.ndjson import read_event_line, read_line
 from pipeline.receive.documents import document_in
 from pipeline.texts import shell

@@ -13,7 +13,8 @@ from pipeline.errors import InboxUnavailable
 from pipeline.http.asgi import Request
 from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.log.entries import REJECTION, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.rejection import REJECTION
 from pipeline.receive.metrics import Metrics
 from pipeline.texts import counted, for_anybody, names_person, printable
 

@@ -31,7 +31,7 @@ from pipeline.errors import PrazoError
 from pipeline.http import addresses
 from pipeline.inbox import Inbox
 from pipeline.language.catalogue import N_, Language, said_in
-from pipeline.log import actions
+from pipeline.log.kinds.calendar import calendar_made
 from pipeline.serve import identifiers, standing
 from pipeline.settings import Settings
 from pipeline.texts import printable
@@ -71,7 +71,7 @@ def make(inbox: Inbox, *, assignee: str | None, actor: str | None, recorded_by: 
     """Records a new feed of one assignee's deadlines, or of all. Raises `CallerError` without a
     name, or for an assignee without one."""
     secret = new_secret()
-    made = actions.calendar_made(
+    made = calendar_made(
         secret.feed_id,
         token_sha256=secret.token_sha256,
         assignee=assignee,

@@ -11,7 +11,7 @@ from pipeline.errors import CallerError, LedgerRefused, LedgerStalled, NoRoom
 from pipeline.http import holder as announcements
 from pipeline.ledger.syntax import filters as filtering
 from pipeline.ledger.views import formats
-from pipeline.log.entries import UNMASK
+from pipeline.log.kinds.unmask import UNMASK
 from pipeline.serve import identifiers
 from pipeline.settings import Settings
 from pipeline.texts import counted

@@ -17,7 +17,7 @@ from pipeline.clearance.sought import DIGEST
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
 from pipeline.log.actions import By, action
-from pipeline.log.entries import SEARCH
+from pipeline.log.kinds.search import SEARCH
 from pipeline.names import NOBODY
 from pipeline.texts import is_phone, is_tax_id
 

@@ -30,7 +30,11 @@ from pipeline.http.outgoing.retry_after import retry_after
 from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import By, action
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft, public
+from pipeline.log.entries import Draft, public
+from pipeline.log.kinds.override import OVERRIDE
+from pipeline.log.kinds.replacement import REPLACEMENT
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.submit import permit, retries
 from pipeline.submit.casefile import LEASE, CaseFile, CaseFiles
 from pipeline.submit.decision import (
@@ -52,8 +56,6 @@ from pipeline.texts import for_anybody
 
 LOG = logging.getLogger(__name__)
 
-OVERRIDE: Final = "override"
-REPLACEMENT: Final = "replacement"
 REFUSED: Final = "refused"
 """The error of an attempt that our own rules kept from being sent."""
 

@@ -26,15 +26,11 @@ from pipeline.ledger.facts import Keys
 from pipeline.ledger.scratch import Excerpt
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import (
-    COLLECTION,
-    LIVE,
-    OWN_JOURNEY,
-    SUBMISSION_FINISHED,
-    SUBMISSION_STARTED,
-    WEBHOOK,
-    Entry,
-)
+from pipeline.log.entries import LIVE, OWN_JOURNEY, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.submit.demand import Process
 from pipeline.submit.retries import ATTEMPTS, Attempt
 from pipeline.submit.rules import Answer

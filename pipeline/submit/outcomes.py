@@ -7,7 +7,7 @@ from functools import cache
 
 import duckdb
 
-from pipeline.ledger.views.catalogue import script
+from pipeline.ledger.views.catalogue import macros
 
 
 @cache
@@ -22,5 +22,5 @@ def outcome_of(status: int | None, error: str | None) -> str:
 @cache
 def _macros() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"threads": "1"})
-    connection.execute(script("macros"))
+    connection.execute(macros())
     return connection

@@ -16,7 +16,8 @@ from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
-from pipeline.log.entries import SUBMISSION_STARTED, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.submit.attempt import Result, Sent, Submissions
 from pipeline.submit.decision import Busy, Refused
 from pipeline.submit.retries import OURS, UnderWay, Waiting

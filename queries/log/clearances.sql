@@ -48,7 +48,7 @@ uses as (
     from facts.actions as acts
     where occurred_at <= as_of()
         and (
-            kind in ('unmask', 'search', 'export', 'erasure')
+            begins_act(kind)
             or (
                 kind = 'override'
                 and attempt_id in (

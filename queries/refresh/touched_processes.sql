@@ -11,7 +11,7 @@ select process_id from facts.collections where seq > getvariable('covered')
 union
 select process_id from facts.actions
 where seq > getvariable('covered')
-    and kind in ('replacement', 'reminded', 'ticket')
+    and touches_process(kind)
     and process_id is not null
 union
 select process_id from facts.attempt_starts where attempt_id in (from touched_attempts)

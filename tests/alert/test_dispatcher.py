@@ -29,7 +29,8 @@ from pipeline.http import standard_webhooks
 from pipeline.inbox import Inbox
 from pipeline.journey.links import for_messages
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.serve.due_alerts import DueByLedger
 from pipeline.serve.ledger_access import OwnLedger
 from tests import depth, fork_server

@@ -16,7 +16,8 @@ from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.summaries.reports import Occasion
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import OperatorError
-from pipeline.log.actions import report_step, view_step
+from pipeline.log.kinds.report import report_step
+from pipeline.log.kinds.saved_view import view_step
 from tests.alert.asked import Bare
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_decision import ANA, BRUNO, at

@@ -16,7 +16,7 @@ from pipeline.alert_rules.recipients import Recipient
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.journey import links
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION
+from pipeline.log.kinds.collection import COLLECTION
 from tests.support.events import review
 from tests.support.stores import settings_in
 

@@ -22,7 +22,8 @@ import zstandard
 from pipeline.inbox import open_inbox
 from pipeline.inbox.schema import rows
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import WEBHOOK, Draft, Entry
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.webhook import WEBHOOK
 from sandbox.market.history import history
 
 NOW: Final = 1_793_836_800_000_000  # 2026-11-05T00:00:00Z

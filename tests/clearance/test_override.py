@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.clearance.clearances import CLEARANCE, Awaited
+from pipeline.clearance.clearances import Awaited
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.log.entries import SUBMISSION_STARTED, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.clearance import CLEARANCE
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.submit.decision import Approval
 from tests.submit.attempts import submit
 from tests.support.commands import payload_file, rows, run

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pipeline import instants
 from pipeline.cli import main
 from pipeline.inbox.sqlite.inbox import SqliteInbox
-from pipeline.log.actions import view_step
+from pipeline.log.kinds.saved_view import view_step
 from tests.support.lines import aci
 
 ALERTS = """

@@ -23,7 +23,7 @@ from pipeline.http import standard_webhooks
 from pipeline.http.tokens import Caller, Tokens
 from pipeline.ledger.views import installed
 from pipeline.log.artifacts import FolderArtifacts
-from pipeline.log.entries import COLLECTION
+from pipeline.log.kinds.collection import COLLECTION
 from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.support.gateway import Client

@@ -9,7 +9,8 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.log.artifacts import keep_file
 from pipeline.log.deliveries import replay
-from pipeline.log.entries import QUARANTINE, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 

@@ -24,15 +24,10 @@ from pipeline.keys import secret_key
 from pipeline.ledger.facts import facts_of, remains
 from pipeline.ledger.facts.rows import UnreadablePart, Webhook
 from pipeline.log.deliveries import replay, supply
-from pipeline.log.entries import (
-    QUARANTINE,
-    SUBMISSION_STARTED,
-    WEBHOOK,
-    Draft,
-    Entry,
-    Place,
-    record_entry,
-)
+from pipeline.log.entries import Draft, Entry, Place, record_entry
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.settings import Settings
 from pipeline.submit import resume as sending
 from pipeline.submit import retries

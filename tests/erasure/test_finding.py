@@ -17,7 +17,8 @@ from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.log import erasures
 from pipeline.log.deliveries import supply
-from pipeline.log.entries import ERASURE, QUARANTINE
+from pipeline.log.kinds.erasure import ERASURE
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.audit.conftest import request

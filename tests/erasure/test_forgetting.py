@@ -26,7 +26,9 @@ from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.actions import By
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import ERASURE, QUARANTINE, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.erasure import ERASURE
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.settings import Settings
 from tests.audit import story
 from tests.erasure import person

@@ -30,7 +30,7 @@ from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.formats import Asked
 from pipeline.log import erasures
 from pipeline.log.actions import By
-from pipeline.log.entries import UNMASK
+from pipeline.log.kinds.unmask import UNMASK
 from pipeline.serve import ledger_access
 from pipeline.settings import Settings
 from tests.audit import story

@@ -25,7 +25,8 @@ from pipeline.erasure.forgetting import forget
 from pipeline.errors import WrongUsage
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.facts import Keys
-from pipeline.log.actions import By, action, view_step
+from pipeline.log.actions import By, action
+from pipeline.log.kinds.saved_view import view_step
 from pipeline.serve.ledger_access import unmask_rows
 from pipeline.settings import Settings
 from tests.erasure import person

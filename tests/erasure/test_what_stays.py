@@ -35,7 +35,7 @@ from pipeline.errors import (
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.ledger.facts import Keys, facts_of, remains
 from pipeline.log.actions import By
-from pipeline.log.entries import QUARANTINE
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.verify import verify

@@ -14,8 +14,10 @@ import pytest
 
 from pipeline import instants
 from pipeline.inbox import open_inbox
-from pipeline.log.actions import TICKET
-from pipeline.log.entries import CLOCK, WEBHOOK, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.clock import CLOCK
+from pipeline.log.kinds.ticket import TICKET
+from pipeline.log.kinds.webhook import WEBHOOK
 from tests import depth
 from tests.faults.shim import ClockShim
 from tests.support.events import event, review

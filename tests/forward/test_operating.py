@@ -14,7 +14,8 @@ from pipeline.forward.lanes import Lanes
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox
 from pipeline.log.actions import By
-from pipeline.log.entries import COLLECTION, LIVE, Draft
+from pipeline.log.entries import LIVE, Draft
+from pipeline.log.kinds.collection import COLLECTION
 from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
 from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events

@@ -14,7 +14,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.forward import courier, forwarder, progress
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.deliveries import delivery, replay
-from pipeline.log.entries import QUARANTINE
+from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.settings import Settings
 from tests.forward.conftest import (
     SELLERS,

@@ -14,7 +14,8 @@ from pipeline.errors import InboxChanged, LedgerRefused, OperatorError
 from pipeline.inbox import Inbox, SignedHead, open_inbox, signing_keys
 from pipeline.inbox.signing_keys import SigningKeys, register, registered
 from pipeline.log.checkpoints import Signer
-from pipeline.log.signing import KEY_ROTATION, STATEMENT, LogKeys, open_checkpoint, rotating
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
+from pipeline.log.signing import STATEMENT, LogKeys, open_checkpoint, rotating
 from tests.inbox.drafts import note
 from tests.support.machine import killed
 

@@ -18,14 +18,10 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.journey import links
 from pipeline.journey.links import Minted
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import (
-    COLLECTION,
-    INGESTED,
-    SUBMISSION_FINISHED,
-    SUBMISSION_STARTED,
-    Draft,
-    Entry,
-)
+from pipeline.log.entries import INGESTED, Draft, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.settings import Settings
 from tests import fork_server
 from tests.journey.seller import Seller

@@ -15,7 +15,7 @@ from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import evidence, pictures
 from pipeline.journey.links import Journey
 from pipeline.log.artifacts import ArtifactStore
-from pipeline.log.entries import COLLECTION
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.receive.collections import collect_file
 from tests.journey.served import Page, served
 from tests.support.machine import wait_until

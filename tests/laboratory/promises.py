@@ -13,14 +13,12 @@ from itertools import pairwise
 from typing import Any
 
 from pipeline import instants
-from pipeline.log.entries import (
-    COLLECTION,
-    QUARANTINE,
-    SUBMISSION_FINISHED,
-    SUBMISSION_STARTED,
-    WEBHOOK,
-    Entry,
-)
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.log.reconciling import WAS
 from sandbox.platform.api import Request
 from tests.laboratory.journal import Broken

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from pipeline.errors import WrongUsage
-from pipeline.log.actions import action, reminder, ticket
+from pipeline.log.actions import action
+from pipeline.log.kinds.reminded import reminder
+from pipeline.log.kinds.ticket import ticket
 
 WHO = {"recorded_by": "test", "process_id": "prc_1", "seller_id": "sel_1"}
 

@@ -15,7 +15,8 @@ import pytest
 from pipeline import lookalikes
 from pipeline.errors import SettingsError, WrongUsage
 from pipeline.http.tokens import Tokens
-from pipeline.log.actions import action, ticket
+from pipeline.log.actions import action
+from pipeline.log.kinds.ticket import ticket
 from pipeline.names import OURS, folded, is_ours
 from pipeline.serve.roles import RoleMap
 from pipeline.texts import is_blank

@@ -14,7 +14,8 @@ from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Outcome, Receipt
 from pipeline.inbox.artifacts.taking import Taking
 from pipeline.log.artifacts import ArtifactDamaged, FolderArtifacts, Stored
-from pipeline.log.entries import COLLECTION, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.receive import ingest
 from pipeline.receive.collections import collect_file
 from sandbox.server import Handle

@@ -13,7 +13,8 @@ from pipeline import instants
 from pipeline.client import Artifact, Prazo, PrazoRefused
 from pipeline.http.asgi import Message, Request
 from pipeline.http.refusals import Refusals
-from pipeline.log.entries import COLLECTION, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.receive.collections import Collecting
 from tests.support.gateway import Answer, Client, receiving
 from tests.support.marketplace import REVENUE, Marketplace, Review

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.contract.body import MAX_DEPTH
 from pipeline.http.short import MAX_SHORT_BYTES
-from pipeline.ledger.views.catalogue import script
+from pipeline.ledger.views.catalogue import macros
 from tests.receive.conftest import Start
 from tests.support.events import EVENT_TYPES, event, new_id, of_size, review, sample
 from tests.support.machine import wait_until
@@ -184,7 +184,7 @@ def test_the_deepest_nesting_allowed_is_recorded(shared: RunningReceiver):
 
 def test_a_path_as_deep_as_a_body_may_be_has_all_of_its_parents() -> None:
     with duckdb.connect() as connection:
-        connection.execute(script("macros"))
+        connection.execute(macros())
         [(parents,)] = connection.execute("select above(?)", [".".join("a" * 65)]).fetchall()
     assert len(parents) == MAX_DEPTH
 

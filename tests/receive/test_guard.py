@@ -30,7 +30,7 @@ from pipeline.continuity.reconcile import reconcile
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxForked, InboxMissing
 from pipeline.inbox import open_inbox
-from pipeline.log.entries import RECONCILIATION
+from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.log.reconciling import reconciliation
 from pipeline.receive.receiver import Receiver
 from pipeline.settings import Settings

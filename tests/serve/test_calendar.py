@@ -17,9 +17,10 @@ from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.contract.body import canonical_json
 from pipeline.errors import InboxUnavailable
 from pipeline.files import reread
-from pipeline.log import actions
+from pipeline.log.actions import action
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.calendar import calendar_made, calendar_revoked
 from pipeline.serve import api, calendar
 from tests.support.stores import settings_in
 
@@ -54,7 +55,7 @@ def review(process_id: str, deadline: datetime, *, seller: str = "sel_1", at: da
 
 
 def assignment(process_id: str, name: str) -> Draft:
-    return actions.action(
+    return action(
         "assignment",
         reason="hers",
         actor="eva",
@@ -88,7 +89,7 @@ class Feeds:
     def new(self, assignee: str | None = None) -> calendar.Secret:
         secret = calendar.new_secret()
         self.record(
-            actions.calendar_made(
+            calendar_made(
                 secret.feed_id,
                 token_sha256=secret.token_sha256,
                 assignee=assignee,
@@ -202,7 +203,7 @@ def test_a_revoked_address_and_one_that_never_was_hear_the_same(feeds: Feeds) ->
     feeds.record(review("prc_1", NOW + timedelta(days=3)))
     secret, other = feeds.new(), feeds.new()
     assert feeds.ask(f"/calendar/{secret.token}.ics").status_code == 200
-    feeds.record(actions.calendar_revoked(secret.feed_id, actor="eva", recorded_by="test"))
+    feeds.record(calendar_revoked(secret.feed_id, actor="eva", recorded_by="test"))
     heard = {
         path: feeds.ask(path)
         for path in (

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft, Entry
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line
 from pipeline.submit import resume as sending
 from pipeline.submit import retries

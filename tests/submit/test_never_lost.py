@@ -14,7 +14,9 @@ from pipeline.files import reread
 from pipeline.http.asgi import Message, Request
 from pipeline.inbox import Receipt
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.submit import attempt, ready
 from pipeline.submit import platform as platforms
 from pipeline.submit.attempt import Sent, Submissions

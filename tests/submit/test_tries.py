@@ -11,7 +11,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from pipeline.ledger.views.catalogue import catalogue, script
+from pipeline.ledger.views.catalogue import catalogue, macros
 from pipeline.submit.resumer import REMEMBERED
 from pipeline.submit.retries import ATTEMPTS, Attempt, GivenUp, Idle, Standing, UnderWay, Waiting
 from pipeline.submit.retries import standing as standing_in
@@ -72,7 +72,7 @@ def attempt(
 def database(*, is_even: bool) -> duckdb.DuckDBPyConnection:
     """The two views, over tables in place of the views that they read. `is_even`: no spread."""
     connection = duckdb.connect(":memory:", config={"threads": "1"})
-    connection.execute(script("macros"))
+    connection.execute(macros())
     if is_even:
         connection.execute("create or replace macro retry_spread(attempt_id) as 0::bigint")
     connection.execute("""

@@ -17,7 +17,6 @@ from unittest import mock
 import pytest
 
 from pipeline import instants
-from pipeline.clearance.clearances import CLEARANCE
 from pipeline.contract.body import canonical_json
 from pipeline.errors import Unreadable
 from pipeline.inbox import open_inbox
@@ -25,7 +24,9 @@ from pipeline.ledger import facts, materialized, refresh
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import script
 from pipeline.ledger.views.reader import Reader
-from pipeline.log.entries import FORWARDING, LIVE, Draft
+from pipeline.log.entries import LIVE, Draft
+from pipeline.log.kinds.clearance import CLEARANCE
+from pipeline.log.kinds.forwarding import FORWARDING
 from pipeline.log.ndjson import read_line
 
 KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)

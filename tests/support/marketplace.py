@@ -15,7 +15,9 @@ import sandbox
 from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.submit.casefile import CaseFiles

@@ -25,8 +25,8 @@ from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, names_a_person
 from pipeline.errors import CallerError
-from pipeline.log.actions import report_step
 from pipeline.log.entries import Draft
+from pipeline.log.kinds.report import report_step
 from pipeline.texts import names_person
 
 CATCH_UP_DAYS: Final = 3

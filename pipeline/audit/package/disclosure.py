@@ -16,8 +16,9 @@ from pipeline.contract.body import parse_json
 from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
-from pipeline.log.entries import COLLECTION, Entry, public_name
-from pipeline.log.signing import KEY_ROTATION
+from pipeline.log.entries import Entry, public_name
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.key_rotation import KEY_ROTATION
 from pipeline.verify import BY_EXPORTER, BY_PROFILE, ERASED, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})

@@ -11,7 +11,8 @@ from typing import Any, Final
 from pipeline import instants
 from pipeline.contract.body import parse_json
 from pipeline.contract.readings import REVIEW_REQUIRED
-from pipeline.log.entries import WEBHOOK, Entry, public_name
+from pipeline.log.entries import Entry, public_name
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import PERSONAL, holds_personal_id
 
 _USUAL: Final = re.compile("[A-Za-z_./-]+[0-9]?(?:; ?charset=[A-Za-z]+(?:-[0-9]{1,4}){0,2})?")

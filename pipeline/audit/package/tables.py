@@ -26,7 +26,7 @@ from pipeline.ledger import facts
 from pipeline.ledger.scratch import MAX_SCRIPT_SECONDS, Copy
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views import formats
-from pipeline.ledger.views.catalogue import catalogue, read_by_several, script, whole_sql
+from pipeline.ledger.views.catalogue import catalogue, macros, read_by_several, whole_sql
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
@@ -141,12 +141,11 @@ def software() -> str:
 
 def query_file() -> str:
     """The exact SQL of a package's tables, over the tables of schema.sql, with its macros."""
-    macros = script("macros").strip()
     return (
         "-- The tables of this package, each by one query over the facts of its entries, and\n"
         "-- before them what several of these follow from.\n"
         "-- The variables as_of, entries, processes, sellers and unmask are in parameters.json.\n\n"
-        f"{macros}\n\n{queries()}"
+        f"{macros().strip()}\n\n{queries()}"
     )
 
 

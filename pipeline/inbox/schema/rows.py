@@ -22,7 +22,8 @@ from zstandard import (
     frame_content_size,
 )
 
-from pipeline.log.entries import WEBHOOK, Entry
+from pipeline.log.entries import Entry
+from pipeline.log.kinds.webhook import WEBHOOK
 
 Row = Sequence[Any]
 """The columns of an entry; behind them, whether its body and its leaf are compressed."""

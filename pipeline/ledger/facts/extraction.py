@@ -35,8 +35,13 @@ from pipeline.ledger.facts.rows import (
     UnreadablePart,
     Webhook,
 )
-from pipeline.log import entries as kinds
 from pipeline.log.entries import MOST_BYTES, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.rejection import REJECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.log.reconciling import WAS
 from pipeline.texts import is_tax_id
 
@@ -375,12 +380,12 @@ def _action(entry: Entry, _: Keys) -> Iterable[Fact]:
 
 
 _READERS: Final[dict[str, Callable[[Entry, Keys], Iterable[Fact]]]] = {
-    kinds.WEBHOOK: _webhook,
-    kinds.QUARANTINE: _quarantine,
-    kinds.REJECTION: _rejection,
-    kinds.SUBMISSION_STARTED: _submission_started,
-    kinds.SUBMISSION_FINISHED: _submission_finished,
-    kinds.COLLECTION: _collection,
+    WEBHOOK: _webhook,
+    QUARANTINE: _quarantine,
+    REJECTION: _rejection,
+    SUBMISSION_STARTED: _submission_started,
+    SUBMISSION_FINISHED: _submission_finished,
+    COLLECTION: _collection,
 }
 
 

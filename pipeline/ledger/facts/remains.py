@@ -22,6 +22,7 @@ from pipeline.ledger.facts.rows import (
     UnreadablePart,
 )
 from pipeline.log.entries import Entry
+from pipeline.log.kinds import kinds
 
 FORM: Final = 1
 """Of what is kept. An entry keeps the form in which its bytes were erased."""
@@ -50,16 +51,7 @@ _OF_NOBODY: Final = frozenset({MISSING, "[]", "{}", '""', '"true"', '"false"'})
 stays, since the finding about that part says it; what earlier releases erased is without."""
 
 TYPED: Final[Mapping[str, frozenset[str]]] = {
-    "unmask": frozenset({"filters", "contains", "between"}),
-    "clearance": frozenset({"what", "shown"}),
-    "search": frozenset({"sought"}),
-    "saved_view": frozenset({"name", "query"}),
-    "report": frozenset({"name", "query", "filters", "page", "recipient"}),
-    "ticket": frozenset({"number"}),
-    **dict.fromkeys(
-        ("export", "override", "replacement", "assignment", "reminded", "calendar", "alert"),
-        frozenset[str](),
-    ),
+    code: kind.typed for code, kind in kinds().items() if kind.typed is not None
 }
 """Kinds of entries about people's work here, and what of their content somebody typed: it goes
 where it, or the reason, quotes a person who is forgotten. Who did what, and when, stays."""

@@ -20,6 +20,7 @@ from typing import Final
 from pipeline import headers
 from pipeline.errors import OperatorError, UnknownView
 from pipeline.headers import QUERIES, Header
+from pipeline.log import kinds as kinds_of_entries
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""
@@ -172,6 +173,12 @@ def asked_for(name: str) -> View:
 def script(name: str) -> str:
     """The text of a file under `queries/` that is not a view, such as `refresh/touched`."""
     return (QUERIES / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def macros() -> str:
+    """The statements that make all macros of the views: those that ask for facts of kinds of
+    entries, and ours."""
+    return f"{kinds_of_entries.macros()}\n\n{script('macros')}"
 
 
 @cache

@@ -11,7 +11,7 @@ with occurrences as (
     union all
     select process_id, occurred_at
     from facts.actions
-    where kind in ('replacement', 'reminded', 'ticket') and process_id is not null
+    where touches_process(kind) and process_id is not null
     union all
     select process_id, occurred_at from attempt_occurrences
 )

@@ -23,8 +23,8 @@ from pipeline.alert_rules.ladder import Ladder
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.log.actions import reminder
 from pipeline.log.deliveries import delivery
+from pipeline.log.kinds.reminded import reminder
 from pipeline.serve.due_alerts import DueByLedger, _Asked
 from pipeline.serve.ledger_access import OwnLedger
 from tests.alert.away.test_processes import ACI

@@ -15,7 +15,8 @@ from pipeline.contract.body import parse_json
 from pipeline.errors import InboxUnavailable
 from pipeline.journey import links
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import COLLECTION, SUBMISSION_STARTED
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line
 from sandbox.server import Handle
 from tests.app_pages.conftest import OpenLog, Visit, follow

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app_pages.desk import recording
 from app_pages.parts import acting, views
 from pipeline.continuity.service import LedgerService
-from pipeline.log.actions import ticket
+from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
 from pipeline.serve.roles import Permission
 from tests.app_pages.conftest import OpenLog, Visit, follow

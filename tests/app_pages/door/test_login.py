@@ -26,7 +26,7 @@ from app_pages.door import access
 from app_pages.door.requests import Door
 from pipeline.errors import SettingsError
 from pipeline.inbox import open_inbox
-from pipeline.log import actions
+from pipeline.log.kinds.calendar import calendar_made
 from pipeline.serve import calendar
 from pipeline.settings import Settings
 from tests import depth
@@ -132,7 +132,7 @@ def test_only_the_proxy_with_its_secret_gets_in(inner: str):
 def test_a_calendar_needs_its_secret_address_alone_and_no_login(inner: str, proxied: Path):
     """Programs for calendars know no other proof. Nothing beside it is open."""
     secret = calendar.new_secret()
-    made = actions.calendar_made(
+    made = calendar_made(
         secret.feed_id,
         token_sha256=secret.token_sha256,
         assignee=None,

@@ -1,10 +1,6 @@
 """The rules and kinds of entries that pages explain are those that the report names."""
 
-import ast
-import importlib
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -14,16 +10,20 @@ from app_pages.language.rulebook import RULES
 from pipeline.audit.package.report_texts import WORDS
 from pipeline.language import codes
 from pipeline.ledger.views.catalogue import catalogue
+from pipeline.log.kinds import kinds
+from pipeline.log.kinds.collection import COLLECTION
 from tests.docs import pages
 
 
 @pytest.mark.parametrize("language", WORDS)
 def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: str) -> None:
     """An assignment stood as `assignment` in it, in both languages: no test asked for its name."""
-    codes = {*RULES, *occurrences.KINDS, *occurrences.CHANNELS, *occurrences.ERRORS}
-    codes |= {f"alert_{step}" for step in occurrences.ALERT_STEPS}
-    codes |= {f"ticket_{step}" for step in occurrences.TICKET_STEPS}
-    codes |= {f"clearance_{step}" for step in occurrences.CLEARANCE_STEPS}
+    codes = {*RULES, *kinds(), *occurrences.CHANNELS, *occurrences.ERRORS}
+    codes |= {
+        step if code == COLLECTION else f"{code}_{step}"
+        for code, kind in kinds().items()
+        for step in kind.steps
+    }
     unnamed = codes - WORDS[language].words.keys()
     assert unnamed == set(), "name them in pipeline/audit/package/report_texts.py"
 
@@ -36,39 +36,18 @@ def listed_kinds() -> set[str]:
     return {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
 
 
-def test_every_kind_of_entry_that_the_rules_list_has_a_name_on_pages() -> None:
-    kinds = listed_kinds()
-    assert {"webhook", "ticket"} < kinds
-    assert kinds - occurrences.KINDS.keys() == set(), "name them in occurrences.py"
+def test_the_rules_list_every_kind_of_entry_and_nothing_else() -> None:
+    """Of one that was recorded alone, nobody read what it means."""
+    assert {"webhook", "reminded", "key_rotation", "note"} < kinds().keys()
+    assert kinds().keys() == listed_kinds(), "list them in docs/rules.md#occurrences"
 
 
-def kinds_in(path: Path) -> Iterator[str]:
-    """The kinds of the drafts that a module makes, where it says them by a word or a constant."""
-    if not re.search(r"\b(?:Draft|action|_signed)\(", text := path.read_text(encoding="utf-8")):
-        return
-    makers = {"Draft", "action", *(["_signed"] if path.stem == "actions" else [])}
-    for call in ast.walk(ast.parse(text)):
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id in makers
-        ):
-            said = [it.value for it in call.keywords if it.arg == "kind"]
-            for kind in [*said, *call.args][:1]:
-                if isinstance(kind, ast.Constant):
-                    yield str(kind.value)
-                elif isinstance(kind, ast.Name) and kind.id.isupper():
-                    name = ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
-                    yield getattr(importlib.import_module(name), kind.id)
-
-
-def test_every_kind_of_entry_that_is_recorded_is_listed_in_the_rules() -> None:
-    """From there its names are asked for; of one that was recorded alone, nothing asked for any."""
-    folders = [pages.ROOT / name for name in ("pipeline", "app_pages")]
-    files = [file for folder in folders for file in folder.rglob("*.py")]
-    kinds = {kind for file in files for kind in kinds_in(file)}
-    assert {"webhook", "reminded", "key_rotation", "note"} < kinds
-    assert kinds - listed_kinds() == set(), "list them in docs/rules.md#occurrences"
+def test_the_page_lists_every_kind_that_files_may_have() -> None:
+    page = pages.text(pages.ROOT / "docs/operations.md")
+    table = page.partition("| kind | besides |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\|(.*?)\|", table, re.MULTILINE)
+    listed = {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
+    assert listed == {code for code, kind in kinds().items() if kind.is_in_files}
 
 
 def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:

@@ -16,8 +16,8 @@ from pipeline.audit.package.drafts import Reading
 from pipeline.audit.request import Profile, Request, Scope
 from pipeline.continuity.service import LedgerService
 from pipeline.inbox import store
-from pipeline.log.actions import exporting
 from pipeline.log.entries import Entry, public_name
+from pipeline.log.kinds.export import exporting
 from pipeline.log.ndjson import read_line
 from pipeline.verify import BY_PROFILE, Verdict
 from tests.audit import story

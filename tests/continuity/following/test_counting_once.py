@@ -12,7 +12,9 @@ from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery, replay, supply
-from pipeline.log.entries import QUARANTINE, SUPPLY, UNMASK
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.supply import SUPPLY
+from pipeline.log.kinds.unmask import UNMASK
 from pipeline.serve.ledger_access import audit
 from pipeline.settings import Settings
 from tests import depth

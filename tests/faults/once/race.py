@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from pipeline import instants
 from pipeline.inbox import Inbox, open_inbox
-from pipeline.log.entries import SUBMISSION_FINISHED, SUBMISSION_STARTED, Draft
+from pipeline.log.entries import Draft
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.ndjson import read_line
 from sandbox.platform.certificates import Certificates
 from tests import depth, fork_server

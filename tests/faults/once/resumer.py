@@ -31,7 +31,7 @@ def stop_now_and_then(seed: str, chance: float, places: Sequence[str]) -> None:
     from httpcore._backends.anyio import AnyIOStream
 
     from pipeline.inbox.group_commit import GroupCommit
-    from pipeline.log.entries import SUBMISSION_STARTED
+    from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 
     drawn = random.Random(seed)
     record, start_tls = GroupCommit.record, AnyIOStream.start_tls

@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from pipeline.ledger.views.catalogue import script
+from pipeline.ledger.views.catalogue import macros
 from tests.support.ledgers import ledger_of
 from tests.support.lines import acp, finished, started
 
@@ -19,7 +19,7 @@ HISTORY = [
 
 def masked(*errors: str | None) -> list[str | None]:
     with duckdb.connect() as connection:
-        connection.execute(script("macros"))
+        connection.execute(macros())
         return [
             row[0]
             for error in errors
