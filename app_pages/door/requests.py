@@ -7,7 +7,6 @@ Pure ASGI, for requests and web sockets alike.
 
 import hmac
 import ipaddress
-import json
 import os
 from collections.abc import Callable
 from typing import Final
@@ -17,6 +16,7 @@ from app_pages.door.served import HEALTH
 from pipeline.alert.messages import links
 from pipeline.errors import SettingsError
 from pipeline.hosts import is_loopback, networks
+from pipeline.http.answers import Json
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.origins import foreign_page
@@ -116,7 +116,4 @@ async def _turn_away(scope: Scope, receive: Receive, send: Send, fault: str) -> 
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": ""})
         return
-    body = json.dumps({"error": fault}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await Json(403, {"error": fault})(scope, receive, send)

@@ -12,7 +12,8 @@ from starlette.routing import BaseRoute, Match
 from app_pages.door import handed, paths
 from app_pages.door.callers import Callers
 from app_pages.door.security import INDEX
-from pipeline.http.asgi import App, Receive, Scope, Send, answer_json
+from pipeline.http.answers import Json
+from pipeline.http.asgi import App, Receive, Scope, Send
 from pipeline.settings import Settings
 
 HEALTH: Final = "/_stcore/health"
@@ -62,15 +63,16 @@ class Served:
             await self._app(scope, receive, send)
         elif methods is not None:
             allowed = (b"allow", ", ".join(methods).encode())
-            await answer_json(send, 405, {"error": f"only {', '.join(methods)} is taken"}, allowed)
+            refused = Json(405, {"error": f"only {', '.join(methods)} is taken"}, allowed)
+            await refused(scope, receive, send)
         elif self._is_own({**scope, "path": path}):
             await self._app({**scope, "path": path}, receive, send)
         elif path.startswith(MEDIA) and method in _READ:
             name = path.removeprefix(MEDIA)
             file = handed.taken(name, self._callers.person(scope))
-            await (file(scope, receive, send) if file is not None else _nothing_here(send))
+            await (file or _nothing_here())(scope, receive, send)
         else:
-            await _nothing_here(send)
+            await _nothing_here()(scope, receive, send)
 
     def _is_own(self, scope: Scope) -> bool:
         return any(route.matches(scope)[0] is not Match.NONE for route in self._own)
@@ -90,8 +92,8 @@ def _listed(pages: Iterable[str], *, has_login: bool) -> Mapping[str, tuple[str,
     return listed
 
 
-async def _nothing_here(send: Send) -> None:
-    await answer_json(send, 404, {"error": f"there is nothing here: {_ELSEWHERE}"})
+def _nothing_here() -> App:
+    return Json(404, {"error": f"there is nothing here: {_ELSEWHERE}"})
 
 
 async def _no_web_socket(scope: Scope, receive: Receive, send: Send) -> None:

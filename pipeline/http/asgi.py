@@ -1,6 +1,5 @@
-"""Reads requests and sends answers over plain ASGI, for paths where a framework is too slow."""
+"""Reads requests over plain ASGI, and answers `/webhooks`, where a framework is too slow."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
@@ -38,9 +37,6 @@ class Request(NamedTuple):
         """The version that the caller speaks: `1.0` or `1.1`."""
         version: str = self.scope.get("http_version", "1.1")
         return version
-
-
-Handler = Callable[[Request, Send], Awaitable[None]]
 
 
 def folded(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
@@ -90,25 +86,12 @@ async def read_body(request: Request, limit: int) -> bytes:
         chunks.append(chunk)
 
 
-async def answer(
-    send: Send,
-    status: int,
-    body: bytes,
-    *headers: tuple[bytes, bytes],
-    content_type: bytes = b"application/json",
-) -> None:
-    """Sends a whole response."""
+async def answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """Sends a whole response with a JSON body."""
     length = b"%d" % len(body)
-    fields = [(b"content-type", content_type), (b"content-length", length), *headers]
+    fields = [(b"content-type", b"application/json"), (b"content-length", length), *headers]
     await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body})
-
-
-async def answer_json(
-    send: Send, status: int, content: Mapping[str, object], *headers: tuple[bytes, bytes]
-) -> None:
-    """Sends a whole response with a JSON body."""
-    await answer(send, status, json.dumps(content).encode(), *headers)
 
 
 class FixedHeaders:

@@ -3,24 +3,16 @@ that a process or seller is unknown."""
 
 from typing import Final
 
-from pipeline.http.asgi import Message, Send
+from starlette.responses import Response
 
 MARK: Final = (b"prazo-answer", b"gateway")
-RELAYED: Final = "prazo.relayed"
-"""Key in the first message of an answer that is the platform's. Servers ignore it."""
 
 
-def is_ours(message: Message) -> bool:
-    """Whether a message begins an answer of our own."""
-    return message["type"] == "http.response.start" and not message.get(RELAYED)
+class Relayed(Response):
+    """The platform's answer."""
 
 
-def marked(send: Send) -> Send:
-    """Sends answers with the mark, but for those that are relayed."""
-
-    async def send_marked(message: Message) -> None:
-        if is_ours(message):
-            message = {**message, "headers": [*message.get("headers", ()), MARK]}
-        await send(message)
-
-    return send_marked
+def mark(answer: Response) -> None:
+    """Marks an answer, unless it is the platform's."""
+    if not isinstance(answer, Relayed):
+        answer.raw_headers.append(MARK)

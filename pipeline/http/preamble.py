@@ -4,7 +4,7 @@ Each check returns a value, or a `TurnedAway` with the answer. The body is read 
 check that does not need it.
 """
 
-from pipeline.http.asgi import Request, Send, TooLarge, answer_json, is_identity, read_body
+from pipeline.http.asgi import Request, TooLarge, is_identity, read_body
 from pipeline.http.callers import TurnedAway, admit
 from pipeline.http.tokens import Caller, Tokens
 
@@ -39,8 +39,3 @@ async def whole_body(request: Request, limit: int) -> bytes | TurnedAway:
         return await read_body(request, limit)
     except TooLarge:
         return TurnedAway(413, f"the body is over {limit} bytes")
-
-
-async def refuse(send: Send, away: TurnedAway) -> None:
-    """Sends the answer to a request that is refused."""
-    await answer_json(send, away.status, {"error": away.reason}, *away.headers)

@@ -17,14 +17,16 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers as FormHeaders
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.responses import Response
 
 from pipeline import instants, plain
 from pipeline.continuity.kept_heads import open_guarded
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
-from pipeline.http.asgi import Gone, Request, Send, TooLarge, answer_json, read_body
+from pipeline.http.answers import Json, refusal
+from pipeline.http.asgi import Gone, Request, TooLarge, read_body
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted, refuse
+from pipeline.http.preamble import admitted
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.http.trials import TRIAL_BYTES
@@ -69,12 +71,11 @@ class Collecting:
         """Tries whether an artifact could be kept. Raises `OperatorError` if not."""
         self._taking.store.probe(TRIAL_BYTES)
 
-    async def post(self, request: Request, send: Send) -> None:
+    async def post(self, request: Request) -> Response | None:
         """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
         caller = admitted(request, "POST", self._tokens, "collect")
         if isinstance(caller, TurnedAway):
-            await refuse(send, caller)
-            return
+            return refusal(caller)
         try:
             # On a disk that hangs, the thread that writes the artifacts hangs with it, not we.
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -82,20 +83,18 @@ class Collecting:
                 seq, recorded = await self._record(draft)
         except _UnsupportedType:
             kinds = "application/json or multipart/form-data"
-            await answer_json(send, 415, {"error": f"the Content-Type must be {kinds}"})
+            return Json(415, {"error": f"the Content-Type must be {kinds}"})
         except TooLarge:
-            await answer_json(send, 413, {"error": "the collection is too large"})
+            return Json(413, {"error": "the collection is too large"})
         except Unreadable as unreadable:
-            await answer_json(send, 422, {"error": unreadable.what})
+            return Json(422, {"error": unreadable.what})
         except Gone:
-            return
+            return None
         except (InboxUnavailable, OperatorError, TimeoutError) as error:
             LOG.error("a collection was answered 503: %s", str(error) or "it took too long")
             self._refusals.note("collections")
-            again = (b"retry-after", b"5")
-            await answer_json(send, 503, {"error": "not recorded; send it again"}, again)
-        else:
-            await answer_json(send, 200, {"seq": seq, "recorded": recorded})
+            return Json(503, {"error": "not recorded; send it again"}, (b"retry-after", b"5"))
+        return Json(200, {"seq": seq, "recorded": recorded})
 
     async def _draft(self, request: Request, recorded_by: str) -> Draft:
         content_type, parameters = parse_options_header(request.headers.get(b"content-type", b""))

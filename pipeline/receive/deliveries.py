@@ -16,7 +16,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.http.asgi import Gone, Headers, Request, Send, answer, is_identity
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
-from pipeline.http.preamble import refuse, whole_body, wrong_encoding, wrong_method
+from pipeline.http.preamble import whole_body, wrong_encoding, wrong_method
 from pipeline.http.short import Reply, Take
 from pipeline.inbox import Inbox, Receipt
 from pipeline.inbox.group_commit import Answer, GroupCommit
@@ -89,8 +89,7 @@ class Deliveries:
             short.hear(error)
 
     async def _refuse(self, reply: Reply, away: TurnedAway) -> None:
-        await self._note(away)
-        reply(away.status, json.dumps({"error": away.reason}).encode(), *away.headers)
+        reply(*await self._refused(away))
 
     # --- all others ---
 
@@ -159,11 +158,11 @@ class Deliveries:
 
     async def turn_away(self, send: Send, away: TurnedAway) -> None:
         """Answers a delivery that is turned away, and counts it."""
-        await self._note(away)
-        await refuse(send, away)
+        await answer(send, *await self._refused(away))
 
-    async def _note(self, away: TurnedAway) -> None:
+    async def _refused(self, away: TurnedAway) -> Answered:
         await self._turned_away.note(away.status, away.reason)
+        return away.status, json.dumps({"error": away.reason}).encode(), *away.headers
 
 
 class _Short:

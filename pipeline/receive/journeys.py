@@ -5,13 +5,15 @@ import logging
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.responses import Response
 
 from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, parse_json
 from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadable
-from pipeline.http.asgi import Gone, Request, Send, answer_json
+from pipeline.http.answers import Json, refusal
+from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted, refuse, whole_body
+from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
@@ -43,31 +45,27 @@ class Inviting:
         self._inbox = inbox
         self._tokens = Tokens.of(settings)
 
-    async def post(self, request: Request, send: Send) -> None:
+    async def post(self, request: Request) -> Response | None:
         """Handles one request: 200 with the link, or 401, 403, 405, 413, 415, 422 or 503."""
         caller = admitted(request, "POST", self._tokens, "collect")
         if isinstance(caller, TurnedAway):
-            await refuse(send, caller)
-            return
+            return refusal(caller)
         try:
             body = await whole_body(request, MAX_BODY_BYTES)
         except Gone:
-            return
+            return None
         if isinstance(body, TurnedAway):
-            await refuse(send, body)
-            return
+            return refusal(body)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 made = await asyncio.to_thread(self._mint, body, caller.name)
         except (CallerError, SettingsError) as error:
-            await answer_json(send, 422, {"error": error.in_one_line})
+            return Json(422, {"error": error.in_one_line})
         except (OperatorError, TimeoutError) as error:
             LOG.error("a link was not made: %s", str(error) or "it took too long")
             self._refusals.note("journeys")
-            again = (b"retry-after", b"5")
-            await answer_json(send, 503, {"error": "not made; send it again"}, again)
-        else:
-            await answer_json(send, 200, made, (b"cache-control", b"no-store"))
+            return Json(503, {"error": "not made; send it again"}, (b"retry-after", b"5"))
+        return Json(200, made, (b"cache-control", b"no-store"))
 
     def _mint(self, body: bytes, recorded_by: str) -> dict[str, Any]:
         from pipeline.journey import links  # its imports take a second, and no webhook waits

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import prometheus_client
+from starlette.responses import PlainTextResponse, Response
 
 from pipeline import instants, short_turns
 from pipeline.continuity.kept_heads import Guard, open_shared
@@ -20,17 +21,8 @@ from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.files.temporary import all_left
 from pipeline.http import ours, server
-from pipeline.http.asgi import (
-    Handler,
-    Message,
-    Receive,
-    Request,
-    Scope,
-    Send,
-    answer,
-    answer_json,
-    folded,
-)
+from pipeline.http.answers import Json
+from pipeline.http.asgi import Receive, Request, Scope, Send, folded
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import OTHER_HOST, outside_hint
 from pipeline.http.refusals import Reason
@@ -72,6 +64,11 @@ LAST_RECORD_SECONDS: Final = 2.0
 """How long recording may take after the last request was answered."""
 LAST_WRITE_SECONDS: Final = 5.0
 """How long the writer's thread may take to end after that."""
+_TURNED_AWAY: Final = (401, 403, 405, 413, 415)
+"""With these a call is turned away unread. Whoever calls is of the marketplace, and hears why."""
+
+Handler = Callable[[Request], Awaitable[Response | None]]
+"""Its answer; None where the caller has gone before the end of its body."""
 
 
 class Receiver:
@@ -108,13 +105,12 @@ class Receiver:
         self._metrics.registry.register(self._trials)
         self._others = 0
         self._handlers: Mapping[str, Handler] = {
-            **dict.fromkeys(WEBHOOKS, self._deliveries.post),
             "/v1/collections": self._collecting.post,
             "/v1/journeys": Inviting(settings, self._inbox, self._metrics.refusals).post,
             "/checkpoint": _shown(self._show_checkpoint),
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),
-            "/readyz/webhooks": _shown(lambda send: self._readyz(send, INBOX)),
+            "/readyz/webhooks": _shown(partial(self._readyz, INBOX)),
             "/metrics": _shown(self._show_metrics),
         }
         self.short_posts: ShortPosts = {it.encode(): self._deliveries.begin for it in WEBHOOKS}
@@ -138,19 +134,20 @@ class Receiver:
         request = Request(scope, folded(scope["headers"]), receive)
         if scope["path"] in WEBHOOKS:
             try:
-                await self._let_in(self._deliveries.post, request, send)
+                await self._deliver(request, send)
             except Exception:
                 self._note(request, None, "fault")
                 raise
             return
         address = address_in(scope.get("raw_path", b""))
-        is_call = scope["path"] in self._handlers or address is not None
-        answering = _Answering(send, self._turned_away, request, is_call=is_call)
         try:
-            await self._find(request, address, answering.send)
+            answer = await self._find(request, address)
+            if answer is None:
+                return
+            if not isinstance(answer, ours.Relayed):
+                is_call = scope["path"] in self._handlers or address is not None
+                await self._count(answer.status_code, request, is_call=is_call)
         except (Exception, asyncio.CancelledError) as error:
-            if answering.has_begun:
-                raise
             # By ourselves: the server's own 500 could be taken for the platform's.
             if isinstance(error, asyncio.CancelledError):  # the server ends, and has waited
                 status, why = 503, "the server is stopping; send it again"
@@ -158,28 +155,33 @@ class Receiver:
                 LOG.exception("a request failed")
                 self._note(request, address, "fault")
                 status, why = 500, "not taken, by a fault of ours, of which the text log says more"
-            await answer_json(answering.send, status, {"error": why}, (b"connection", b"close"))
+            answer = Json(status, {"error": why}, (b"connection", b"close"))
+        ours.mark(answer)
+        await answer(scope, receive, send)
 
-    async def _find(self, request: Request, address: Address | None, send: Send) -> None:
-        """Answers a request other than a delivery."""
+    async def _deliver(self, request: Request, send: Send) -> None:
+        if hint := self._outside_hint(request):
+            await self._deliveries.turn_away(send, TurnedAway(403, hint))
+        else:
+            await self._deliveries.post(request, send)
+
+    async def _find(self, request: Request, address: Address | None) -> Response | None:
+        """The answer to a request other than a delivery."""
         path: str = request.scope["path"]
         handler = self._handlers.get(path)
         if path == "/healthz":
-            await self._let_in(self._handlers[path], request, send)
-            return
+            return await self._let_in(self._handlers[path], request)
         if self._others >= MAX_OTHERS:
-            content = {"error": "too many requests are under way; send it again"}
             self._note(request, address, "busy")
-            await answer_json(send, 503, content, (b"retry-after", b"1"))
             if handler is not None or address is not None:  # others are misaddressed
                 self._turned_away.count(503)
-            return
+            content = {"error": "too many requests are under way; send it again"}
+            return Json(503, content, (b"retry-after", b"1"))
         self._others += 1
         try:
             if handler is None and address is not None:
-                await self._submit(address, request, send)  # the gateway decides who may call it
-            else:
-                await self._let_in(handler or _not_found, request, send)
+                return await self._submit(address, request)  # the gateway decides who may call it
+            return await self._let_in(handler or _not_found, request)
         finally:
             self._others -= 1
 
@@ -188,21 +190,28 @@ class Receiver:
         if way is not None:
             self._metrics.refusals.note(way, reason)
 
-    async def _let_in(self, handler: Handler, request: Request, send: Send) -> None:
+    async def _count(self, status: int, asked: Request, *, is_call: bool) -> None:
+        """Counts a request other than a delivery where it is turned away unread. What was sent to a
+        wrong place is recorded as well. `is_call`: whether the path is one of ours."""
+        if not is_call:
+            await self._turned_away.note(status, "none of the receiver's calls", asked)
+        elif status == 403 and outside_hint(asked.headers, asked.http_version) == OTHER_HOST:
+            await self._turned_away.note(status, OTHER_HOST, asked)
+        elif status in _TURNED_AWAY:
+            self._turned_away.count(status)
+
+    async def _let_in(self, handler: Handler, request: Request) -> Response | None:
         """Handles a request, unless deliveries are not authenticated and it is not local."""
-        hint = (
-            None
-            if self._deliveries.is_authenticated
-            else outside_hint(request.headers, request.http_version)
-        )
-        if hint is None:
-            await handler(request, send)
-        elif handler == self._deliveries.post:
-            await self._deliveries.turn_away(
-                send, TurnedAway(403, f"deliveries are not authenticated, and {hint}")
-            )
-        else:
-            await answer_json(send, 403, {"error": f"deliveries are not authenticated, and {hint}"})
+        if hint := self._outside_hint(request):
+            return Json(403, {"error": hint})
+        return await handler(request)
+
+    def _outside_hint(self, request: Request) -> str | None:
+        """Why a request is not taken where deliveries are not authenticated; None where it is."""
+        if self._deliveries.is_authenticated:
+            return None
+        hint = outside_hint(request.headers, request.http_version)
+        return hint and f"deliveries are not authenticated, and {hint}"
 
     def on_refusal(self, status: bytes) -> None:
         """Counts a request that the server itself refused, such as one that never ended."""
@@ -252,23 +261,22 @@ class Receiver:
         refused = partial(self._metrics.refusals.note, "submissions")
         return Gateway(self._settings, self._inbox, self._writer, count, refused)
 
-    async def _submit(self, address: Address, request: Request, send: Send) -> None:
+    async def _submit(self, address: Address, request: Request) -> Response | None:
         gateway = await asyncio.shield(self._gateway)
-        await gateway.put(address, request, send)
+        return await gateway.put(address, request)
 
     # --- for the operator ---
 
-    async def _healthz(self, send: Send) -> None:
-        await answer_json(send, 200, {"status": "alive"})
+    async def _healthz(self) -> Response:
+        return Json(200, {"status": "alive"})
 
-    async def _readyz(self, send: Send, *stores: str) -> None:
-        """Answers with the result of trial writes to these stores; to all without one."""
+    async def _readyz(self, *stores: str) -> Response:
+        """The result of trial writes to these stores; to all without one."""
         faults = await self._trials.faults(*stores)
         if not faults:
-            await answer_json(send, 200, {"status": "able to record", **self._log()})
-        else:
-            unable = {"status": "not able to record", "error": "; ".join(faults.values())}
-            await answer_json(send, 503, {**unable, "stores": sorted(faults), **self._log()})
+            return Json(200, {"status": "able to record", **self._log()})
+        unable = {"status": "not able to record", "error": "; ".join(faults.values())}
+        return Json(503, {**unable, "stores": sorted(faults), **self._log()})
 
     def _log(self) -> dict[str, object]:
         """Which log it is, by the name in its checkpoints, and what is newest in it."""
@@ -286,24 +294,21 @@ class Receiver:
             self._inbox.doubt()  # the keeper may answer by now
         await self._writer.probe()
 
-    async def _show_checkpoint(self, send: Send) -> None:
+    async def _show_checkpoint(self) -> Response:
         """The newest checkpoint that the ledger's keeper left in the inbox, for witnesses."""
         try:
             async with asyncio.timeout(READY_SECONDS):
                 signed = await asyncio.to_thread(self._inbox.checkpoint)
         except (InboxUnavailable, TimeoutError):
-            await answer_json(send, 503, {"error": "the inbox cannot be read now"})
-            return
+            return Json(503, {"error": "the inbox cannot be read now"})
         if signed is None:
-            await answer_json(send, 404, {"error": "no checkpoint has been signed yet"})
-            return
-        kind = b"text/plain; charset=utf-8"
-        await answer(send, 200, signed.note.encode(), content_type=kind)
+            return Json(404, {"error": "no checkpoint has been signed yet"})
+        return PlainTextResponse(signed.note)
 
     def _look_at_inbox(self) -> tuple[int, dict[Part, int]]:
         return self._inbox.last()[0], heartbeats(self._inbox)
 
-    async def _show_metrics(self, send: Send) -> None:
+    async def _show_metrics(self) -> Response:
         trying = asyncio.create_task(self._trials.faults())  # its gauges show what it finds
         if self._looking is None or self._looking.done():  # one at a time, if the inbox hangs
             self._looking = asyncio.create_task(asyncio.to_thread(self._look_at_inbox))
@@ -313,63 +318,26 @@ class Receiver:
             self._metrics.show_heartbeats(beats)
         await trying
         shown = prometheus_client.generate_latest(self._metrics.registry)
-        kind = prometheus_client.CONTENT_TYPE_LATEST.encode()
-        await answer(send, 200, shown, content_type=kind)
+        return Response(shown, media_type=prometheus_client.CONTENT_TYPE_LATEST)
 
 
-def _shown(show: Callable[[Send], Awaitable[None]]) -> Handler:
+def _shown(show: Callable[[], Awaitable[Response]]) -> Handler:
     """A handler that answers GET and HEAD with `show`, and other methods with 405."""
 
-    async def handler(request: Request, send: Send) -> None:
+    async def handler(request: Request) -> Response:
         if request.method in ("GET", "HEAD"):
-            await show(send)
-        else:
-            await answer_json(send, 405, {"error": "only GET is taken"}, (b"allow", b"GET, HEAD"))
+            return await show()
+        return Json(405, {"error": "only GET is taken"}, (b"allow", b"GET, HEAD"))
 
     return handler
 
 
-async def _not_found(request: Request, send: Send) -> None:
+async def _not_found(request: Request) -> Response:
     hint = (
         "there is nothing here; deliveries go to POST /webhooks, submissions to"
         " PUT /v1/marketplaces/{marketplace_id}/sellers/{seller_id}/registration/review"
     )
-    await answer_json(send, 404, {"error": hint})
-
-
-class _Answering:
-    """Sends the answer to a request other than a delivery: marked as ours, and counted where it
-    turns the request away unread. What was sent to a wrong place is recorded as well."""
-
-    def __init__(
-        self, send: Send, turned_away: TurnedAwayRequests, request: Request, *, is_call: bool
-    ) -> None:
-        """`is_call`: whether the path is one of ours."""
-        self._send = ours.marked(send)
-        self._turned_away = turned_away
-        self._request = request
-        self._is_call = is_call
-        self.has_begun = False
-
-    async def send(self, message: Message) -> None:
-        """Sends one message of it."""
-        if ours.is_ours(message):
-            await self._count(message["status"])
-        self.has_begun = True
-        await self._send(message)
-
-    async def _count(self, status: int) -> None:
-        asked = self._request
-        if not self._is_call:
-            await self._turned_away.note(status, "none of the receiver's calls", asked)
-        elif status == 403 and outside_hint(asked.headers, asked.http_version) == OTHER_HOST:
-            await self._turned_away.note(status, OTHER_HOST, asked)
-        elif status in _TURNED_AWAY:
-            self._turned_away.count(status)
-
-
-_TURNED_AWAY: Final = (401, 403, 405, 413, 415)
-"""With these a call is turned away unread. Whoever calls is of the marketplace, and hears why."""
+    return Json(404, {"error": hint})
 
 
 def serve(settings: Settings) -> None:

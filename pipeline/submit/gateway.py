@@ -1,8 +1,8 @@
 """The platform's own PUT, taken from a marketplace's client and carried on: one attempt per call.
 
 A marketplace changes its base URL and its credentials, and nothing else. The platform's status,
-body and Content-Type go back as they came. That answer says that it is relayed: the receiver marks
-every other one as ours (`pipeline.http.ours`).
+body and Content-Type go back as they came, in a `Relayed`: the receiver marks every other answer as
+ours (`pipeline.http.ours`).
 """
 
 import asyncio
@@ -12,14 +12,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
+from starlette.responses import Response
+
 from pipeline import instants
 from pipeline.contract.body import identifier, parse_json
 from pipeline.contract.paths import Address
 from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
-from pipeline.http.asgi import Gone, Request, Send, answer_json
+from pipeline.http.answers import Json
+from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
-from pipeline.http.ours import RELAYED
+from pipeline.http.ours import Relayed
 from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.refusals import Reason
 from pipeline.http.tokens import Tokens
@@ -124,8 +127,8 @@ class Gateway:
         if self._submissions is not None:
             await self._submissions.close(answer_seconds=0)
 
-    async def put(self, address: Address, request: Request, send: Send) -> None:
-        """Takes one request to the end."""
+    async def put(self, address: Address, request: Request) -> Response | None:
+        """Takes one request to the end; None where its caller has gone before its end."""
         hint = (
             outside_hint(request.headers, request.http_version)
             if self._settings.webhook_auth == "none"
@@ -133,41 +136,37 @@ class Gateway:
         )
         if hint is not None:
             error = f"only this machine may call while deliveries are not authenticated, and {hint}"
-            await answer_json(send, 403, {"error": f"{error}; {_UNSENT}"})
-            return
+            return Json(403, {"error": f"{error}; {_UNSENT}"})
         caller = admitted(request, "PUT", self._tokens, "submit")
         if isinstance(caller, TurnedAway):
-            await _turn_away(send, caller)
-            return
+            return _turned_away(caller)
         try:
             payload = await whole_body(request, self._settings.max_body_bytes)
         except Gone:
-            return
+            return None
         if isinstance(payload, TurnedAway):
-            await _turn_away(send, payload)
-            return
+            return _turned_away(payload)
         try:
-            await self._carry_on(address, payload, caller.name, send)
+            return await self._carry_on(address, payload, caller.name)
         except InboxUnavailable as error:
             LOG.error("a submission was answered 503: %s", error)
             self._on_refusal("store")
             wait = (b"retry-after", b"%d" % UNAVAILABLE_SECONDS)
-            await answer_json(send, 503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
+            return Json(503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
         except SettingsError as error:
             LOG.error("a submission was answered 503: %s", error)
             self._on_refusal("fault")
             content = {"error": f"{error.what}; {_UNSENT}", "why": error.why}
-            await answer_json(send, 503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
+            return Json(503, content, (b"retry-after", b"%d" % MISCONFIGURED_SECONDS))
 
-    async def _carry_on(self, address: Address, payload: bytes, caller: str, send: Send) -> None:
+    async def _carry_on(self, address: Address, payload: bytes, caller: str) -> Response:
         submissions = await self._opened()
         process_id = _process_in(payload)
         if process_id is None:
             process_id = await _in_time(self._process_meant(address, payload))
         if process_id is None or isinstance(process_id, Violation):
             refusal = await _in_time(self._open_processes(address, process_id or _NO_PROCESS))
-            await answer_json(send, 422, refusal)
-            return
+            return Json(422, refusal)
         order = Order(
             process_id=process_id,
             seller_id=address.seller_id,
@@ -181,22 +180,21 @@ class Gateway:
         try:
             result = await asyncio.shield(under_way)
         except asyncio.CancelledError:  # the server ends, and has waited as long as it may
-            await answer_json(send, 504, {"error": _ENDED})
-            return
+            return Json(504, {"error": _ENDED})
         match result:
             case Sent():
                 self._on_outcome(result.outcome)
-                await _relay(send, result)
+                return _relayed(result)
             case Refused(violations=found):
                 # Of a finished process, as the platform would answer.
                 is_finished = any(it.rule == "process_finished" for it in found)
-                await answer_json(send, 409 if is_finished else 422, _refusal(found))
+                return Json(409 if is_finished else 422, _refusal(found))
             case Busy(until=until):
                 seconds = math.ceil((until - await submissions.now()) / instants.SECOND)
                 wait = (b"retry-after", b"%d" % max(1, min(seconds, BUSY_SECONDS)))
                 error = f"another attempt of this process is under way; {_UNSENT}"
                 self._on_refusal("busy")
-                await answer_json(send, 503, {"error": error}, wait)
+                return Json(503, {"error": error}, wait)
             case _:
                 raise AssertionError(result)  # only retries can be not due
 
@@ -279,29 +277,26 @@ def _refusal(violations: Iterable[Violation]) -> dict[str, Any]:
     }
 
 
-async def _turn_away(send: Send, away: TurnedAway) -> None:
-    await answer_json(send, away.status, {"error": f"{away.reason}; {_UNSENT}"}, *away.headers)
+def _turned_away(away: TurnedAway) -> Response:
+    return Json(away.status, {"error": f"{away.reason}; {_UNSENT}"}, *away.headers)
 
 
-async def _relay(send: Send, sent: Sent) -> None:
+def _relayed(sent: Sent) -> Response:
     """The platform's answer as it came; or, without one, ours."""
     given = sent.answer
     its_id = (b"prazo-attempt", sent.attempt_id.encode())
     if given.is_withheld:
         why = {"error": f"this attempt was given up; {_UNSENT}; send the same payload again"}
         content = {**why, "why": given.detail, "attempt_id": sent.attempt_id}
-        await answer_json(send, 504 if given.error == TIMEOUT else 502, content, its_id)
-        return
+        return Json(504 if given.error == TIMEOUT else 502, content, its_id)
     if given.status is None:
         status, error = _UNANSWERED.get(given.error or "", _DISCONNECTED)
         content = {"error": error, "why": given.detail, "attempt_id": sent.attempt_id}
-        await answer_json(send, status, content, its_id)
-        return
+        return Json(status, content, its_id)
     if given.status not in STATUSES:
         error = f"the platform answered with the status {given.status}; {_UNKNOWN}"
         content = {"error": error, "attempt_id": sent.attempt_id}
-        await answer_json(send, 502, content, its_id)
-        return
+        return Json(502, content, its_id)
     fields = [its_id]
     for name in PASSED_ON:
         if (value := given.header(name.decode())) is not None:
@@ -310,7 +305,6 @@ async def _relay(send: Send, sent: Sent) -> None:
         fields.append((b"prazo-truncated", b"the platform's answer was not passed on whole"))
     if not sent.is_recorded:
         fields.append((b"prazo-recorded", b"not yet: the log cannot be written now"))
-    length = (b"content-length", b"%d" % len(given.body))
-    start = {"type": "http.response.start", "status": given.status, "headers": [*fields, length]}
-    await send({**start, RELAYED: True})
-    await send({"type": "http.response.body", "body": given.body})
+    answer = Relayed(given.body, given.status)
+    answer.raw_headers = [*fields, (b"content-length", b"%d" % len(given.body))]
+    return answer
