@@ -6,8 +6,8 @@ It reads the file's tables as they stand: a mistake elsewhere in the file hides 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, get_args
 
+from pipeline import findings
 from pipeline.alert_rules.ladder import Condition
-from pipeline.breaches import BREACHES
 
 CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
 """Each is a kind of its own; of breaches each finding is."""
@@ -23,7 +23,7 @@ BESIDE_THE_LOG: Final[Mapping[str, Literal["breach", "risk"]]] = {
 }
 """Kind -> severity."""
 RUNGS: Final = ("opened", "overdue", "expired")
-KINDS: Final = (*RUNGS, *BREACHES, *CONDITIONS, *BESIDE_THE_LOG)
+KINDS: Final = (*RUNGS, *findings.breaches(), *CONDITIONS, *BESIDE_THE_LOG)
 """Of alerts that routes lead somewhere, beside the rungs before the deadline."""
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from pipeline import findings
 from pipeline.alert_rules.ladder import RISK_HOURS, Ladder
 from pipeline.alert_rules.recipients import Role, Route, Severity
 from pipeline.alert_rules.references import BESIDE_THE_LOG
-from pipeline.breaches import BREACHES
 
 _FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
 
@@ -48,7 +48,7 @@ def possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, S
             yield rung, "risk", "officer"
     for condition in conditions:
         if condition == "breach":
-            yield from ((it, "breach", "officer") for it in BREACHES)
+            yield from ((it, "breach", "officer") for it in findings.breaches())
         else:
             yield condition, "risk", "admin" if condition in _FOR_ADMINS else "officer"
     for kind, severity in BESIDE_THE_LOG.items():

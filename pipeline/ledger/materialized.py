@@ -21,7 +21,6 @@ of these.
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import Final
 
 from pipeline.headers import QUERIES
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
@@ -39,15 +38,6 @@ from pipeline.ledger.views.catalogue import (
 
 StandIns = Mapping[str, str]
 """SQL that stands in for the SQL of views, by their names."""
-
-_FINDINGS_OF_ATTEMPTS: Final = (
-    "lost_start_findings",
-    "changed_payload_findings",
-    "payload_findings",
-    "evidence_findings",
-    "late_evidence_findings",
-)
-"""Views of findings whose every row follows from an attempt."""
 
 
 @cache
@@ -183,15 +173,13 @@ def without_attempts() -> StandIns:
     """Further stand-ins, for processes without an attempt: views of attempts have no rows then, and
     planning their SQL would take the most time."""
     attempts = catalogue()["attempt_facts"]
+    columns = ", ".join(catalogue()["sent_findings"].columns)
     all_rows = {
         **_stand_ins(attempts),
         "attempt_occurrences": f"""
             select process_id, start_seq as seq, ordered_at as occurred_at
             from {table_of(attempts)}""",
-        **{
-            name: f"select {', '.join(catalogue()[name].columns)} from materialized.findings"
-            for name in _FINDINGS_OF_ATTEMPTS
-        },
+        "sent_findings": f"select {columns} from materialized.findings",
     }
     return {name: f"{sql} where false" for name, sql in all_rows.items()}
 

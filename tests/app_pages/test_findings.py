@@ -1,9 +1,5 @@
 """Findings are listed the gravest first, each with what it may cost and what to do."""
 
-import re
-
-from app_pages.language import rulebook
-from pipeline.ledger.views.catalogue import catalogue
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import page_text, plain
@@ -96,17 +92,3 @@ def test_the_table_by_rule_stays_whole(open_log: OpenLog, visit: Visit) -> None:
 def test_without_a_broken_rule_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log([review("prc_new", before(days=20), kind="ACP")]):
         assert "No rule is broken" in page_text(visit("findings"))
-
-
-def test_every_rule_of_the_views_is_in_the_rulebook() -> None:
-    """A rule that the views can find is explained in words, with its cost and the next action."""
-    named = set()
-    for view in catalogue().values():
-        if view.name.endswith("_findings"):
-            named |= set(re.findall(r"'(\w+)' as rule", view.sql))
-            for choice in re.findall(r"case((?:(?!case).)*?)end as rule", view.sql, re.DOTALL):
-                named |= set(re.findall(r"(?:then|else) '(\w+)'", choice))
-            if "outcome as rule" in view.sql:  # an outcome that is a rule of the same name
-                [outcomes] = re.findall(r"where outcome in \((.*?)\)", view.sql)
-                named |= set(re.findall(r"'(\w+)'", outcomes))
-    assert named == set(rulebook.RULES)

@@ -8,6 +8,7 @@ from typing import Any
 
 from babel.messages.pofile import read_po
 
+from pipeline import findings
 from pipeline.language.catalogue import CATALOGUE, NC_, counted_in, said_in
 from tests.docs.pages import ROOT
 
@@ -61,6 +62,8 @@ def messages() -> Iterator[tuple[Message, str]]:
                     within += call.args
                     assert len(literals) == 2, f"{where}: both forms must be literals"
                     yield (literals[0], literals[1]), where
+    for code, rule in findings.rules().items():
+        yield from ((text, code) for text in (rule.name, rule.meaning, rule.remedy))
 
 
 def catalogue() -> dict[Message, tuple[str, ...]]:

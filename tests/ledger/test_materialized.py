@@ -376,7 +376,7 @@ def test_a_finding_without_attempts_is_looked_for_where_a_process_is_suspected()
     finds would be found in some batches, and in others not."""
     views = catalogue()
     rules = {it for it in views["process_findings"].reads if it.endswith("_findings")}
-    others = rules - set(materialized._FINDINGS_OF_ATTEMPTS)
+    others = rules - {"sent_findings"}
     lost = {it for it in others if "suspected_processes" not in all_read(views[it])}
     assert lost == set(), "have them read suspected_processes (CONTRIBUTING.md#add-a-rule)"
 

@@ -11,7 +11,7 @@ import graphlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +26,7 @@ _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh
 """Files at the top, and folders, that hold other SQL."""
 _LABELS: Final = frozenset(
     {
-        *("reads", "key", "order", "by", "found by", "leading", "column"),
+        *("reads", "in", "key", "order", "by", "found by", "leading", "column"),
         *("materialized", "among", "written", "clustered", "stored", "derived", "rows", "settled"),
         *("within", "sets", "scanned"),
     }
@@ -99,6 +99,9 @@ class View:
     sets: str = ""
     """The variable that is true for it: views below it leave out rows that it does not need."""
 
+    lists: tuple[str, ...] = ()
+    """The views that its rows are among; each of them reads all that name it, as `found`."""
+
     scanned: str = ""
     """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
     all of them need are copied once."""
@@ -127,6 +130,7 @@ def catalogue() -> Mapping[str, View]:
         for path in sorted(QUERIES.rglob("*.sql"))
         if path.relative_to(QUERIES).parts[0].removesuffix(".sql") not in _NOT_VIEWS
     }
+    views = {name: _with_found(view, views) for name, view in views.items()}
     graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
     try:
         order = [*graphlib.TopologicalSorter(graph).static_order()]
@@ -217,8 +221,26 @@ def _read(path: Path) -> View:
         among=header.first("among"),
         within=header.first("within"),
         sets=header.first("sets"),
+        lists=header.names("in"),
         scanned=header.first("scanned"),
         sql=header.sql,
+    )
+
+
+def _with_found(view: View, views: Mapping[str, View]) -> View:
+    """A view with the rows of all that say `in:` and its name, as `found`; such a view has the
+    columns of the list that its rows are in, where it names none."""
+    like = view
+    while not like.columns and like.lists:
+        like = views[like.lists[0]]
+    parts = [name for name, other in views.items() if view.name in other.lists]
+    found = "\n    union all\n".join(f"    from {name}" for name in parts)
+    return replace(
+        view,
+        reads=(*view.reads, *parts),
+        columns=like.columns,
+        kinds=like.kinds,
+        sql=f"with found as (\n{found}\n)\n\n{view.sql}" if parts else view.sql,
     )
 
 

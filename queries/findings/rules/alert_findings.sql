@@ -1,13 +1,15 @@
 -- One row per alert that somebody should have been told of and was not: alert_undelivered.
+-- in: other_findings
 -- reads: alert_steps
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach where nobody was told of it at all, else risk
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | who was not told, by their names in the settings; empty where there is nobody to tell
--- column: found_at | when it became true
+--
+-- rule: alert_undelivered
+-- place: 320
+-- severity: breach, risk
+-- alarms: no
+-- name: Alert not delivered
+-- means: Somebody should have been told of it and was not: a deadline may pass unseen.
+-- remedy: Correct the recipient's channel, test it, and see to what the alert is about.
 
 with told as (
     select distinct alert_id, recipient from alert_steps where step = 'sent'

@@ -1,6 +1,6 @@
 -- One row per finding that calls for somebody, found not long ago: breaches, and what the settings name
--- beside them (docs/alerts.md#conditions), but for those of failed attempts (`recent_failures`). It reads the views of `findings` that can have one, and no others.
--- reads: settled_findings, unexplained_finish_findings, reused_evidence_findings, delivery_findings, rejection_findings
+-- beside them (docs/alerts.md#conditions), but for those of failed attempts (`recent_failures`).
+-- reads: delivery_findings, rejection_findings
 -- key: rule, seq, process_id, detail
 -- column: rule | the broken rule (docs/rules.md#findings)
 -- column: severity | breach or risk
@@ -10,17 +10,10 @@
 -- column: detail | what exactly; empty where the rule says it all
 -- column: found_at | when it became true
 
-with breaches as (
-    -- Not among them: `expired_unfinished`, which the ladder says, and `alert_undelivered`, of which
-    -- nobody can be told.
-    from settled_findings where severity = 'breach'
-    union all
-    from unexplained_finish_findings where severity = 'breach'
-    union all
-    from reused_evidence_findings where severity = 'breach'
-)
-
-from breaches where may_alert(found_at) and contains(alert_rules().conditions, 'breach')
+-- Of no breach: `expired_unfinished`, which the ladder says, and `alert_undelivered`, of which nobody can be
+-- told. Their headers say `alarms: no`.
+from found
+where severity = 'breach' and may_alert(found_at) and contains(alert_rules().conditions, 'breach')
 union all
 from delivery_findings
 where rule = 'quarantined'

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from pipeline.alert_rules import AlertRules
-from pipeline.ledger.views.catalogue import all_read, catalogue
 from pipeline.ledger.views.reader import Reader
 from tests.support.histories.moments import DAY, HOUR, TICK, in_zulu
 from tests.support.ledgers import World, _shared, asked, ledger_of, rows
@@ -384,14 +383,3 @@ def test_the_views_own_defaults_are_those_of_the_settings():
         [(said,)] = _shared()[0].cursor().execute("select to_json(alert_rules())").fetchall()
     of_views, of_settings = json.loads(said), json.loads(AlertRules().for_views())
     assert of_views == of_settings, "write what the settings have into alert_rules of macros.sql"
-
-
-def test_a_breach_alarms_whichever_view_finds_it():
-    """Of a new one nobody was told: `alarming_findings` did not read the view that finds it."""
-    views = catalogue()
-    finding = {name for name in views if name.endswith("_findings")} - {"alarming_findings"}
-    assert finding <= {*all_read(views["findings"])}
-    breaches = {name for name in finding if "'breach'" in views[name].sql}
-    # The ladder says that a process expired; of an alert that reached nobody, nobody can be told.
-    said_otherwise = {"deadline_findings", "alert_findings"}
-    assert breaches - {*all_read(views["alarming_findings"])} == said_otherwise

@@ -1,14 +1,22 @@
 -- One row per process whose last attempt leaves its outcome open (outcome_unknown), and per try that was
 -- given up (retries_exhausted).
+-- in: other_findings
 -- reads: process_facts, clocked_attempts
 -- key: rule, seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: retries_exhausted
+-- place: 150
+-- severity: risk
+-- name: Retries given up
+-- means: The deadline keeps running while the platform fails.
+-- remedy: Open a support ticket with the platform.
+--
+-- rule: outcome_unknown
+-- place: 220
+-- severity: risk
+-- name: Outcome unknown
+-- means: The platform may or may not have taken the submission.
+-- remedy: Send the same payload again, or ask the platform for the status.
 
 select
     'outcome_unknown' as rule,

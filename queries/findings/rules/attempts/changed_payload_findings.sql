@@ -1,14 +1,15 @@
 -- One row per attempt that sent other bytes although the attempt before was to be repeated, and nobody
 -- had allowed another payload: payload_changed_on_retry.
+-- in: sent_findings
 -- reads: attempt_facts, interventions
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: payload_changed_on_retry
+-- place: 140
+-- severity: risk
+-- name: Payload changed on retry
+-- means: The platform can process both payloads: a retry resends the same bytes.
+-- remedy: Find out which of them the platform took.
 
 with changed as (
     select

@@ -1,13 +1,14 @@
 -- One row per attempt that was answered while nothing says what was sent: attempt_without_start.
+-- in: sent_findings
 -- reads: attempts
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: attempt_without_start
+-- place: 50
+-- severity: risk
+-- name: Attempt answered, but its start is missing
+-- means: Nothing in the log says what was sent, so nothing can be held against evidence.
+-- remedy: Ingest the start of the attempt from the system that sent it.
 
 select
     'attempt_without_start' as rule,

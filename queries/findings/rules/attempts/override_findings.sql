@@ -1,13 +1,14 @@
 -- One row per override of a gate, which needs a reason and a name: override.
+-- in: other_findings
 -- reads: interventions
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: override
+-- place: 330
+-- severity: notice
+-- name: Rule overridden
+-- means: Somebody sent it all the same and gave a reason and a name; an auditor will ask for both.
+-- remedy: Make sure that the reason holds.
 
 select
     'override' as rule,

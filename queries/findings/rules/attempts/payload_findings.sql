@@ -1,15 +1,23 @@
 -- One row per process and payload that was sent against docs/rules.md#what-may-be-sent: acp_incomplete and
 -- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
 -- start; `detail` lists the paths. A body that nobody can read as a JSON object holds nothing of what either asks for.
+-- in: sent_findings
 -- reads: attempts, review_events, required_fields, contract_codes, facts.sent_fields
 -- key: rule, seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: acp_incomplete
+-- place: 120
+-- severity: breach
+-- name: ACP incomplete
+-- means: The platform can reject it: an ACP needs every field of the seller's type.
+-- remedy: Collect the missing fields, then submit them all.
+--
+-- rule: aci_extra_field
+-- place: 130
+-- severity: breach
+-- name: Field that the ACI did not request
+-- means: The platform can reject it: an ACI takes only the requested fields.
+-- remedy: Send only what was requested.
 
 with sent as (
     select

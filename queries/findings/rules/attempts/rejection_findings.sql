@@ -1,14 +1,24 @@
 -- One row each where the platform refuses our credentials (unauthorized), or our certificate, or we refuse
 -- its (tls_refused): about no process, since it concerns them all.
+-- in: other_findings
 -- reads: attempt_facts
 -- key: rule
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: unauthorized
+-- place: 230
+-- severity: risk
+-- name: Credentials refused
+-- means: No submission can succeed until this is fixed, and deadlines keep running.
+-- remedy: Check credentials and mTLS set-up, then resume what is waiting.
+--
+-- rule: tls_refused
+-- place: 240
+-- severity: risk
+-- name: Certificate refused
+-- means: No secure connection to the platform comes about, so no submission can succeed, and deadlines keep
+--   running.
+-- remedy: Ask whoever runs Prazo to check the client certificate and the platform's: see *Before real use* in
+--   the guide *Operations*. What is waiting is then sent by itself.
 
 with rejected as (
     -- Whatever else the platform answers later, on any process, clears them.

@@ -1,15 +1,17 @@
 -- One row per accepted submission every field of which had been sent before for the same seller in one
 -- submission of another process: values_reused. Data must be collected again each time; where fresh
 -- evidence covers each field, the seller has said the same again, and it is a notice alone.
+-- in: settled_findings
 -- reads: payload_fields, sent_fields, process_facts
 -- key: detail
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: values_reused
+-- place: 110
+-- severity: risk, notice
+-- name: Same values as an earlier submission
+-- means: An auditor can suspect that an earlier submission was copied. It is only a notice where the seller
+--   gave every value again for this review.
+-- remedy: Keep the journey's screens and logs as evidence of the seller's own answer.
 
 with fields as (
     -- An entry from a file need not name the seller; its process does.

@@ -1,15 +1,30 @@
 -- One row per process and field path that was sent without the seller's own, timely answer:
 -- field_without_evidence, source_not_seller or evidence_before_request, whichever the first such
 -- sending broke.
+-- in: sent_findings
 -- reads: sent_fields
 -- key: process_id, detail
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: field_without_evidence
+-- place: 60
+-- severity: breach
+-- name: Field sent without evidence
+-- fault: marketplace
+-- remedy: Find out where the value came from; if not from the seller, ask the seller again.
+--
+-- rule: source_not_seller
+-- place: 70
+-- severity: breach
+-- name: Not collected from the seller
+-- fault: marketplace
+-- remedy: Collect the field from the seller in an active journey.
+--
+-- rule: evidence_before_request
+-- place: 80
+-- severity: breach
+-- name: Collected before the request
+-- fault: marketplace
+-- remedy: Collect the field again, for this request.
 
 select
     case

@@ -1,14 +1,15 @@
 -- One row per collection that was used as evidence although it was recorded after the attempt's
 -- start, or more than 24 hours after it happened: evidence_recorded_late.
+-- in: sent_findings
 -- reads: sent_fields, journey_steps
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: evidence_recorded_late
+-- place: 90
+-- severity: risk
+-- name: Evidence recorded late
+-- means: An auditor can doubt evidence that was recorded after the submission it supports.
+-- remedy: Record collections as they happen.
 
 select
     'evidence_recorded_late' as rule,

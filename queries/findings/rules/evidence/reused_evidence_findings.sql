@@ -1,14 +1,15 @@
 -- One row per process that shares a journey (breach) or an artifact of an answer or confirmation
 -- (risk) with another process that had it first: evidence_reused.
+-- in: other_findings, alarming_findings
 -- reads: shared_subjects, facts.collections, facts.artifacts
 -- key: severity, process_id, detail
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: evidence_reused
+-- place: 100
+-- severity: breach, risk
+-- name: Evidence reused
+-- fault: marketplace
+-- remedy: Each process needs a journey of its own.
 
 with uses as (
     select

@@ -1,14 +1,15 @@
 -- One row per version of an event but the first: event_altered. It may be the news that the first
 -- delivery did not carry, and is about the process and the seller that it names itself.
+-- in: findings
 -- reads: repeated_deliveries, timeline, process_facts
 -- key: seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: event_altered
+-- place: 210
+-- severity: risk
+-- name: Event redelivered with different content
+-- means: The later delivery may carry news, or may have been forged or changed on its way.
+-- remedy: Compare both deliveries, and check how deliveries are authenticated.
 
 select
     'event_altered' as rule,

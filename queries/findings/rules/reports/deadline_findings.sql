@@ -1,14 +1,23 @@
 -- One row per process that the clock makes a finding: expired_unfinished, and overdue_unstarted after
 -- 24 hours in which no journey was opened.
+-- in: findings
 -- reads: process_facts
 -- key: rule, process_id
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: expired_unfinished
+-- place: 10
+-- severity: breach
+-- alarms: no
+-- name: Expired, unfinished
+-- fault: seller
+-- remedy: Collect from the seller and submit: the platform still accepts it.
+--
+-- rule: overdue_unstarted
+-- place: 280
+-- severity: risk
+-- name: In tolerance, journey not started
+-- means: The seller has not been asked, and the deadline keeps running.
+-- remedy: Start a collection journey.
 
 with late as (
     select *

@@ -1,14 +1,22 @@
 -- One row per status event of a seller created after its deletion (status_after_deletion), and per
 -- open process of a deleted seller (deleted_with_open): the platform has to say whether it stands.
+-- in: findings
 -- reads: deleted_sellers, seller_events, clocked_processes, review_events
 -- key: rule, seq, process_id
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: status_after_deletion
+-- place: 260
+-- severity: risk
+-- name: Status reported after the deletion
+-- means: For us the seller stays deleted, but the platform may see it otherwise.
+-- remedy: Ask the platform whether the seller exists.
+--
+-- rule: deleted_with_open
+-- place: 270
+-- severity: risk
+-- name: Deleted seller with an open review
+-- means: The deadline keeps running, and nobody may be there to answer.
+-- remedy: Ask the platform whether the review still stands.
 
 with openings as (
     select

@@ -1,14 +1,22 @@
 -- One row per live delivery recorded more than 5 seconds after its receipt (slow_record), and per
 -- delivery in quarantine (quarantined).
+-- in: other_findings
 -- reads: quarantine, facts.webhooks, facts.quarantined
 -- key: rule, seq
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: quarantined
+-- place: 290
+-- severity: risk
+-- name: Delivery quarantined
+-- means: A review may have been asked for, and nobody knows its deadline.
+-- remedy: Read the reason; fix its cause and replay the delivery, or supply what it lacks or its encoding.
+--
+-- rule: slow_record
+-- place: 300
+-- severity: notice
+-- name: Slow to be recorded
+-- means: The platform waits 30 seconds for the answer; what comes later can be lost.
+-- remedy: Check the load and the disk of the receiver.
 
 with received as (
     select seq, origin, occurred_at, recorded_at from facts.webhooks where replay_of is null

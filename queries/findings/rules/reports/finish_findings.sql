@@ -1,13 +1,14 @@
 -- One row per process that was finished at its deadline or after it: finished_late.
+-- in: process_findings
 -- reads: suspected_processes, attempts, review_events
 -- key: process_id
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: finished_late
+-- place: 20
+-- severity: breach
+-- name: Finished late
+-- fault: seller
+-- remedy: Keep the evidence of why, and look for what delayed it.
 
 with late as (
     select process_id, seller_id, finished_at, finished_by

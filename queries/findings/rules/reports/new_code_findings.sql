@@ -1,14 +1,15 @@
 -- One row per kind of code and value that the contract does not list, from the first event that
 -- carries it: new_code. The code itself is kept and counted like any other.
+-- in: other_findings
 -- reads: unlisted_codes, superseded_deliveries
 -- key: detail
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: new_code
+-- place: 310
+-- severity: notice
+-- name: Code not listed in the contract
+-- means: The platform may have changed its contract.
+-- remedy: Read the entry, and ask the platform what the code means.
 
 select
     'new_code' as rule,

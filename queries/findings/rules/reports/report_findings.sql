@@ -1,14 +1,43 @@
 -- One row per process whose events contradict the contract, the log or each other: deadline_mismatch,
 -- deadline_changed, status_disagrees, open_after_finish and identity_changed.
+-- in: process_findings
 -- reads: suspected_processes, review_events
 -- key: rule, process_id
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: open_after_finish
+-- place: 160
+-- severity: risk
+-- name: Reported open after it finished
+-- means: The platform may not have taken the submission.
+-- remedy: Ask the platform for the status of the process.
+--
+-- rule: status_disagrees
+-- place: 170
+-- severity: risk
+-- name: Reported status disagrees with the deadline
+-- means: The deadline that we work with may not be the platform's.
+-- remedy: Compare the deadline with the platform.
+--
+-- rule: deadline_mismatch
+-- place: 180
+-- severity: risk
+-- name: Deadline differs from the contract
+-- means: The deadline may be wrong: an ACP has 60 days, an ACI 30.
+-- remedy: Compare the deadline with the platform.
+--
+-- rule: deadline_changed
+-- place: 190
+-- severity: risk
+-- name: Deadline changed
+-- means: The events of the process disagree; the latest one counts.
+-- remedy: Plan by the deadline of the latest event.
+--
+-- rule: identity_changed
+-- place: 200
+-- severity: risk
+-- name: Review type or seller changed
+-- means: Data can be collected from the wrong seller, or too little of it.
+-- remedy: Ask the platform which event holds.
 
 with events as (
     select *, struct_pack(created_at, occurred_at, event_id, content_sha256) as place

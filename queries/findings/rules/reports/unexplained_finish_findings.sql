@@ -1,15 +1,25 @@
 -- One row per process that the platform reports as finished though no attempt of ours was answered
 -- 200: answer_lost where one of ours may have done it, else finished_elsewhere (a submission outside
 -- the log without evidence, or a forged event). Neither holds while one that may have is in flight.
+-- in: findings, alarming_findings
 -- reads: process_facts, attempts, review_events
 -- key: process_id
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | what exactly; empty where the rule says it all
--- column: found_at | when it became true
+--
+-- rule: finished_elsewhere
+-- place: 30
+-- severity: breach
+-- name: Finished without an accepted submission from us
+-- means: Somebody submitted outside this log, or an event was forged. Evidence of the collection may be
+--   missing.
+-- remedy: Find out who submitted, and collect their evidence.
+--
+-- rule: answer_lost
+-- place: 40
+-- severity: risk
+-- name: Finished, but the answer was lost
+-- means: An attempt of ours got no clear answer before the platform reported the process as finished: it
+--   probably did it, and the log lacks the 200 that proves it.
+-- remedy: Send the same payload again: the platform's 200 completes the log.
 
 with reported as (
     select process_id, seller_id, finished_at

@@ -1,14 +1,15 @@
 -- One row per event that counts and part of it that is not as the contract shows it, or is missing:
 -- unreadable_part. What such an event says else counts, so that none of it is lost in silence.
+-- in: other_findings
 -- reads: superseded_deliveries, facts.unreadable_parts
 -- key: seq, detail
--- column: rule | the broken rule (docs/rules.md#findings)
--- column: severity | breach, risk or notice
--- column: process_id | the process it is about; null where it is about none
--- column: seller_id | the seller it is about, where the rule knows; views over it add the process's
--- column: seq | the entry that shows it
--- column: detail | the part, and what came: personal, masked where it may be about somebody
--- column: found_at | when it became true
+--
+-- rule: unreadable_part
+-- place: 250
+-- severity: risk
+-- name: Part of an event could not be read
+-- means: A deadline, a requested field or a denial's reason may be missing from what we know.
+-- remedy: Compare the entry with the contract, and ask the platform what it meant.
 
 select
     'unreadable_part' as rule,

@@ -1,0 +1,90 @@
+"""Lists the rules of findings, as the headers under `queries/findings/rules/` name them. No I/O but
+reading these files.
+
+A rule's part of a header begins with `rule:` and its code, and says what people read of it:
+
+    place       where it stands among the others in a choice
+    severity    breach, risk or notice, or which of them it can be
+    name        in a few words
+    fault       who can be penalised for it, the seller or the marketplace; or else
+    means       what it means, and what it may cost
+    remedy      what to do about it
+    alarms      no: it is a breach, and another alert says it, or none can
+
+All texts are English, and have their Portuguese in the catalogue.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+from pipeline import headers
+from pipeline.errors import OperatorError
+
+LABELS: Final = frozenset(
+    {"rule", "place", "severity", "name", "fault", "means", "remedy", "alarms"}
+)
+PENALTIES: Final[Mapping[str, str]] = {
+    "seller": (
+        "The seller can be exposed to regulatory penalties, up to a block of cash-in and cash-out."
+    ),
+    "marketplace": (
+        "Data not collected from the seller for this review can expose the marketplace to"
+        " penalties."
+    ),
+}
+"""What a breach means, by whose fault it is."""
+
+
+class Rule(NamedTuple):
+    """What is said of the findings of a rule."""
+
+    place: int
+    severities: tuple[str, ...]
+    name: str
+    meaning: str
+    remedy: str
+    is_alarming: bool  # as a breach
+
+    @property
+    def is_breach(self) -> bool:
+        """Whether a finding of it can be one."""
+        return "breach" in self.severities
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Every rule by its code, in the order in which they are offered. Raises `OperatorError` where
+    a header says too little of one."""
+    found = dict(_rules())
+    return dict(sorted(found.items(), key=lambda named: named[1].place))
+
+
+@cache
+def breaches() -> tuple[str, ...]:
+    """The rules of which each breach is an alert."""
+    return tuple(code for code, rule in rules().items() if rule.is_breach and rule.is_alarming)
+
+
+def _rules() -> Iterator[tuple[str, Rule]]:
+    for path in sorted((headers.QUERIES / "findings" / "rules").rglob("*.sql")):
+        for said in headers.read(path, LABELS).parts("rule"):
+            try:
+                yield said["rule"], _rule(said)
+            except (KeyError, ValueError) as error:
+                raise OperatorError(
+                    f"The rule {said['rule']} in {path} cannot be read",
+                    f"it lacks a line {error}",
+                    "say of it what pipeline/findings.py lists",
+                ) from None
+
+
+def _rule(said: Mapping[str, str]) -> Rule:
+    return Rule(
+        place=int(said["place"]),
+        severities=tuple(said["severity"].split(", ")),
+        name=said["name"],
+        meaning=PENALTIES[said["fault"]] if "fault" in said else said["means"],
+        remedy=said["remedy"],
+        is_alarming=said.get("alarms") != "no",
+    )
