@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from pipeline import instants
+from pipeline import findings, instants
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.breaches import BREACHES
 from pipeline.language import codes
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.language.next_actions import ACTIONS
@@ -38,10 +37,7 @@ _RUNGS: Final[Mapping[str, str]] = {
 }
 _REPORTED_EXPIRED: Final = N_("EXPIRED by the platform's report, before the deadline")
 _CONDITIONS: Final[Mapping[str, str]] = {
-    "unauthorized": N_("Credentials refused"),
-    "tls_refused": N_("Certificate refused"),
     "ticket_due": N_("A support ticket is due"),
-    "retries_exhausted": N_("Retries given up"),
     "quarantined": N_("Deliveries in quarantine"),
     "silence": N_("The platform is silent"),
     "inbox_down": N_("Nothing can be recorded now"),
@@ -56,7 +52,6 @@ _CONDITIONS: Final[Mapping[str, str]] = {
     "report": N_("Scheduled report"),
     "test": N_("Test message"),
 }
-_BREACHES: Final[Mapping[str, str]] = {rule: en for rule, (en, _) in BREACHES.items()}
 _ASKED: Final = N_("Make sure that the seller was asked, and wait for the answer")
 _CERTIFICATES: Final = N_(
     "Run `prazo doctor` where Prazo runs: it names the file. If it is the certificate, ask the"
@@ -149,9 +144,11 @@ def _id(text: str) -> str:
 
 def title(kind: str, language: Language) -> str:
     """An alert's kind in a few words; a broken rule's name is the one of packages and pages."""
-    for named in (_RUNGS, _CONDITIONS, _BREACHES):
+    for named in (_RUNGS, _CONDITIONS):
         if kind in named:
             return said_in(language, named[kind])
+    if kind in findings.rules():
+        return said_in(language, findings.rules()[kind].name)
     if (ahead := _AHEAD.fullmatch(kind)) is None:
         return kind  # of another release: what it means would be a guess
     # Who was not told at once is told the same later: it has to be true then, too.

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import instants
+from pipeline import findings, instants
 from pipeline.audit.package.first_page import FIRST_PAGE
-from pipeline.breaches import BREACHES
+from pipeline.language.catalogue import said_in
 
 _UNITS: Final = (
     ("d", instants.DAY),
@@ -96,6 +96,8 @@ class Words:
 
 
 _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
+    # rules; an entry or outcome of the same code is said otherwise below
+    **{code: (rule.name, said_in("pt", rule.name)) for code, rule in findings.rules().items()},
     # the frame
     "title": ("Evidence of registration reviews", "Evidências das revisões cadastrais"),
     "package": ("audit package", "pacote de auditoria"),
@@ -358,58 +360,6 @@ _PAIRS: Final[Mapping[str, tuple[str, str]]] = {
     "clearance_refused": ("Refused by a second person", "Recusado por uma segunda pessoa"),
     "saved_view": ("Saved view of a page", "Visão salva de uma página"),
     "artifact": ("artifact", "artefato"),
-    # rules
-    **BREACHES,
-    "expired_unfinished": ("Expired, unfinished", "Vencido sem conclusão"),
-    "answer_lost": ("Finished, but the answer was lost", "Concluído, mas a resposta se perdeu"),
-    "attempt_without_start": (
-        "Attempt answered, but its start is missing",
-        "Tentativa respondida, mas sem o início",
-    ),
-    "evidence_recorded_late": ("Evidence recorded late", "Evidência registrada com atraso"),
-    "values_reused": (
-        "Same values as an earlier submission",
-        "Mesmos valores de um envio anterior",
-    ),
-    "payload_changed_on_retry": (
-        "Payload changed on retry",
-        "Conteúdo alterado em nova tentativa",
-    ),
-    "retries_exhausted": ("Retries given up", "Tentativas esgotadas"),
-    "open_after_finish": (
-        "Reported open after it finished",
-        "Informado como aberto após a conclusão",
-    ),
-    "status_disagrees": (
-        "Reported status disagrees with the deadline",
-        "Situação informada diverge do prazo",
-    ),
-    "deadline_mismatch": ("Deadline differs from the contract", "Prazo diferente do contratual"),
-    "deadline_changed": ("Deadline changed", "Prazo alterado"),
-    "identity_changed": ("Review type or seller changed", "Tipo de revisão ou vendedor alterado"),
-    "event_altered": (
-        "Event redelivered with different content",
-        "Evento reentregue com outro conteúdo",
-    ),
-    "outcome_unknown": ("Outcome unknown", "Resultado desconhecido"),
-    "unauthorized": ("Credentials refused", "Credenciais recusadas"),
-    "unreadable_part": ("Part of an event could not be read", "Parte de um evento não lida"),
-    "status_after_deletion": (
-        "Status reported after the deletion",
-        "Situação informada após a exclusão",
-    ),
-    "deleted_with_open": (
-        "Deleted seller with an open review",
-        "Vendedor excluído com revisão em aberto",
-    ),
-    "overdue_unstarted": (
-        "In tolerance, journey not started",
-        "Em tolerância, jornada não iniciada",
-    ),
-    "quarantined": ("Delivery quarantined", "Entrega em quarentena"),
-    "alert_undelivered": ("Alert not delivered", "Alerta não entregue"),
-    "slow_record": ("Slow to be recorded", "Registro demorado"),
-    "new_code": ("Code not listed in the contract", "Código não previsto no contrato"),
     **FIRST_PAGE,
     # verifying
     "verify": ("How to verify this package", "Como verificar este pacote"),
