@@ -6,7 +6,7 @@ from typing import Final
 
 from app_pages.language import formats
 from app_pages.language.code_texts import Colour
-from app_pages.language.i18n import N_, _
+from app_pages.language.i18n import _
 from pipeline import findings
 from pipeline.language import codes
 
