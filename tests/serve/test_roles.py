@@ -126,8 +126,8 @@ def test_each_role_scope_and_act_is_known_wherever_one_is_named():
         Person("bia", frozenset({role})).may(Permission.UNMASK)
         assert f"\n| {role} | " in operations, to_do
         assert role in str(Settings.model_fields["roles_file"].description), to_do
-        assert re.search(rf"\*\*role\*\* \|.*\b{role}\b", glossary), to_do
+        assert re.search(rf"\*\*role\*\*:.*\b{role}\b", glossary), to_do
     for scope in SCOPES:
         assert re.search(rf"Scopes are .*`{scope}`", operations), to_do
-        assert re.search(rf"\*\*scope\*\* \|.*`{scope}`", glossary), to_do
+        assert re.search(rf"\*\*scope\*\*:.*`{scope}`", glossary), to_do
     assert set(PERMISSIONS_OF_ACTS) == set(SCOPES_OF_ACTS) == set(get_args(FourEyes)), to_do
