@@ -38,10 +38,11 @@ from pipeline.texts import LogLines
 
 LOG = logging.getLogger(__name__)
 
-PAGES = Path(__file__).parent / "app_pages"
+PAGES = Path(__file__).parent / "app_pages" / "pages"
+STATIC = Path(__file__).parent / "app_pages" / "static"
 # By itself, no file: those are handed out to whoever has logged in alone.
-ICON = f"data:image/png;base64,{b64encode((PAGES / 'static' / 'icon.png').read_bytes()).decode()}"
-LOGO = PAGES / "static" / "logo.svg"
+ICON = f"data:image/png;base64,{b64encode((STATIC / 'icon.png').read_bytes()).decode()}"
+LOGO = STATIC / "logo.svg"
 ANY_ADDRESS = "0.0.0.0"
 # Where a run that is to end, as on a quick way back, still writes into the session while the next
 # one lists what is in it: each has a lock of its own (Streamlit 1.67). The page is drawn once more.

@@ -190,7 +190,7 @@ def _visited(
     if as_of is not None:
         app.query_params["as_of"] = as_of
     if name != "overview":
-        app.switch_page(f"app_pages/{name}.py")
+        app.switch_page(f"app_pages/pages/{name}.py")
     for key, value in query.items():
         app.query_params[key] = value
     app.run()

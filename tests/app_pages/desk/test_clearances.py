@@ -55,7 +55,7 @@ def test_a_full_package_is_made_once_somebody_else_has_approved_it(
         assert state(service) == ["approved"]
         app = visit("evidence", as_of=None)
         app.session_state["name of the reader"] = "Ana"
-        app.switch_page("app_pages/alerts.py").run()
+        app.switch_page("app_pages/pages/alerts.py").run()
         assert "Bia has approved what you asked for." in page_text(app)
         assert "The package is ready" in page_text(ask(visit))
         assert state(service) == ["used"]
@@ -88,7 +88,7 @@ def test_whoever_asked_is_offered_no_form_and_the_past_none_and_what_was_refused
 ) -> None:
     with open_log(HISTORY, four_eyes="export") as service:
         app = ask(visit)
-        app.switch_page("app_pages/alerts.py").run()
+        app.switch_page("app_pages/pages/alerts.py").run()
         assert "You asked for it: somebody else has to decide." in page_text(app)
         assert "Approve" not in {it.label for it in app.button}
         assert "Nothing waits for a second person." in page_text(visit("alerts"))

@@ -94,7 +94,7 @@ def test_the_results_stay_until_the_reader_goes_on_or_closes_them(
         app = searched(visit, "prc_many")
         app.run()
         assert "prc_many_5" in found(app)
-        app.switch_page("app_pages/process.py").run()
+        app.switch_page("app_pages/pages/process.py").run()
         assert "prc_many_5" not in found(app)
         app = searched(visit, "prc_many")
         press(app, "Close")

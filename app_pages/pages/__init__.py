@@ -1,0 +1,1 @@
+"""The pages: one script a file, whose name is its address."""
