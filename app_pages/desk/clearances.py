@@ -7,12 +7,13 @@ from functools import partial
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import code_texts, formats, occurrences
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, links, lists, views
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Decision
 from pipeline.continuity import service
+from pipeline.language import codes
 from pipeline.log.actions import By
 from pipeline.names import folded
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
@@ -84,7 +85,7 @@ def _say_that_it_may_begin(row: views.Row) -> None:
             _(
                 ":material/check: **{act}**: {name} has approved what you asked for."
                 " Ask for exactly the same again by {end}.",
-                act=_(occurrences.ACTS[row["act"]]),
+                act=_(codes.ACTS[row["act"]]),
                 name=formats.plain(row["decided_by"]),
                 end=formats.minute(row["until"]),
             )
@@ -112,7 +113,7 @@ def _said(value: object) -> str:
 def _card(row: views.Row) -> None:
     """One request: what, who, why and until when; and what the reader can do about it."""
     with st.container(border=True):
-        st.markdown(f":material/group: **{_(occurrences.ACTS[row['act']])}**")
+        st.markdown(f":material/group: **{_(codes.ACTS[row['act']])}**")
         st.markdown(
             _(
                 "{name} asked for it on {instant}; it ends on {end}.",
@@ -172,7 +173,7 @@ def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
     if error is not None:
         acting.catch_up()  # somebody else may have decided
         return acting.Feedback("", error=error, kept=why)
-    act, state = _(occurrences.ACTS[row["act"]]), code_texts.word(STATES, decision)
+    act, state = _(codes.ACTS[row["act"]]), code_texts.word(STATES, decision)
     return acting.Feedback(f"{act}: {state}", is_done=True)
 
 
@@ -181,7 +182,7 @@ def _table(rows: Sequence[views.Row]) -> None:
         [
             row
             | {
-                "act": _(occurrences.ACTS[row["act"]]),
+                "act": _(codes.ACTS[row["act"]]),
                 "state": code_texts.word(STATES, row["state"]),
             }
             for row in rows

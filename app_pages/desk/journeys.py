@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import code_texts, formats, occurrences, refusals
+from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
 from pipeline.continuity import service
@@ -56,8 +56,8 @@ def make_link(process: views.Row) -> None:
         with st.form(f"link_form {own}", border=False):
             st.selectbox(
                 _("How will you send it?"),
-                list(occurrences.CHANNELS),
-                format_func=lambda code: code_texts.word(occurrences.CHANNELS, code),
+                list(codes.CHANNELS),
+                format_func=lambda code: code_texts.word(codes.CHANNELS, code),
                 key=f"link_channel {own}",
             )
             st.text_input(_("The seller's e-mail, for a code"), key=f"link_email {own}")

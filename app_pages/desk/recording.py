@@ -6,12 +6,13 @@ from typing import Any, Final
 import streamlit as st
 
 from app_pages.desk import people
-from app_pages.language import code_texts, formats, occurrences
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
+from pipeline.language import codes
 from pipeline.log.actions import action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
@@ -94,8 +95,8 @@ def assignee_of(key: str, actor: str) -> str:
 def ask_channel(key: str) -> None:
     st.selectbox(
         _("How was the seller reminded?"),
-        list(occurrences.CHANNELS),
-        format_func=lambda code: code_texts.word(occurrences.CHANNELS, code),
+        list(codes.CHANNELS),
+        format_func=lambda code: code_texts.word(codes.CHANNELS, code),
         key=f"reminder_channel {key}",
     )
 

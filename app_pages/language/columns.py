@@ -149,13 +149,13 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "severity": codes.SEVERITIES,
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
     "change": {code: it.name for code, it in changes.CHANGES.items()},
-    "channel": occurrences.CHANNELS,
+    "channel": codes.CHANNELS,
     "step": occurrences.STEPS,
-    "error": occurrences.ERRORS,
-    "origin": occurrences.ORIGINS,
-    "via": occurrences.VIAS,
+    "error": codes.ERRORS,
+    "origin": codes.ORIGINS,
+    "via": codes.VIAS,
     "role": codes.ROLES,
-    "source": occurrences.SOURCES,
+    "source": codes.SOURCES,
     "seller_type": codes.SELLER_TYPES,
 }
 _ALERTS: Final[Mapping[str, str]] = {"alerts": "kind", "changes": "code"}

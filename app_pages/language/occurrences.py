@@ -16,49 +16,9 @@ from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
 
-EVENTS: Final[Mapping[str, str]] = {
-    "regulatory.registration.review.required": N_("Review requested"),
-    "seller.created": N_("Seller created"),
-    "seller.enabled": N_("Seller enabled"),
-    "seller.denied": N_("Seller denied"),
-    "seller.disabled": N_("Seller disabled"),
-    "seller.updated": N_("Seller updated"),
-    "seller.deleted": N_("Seller deleted"),
-    "bank_account.associated": N_("Bank account associated"),
-    "bank_account.deleted": N_("Bank account deleted"),
-}
-CHANNELS: Final[Mapping[str, str]] = {
-    "in_app": N_("in the app"),
-    "web_form": N_("web form"),
-    "email": N_("e-mail"),
-    "push": N_("push message"),
-    "sms": N_("text message"),
-    "chat": N_("chat"),
-    "phone": N_("telephone"),
-}
-VIAS: Final[Mapping[str, str]] = {
-    "cli": N_("command line"),
-    "api": N_("API"),
-    "gateway": N_("gateway"),
-    "ingested": N_("ingested"),
-}
-ORIGINS: Final[Mapping[str, str]] = {"live": N_("live"), "ingested": N_("ingested")}
-SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
-ACTS: Final[Mapping[str, str]] = {
-    "override": N_("Override a rule"),
-    "unmask": N_("Show personal data of many"),
-    "export": N_("Make a full package"),
-    "forget": N_("Erase what came of a seller"),
-}
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
 STEPS: Final = collection.KIND.steps
 REVIEW_EVENT: Final = "regulatory.registration.review.required"
-ERRORS: Final[Mapping[str, str]] = {
-    "timeout": N_("no answer in time"),
-    "network_error": N_("platform not reached"),
-    "tls_refused": N_("certificate refused, nothing sent"),
-    "refused": N_("refused by our rules, nothing sent"),
-}
 
 
 # Why a delivery could not be read, as `pipeline/contract/` says it and the receiver records it.
@@ -143,15 +103,15 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
             status=formats.plain(reported),
             deadline=formats.minute(row["deadline_at"]),
         )
-        return EntryInWords(":material/campaign:", _(EVENTS[REVIEW_EVENT]), detail)
+        return EntryInWords(":material/campaign:", _(codes.EVENT_TYPES[REVIEW_EVENT]), detail)
     if kind == WEBHOOK:
-        title = formats.plain(word(EVENTS, row["event_type"]))
+        title = formats.plain(word(codes.EVENT_TYPES, row["event_type"]))
         return EntryInWords(webhook.KIND.icon, title, "")
     if kind == COLLECTION:
-        channel = formats.plain(word(CHANNELS, row["channel"]))
+        channel = formats.plain(word(codes.CHANNELS, row["channel"]))
         title = formats.plain(word(STEPS, row["step"]))
         if row["source"] != "seller":
-            source = word(SOURCES, row["source"])
+            source = word(codes.SOURCES, row["source"])
             return EntryInWords(
                 ":material/warning:",
                 title,
@@ -161,7 +121,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     if kind == SUBMISSION_FINISHED:
         if error is not None:
             return EntryInWords(
-                ":material/cloud_off:", word(KINDS, kind), formats.plain(word(ERRORS, error))
+                ":material/cloud_off:", word(KINDS, kind), formats.plain(word(codes.ERRORS, error))
             )
         icon = ":material/task_alt:" if status == 200 else ":material/report:"
         return EntryInWords(icon, word(KINDS, kind), f"HTTP {status}")
@@ -183,7 +143,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
 def _shown(kind: str, column: str, value: str) -> str:
     """A column of `timeline` that says more of an entry of a kind, in words."""
     if column == "channel":
-        return word(CHANNELS, value)
+        return word(codes.CHANNELS, value)
     if column == "about":
-        return alert_name(value) if kind == ALERT else word(ACTS, value)
+        return alert_name(value) if kind == ALERT else word(codes.ACTS, value)
     return value

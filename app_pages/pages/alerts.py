@@ -114,7 +114,7 @@ def _who_knows(alert: str) -> None:
     """Who was told of it, by which channel and when."""
     sent = views.read("alerts_sent", where={"alert_id": alert})
     for row in sent:
-        via = code_texts.word(occurrences.CHANNELS, row["via"])
+        via = code_texts.word(codes.CHANNELS, row["via"])
         who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(via)}"
         if row["sent_at"] is not None:
             said = _("told {instant}", instant=formats.minute(row["sent_at"]))
@@ -206,7 +206,7 @@ def sent() -> None:
             | {
                 "kind": occurrences.alert_name(row["kind"]) if row["kind"] else "",
                 "recipient": row["recipient"] or _("nobody"),
-                "via": code_texts.word(occurrences.CHANNELS, row["via"]),
+                "via": code_texts.word(codes.CHANNELS, row["via"]),
                 "answer": row["answer"] or (_("may have come twice") * row["may_be_doubled"]),
             }
             for row in rows
@@ -265,7 +265,7 @@ def recipients(rules: AlertRules) -> None:
 
 
 def _channels(vias: Iterable[str]) -> str:
-    return formats.plain(", ".join(code_texts.word(occurrences.CHANNELS, it) for it in vias))
+    return formats.plain(", ".join(code_texts.word(codes.CHANNELS, it) for it in vias))
 
 
 def _try(rules: AlertRules) -> acting.Feedback:

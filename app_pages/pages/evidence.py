@@ -6,6 +6,7 @@ from app_pages.desk import packages, saved
 from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import address, elements, links, lists, views
+from pipeline.language import codes
 
 
 def listed() -> lists.Listed:
@@ -14,7 +15,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "step": code_texts.word(occurrences.STEPS, row["step"]),
-            "channel": code_texts.word(occurrences.CHANNELS, row["channel"]),
+            "channel": code_texts.word(codes.CHANNELS, row["channel"]),
         }
 
     return lists.Listed(
@@ -39,14 +40,12 @@ def card(collection: views.Row) -> None:
         f"{elements.cell(collection, 'process_id')} {elements.cell(collection, 'seller_id')}"
     )
     st.markdown(f"**{formats.plain(code_texts.word(occurrences.STEPS, collection['step']))}**")
-    source = formats.plain(code_texts.word(occurrences.SOURCES, collection["source"]))
+    source = formats.plain(code_texts.word(codes.SOURCES, collection["source"]))
     colour = "green" if collection["source"] == "seller" else "red"
     elements.details(
         {
             _("When"): formats.second(collection["occurred_at"]),
-            _("Channel"): formats.plain(
-                code_texts.word(occurrences.CHANNELS, collection["channel"])
-            ),
+            _("Channel"): formats.plain(code_texts.word(codes.CHANNELS, collection["channel"])),
             _("Source"): formats.badge(source, colour),
             _("By"): formats.plain(collection["actor"] or "–"),
             _("Fields"): elements.paths(collection["paths"] or ()),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app_pages.charts.course import process_clock
 from app_pages.desk import casework, differences, journeys, processes
-from app_pages.language import code_texts, formats, occurrences, rulebook
+from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import (
     acting,
@@ -41,8 +41,7 @@ def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
         _("By"): [
-            formats.plain(code_texts.word(occurrences.SOURCES, row["answer_source"]))
-            for row in coverage
+            formats.plain(code_texts.word(codes.SOURCES, row["answer_source"])) for row in coverage
         ],
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
     }
@@ -76,9 +75,7 @@ def tried(attempts: Sequence[views.Row]) -> dict[str, list[str]]:
             "–" if row["duration_ms"] is None else formats.seconds(row["duration_ms"] / 1000)
             for row in attempts
         ],
-        _("Via"): [
-            formats.plain(code_texts.word(occurrences.VIAS, row["via"])) for row in attempts
-        ],
+        _("Via"): [formats.plain(code_texts.word(codes.VIAS, row["via"])) for row in attempts],
         _("Retry due"): [formats.second(row["retry_due_at"]) for row in attempts],
     }
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from app_pages.language import code_texts, formats, occurrences, sellers
+from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.continuity import service
@@ -201,7 +201,7 @@ with left:
         if not accounts:
             st.markdown(_("No bank account event names this seller."))
         for account in accounts:
-            event = code_texts.word(occurrences.EVENTS, account["event_type"])
+            event = code_texts.word(codes.EVENT_TYPES, account["event_type"])
             number = account["bank_account_id"]
             st.markdown(
                 f"**{formats.minute(account['created_at'])}** {formats.plain(event)}"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app_pages.charts.outcomes import outcome_days, outcome_shares, submission_weeks
 from app_pages.desk import journeys, saved
-from app_pages.language import code_texts, formats, occurrences
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
@@ -33,7 +33,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "outcome": [outcomes.get(row["outcome"], row["outcome"])],
-            "via": code_texts.word(occurrences.VIAS, row["via"]),
+            "via": code_texts.word(codes.VIAS, row["via"]),
             "duration_ms": None if row["duration_ms"] is None else round(row["duration_ms"]),
         }
 
@@ -71,7 +71,7 @@ def card(attempt: views.Row) -> None:
             _("Duration"): "–" if took is None else f"{formats.number(round(took))} ms",
             _("Attempt"): formats.number(attempt["attempt_number"]),
             _("Try"): formats.number(attempt["try_number"]),
-            _("Via"): formats.plain(code_texts.word(occurrences.VIAS, attempt["via"])),
+            _("Via"): formats.plain(code_texts.word(codes.VIAS, attempt["via"])),
             _("Retry due"): formats.second(attempt["retry_due_at"]),
         },
         alt=_("The chosen attempt"),
@@ -280,7 +280,7 @@ others = views.filtered(
 )
 where: dict[str, Sequence[object]] = {
     "outcome": address.asked_for("outcome", codes.OUTCOMES),
-    "via": address.asked_for("via", occurrences.VIAS),
+    "via": address.asked_for("via", codes.VIAS),
 }
 facets = views.Facets("submission_attempts", where, others)
 # Only now is it known among which attempts each of these counts.
@@ -294,7 +294,7 @@ with by_outcome:
 with by_via:
     address.choices(
         _("Via"),
-        facets.numbered("via", code_texts.by_code(occurrences.VIAS)),
+        facets.numbered("via", code_texts.by_code(codes.VIAS)),
         "via",
     )
 if numbers or since_number[0]:

@@ -10,12 +10,12 @@ import streamlit as st
 
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.language.occurrences import ERRORS
 from app_pages.parts import elements, views
 from pipeline.continuity import service
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.fields import flatten
 from pipeline.errors import PrazoError, Unreadable
+from pipeline.language import codes
 from pipeline.log.entries import Entry
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
@@ -90,7 +90,7 @@ def _answer(entry: Entry | None, attempt: views.Row, is_masked: bool) -> None:
     if attempt["status"] is None:
         st.markdown(_("No answer came."))
         error = entry.particulars.get("error")
-        if not is_masked and isinstance(error, str) and error not in ERRORS:
+        if not is_masked and isinstance(error, str) and error not in codes.ERRORS:
             st.markdown(formats.plain(error))
     else:
         st.markdown(f"HTTP {attempt['status']}")

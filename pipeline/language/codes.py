@@ -113,3 +113,56 @@ ROLES: Final[Mapping[str, str]] = {
     "admin": N_("Administrator"),
 }
 """Of people."""
+
+EVENT_TYPES: Final[Mapping[str, str]] = {
+    "regulatory.registration.review.required": N_("Review requested"),
+    "seller.created": N_("Seller created"),
+    "seller.enabled": N_("Seller enabled"),
+    "seller.denied": N_("Seller denied"),
+    "seller.disabled": N_("Seller disabled"),
+    "seller.updated": N_("Seller updated"),
+    "seller.deleted": N_("Seller deleted"),
+    "bank_account.associated": N_("Bank account associated"),
+    "bank_account.deleted": N_("Bank account deleted"),
+}
+
+CHANNELS: Final[Mapping[str, str]] = {
+    "in_app": N_("in the app"),
+    "web_form": N_("web form"),
+    "email": N_("e-mail"),
+    "push": N_("push notification"),
+    "sms": N_("SMS"),
+    "chat": N_("chat"),
+    "phone": N_("telephone"),
+}
+"""By which a seller was reached, or an alert sent."""
+
+VIAS: Final[Mapping[str, str]] = {
+    "cli": N_("command line"),
+    "api": N_("API"),
+    "gateway": N_("gateway"),
+    "ingested": N_("ingested"),
+}
+"""By which way a submission was asked for."""
+
+ORIGINS: Final[Mapping[str, str]] = {"live": N_("live"), "ingested": N_("ingested")}
+"""How an entry came into the log."""
+
+SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
+"""Of an answer."""
+
+ERRORS: Final[Mapping[str, str]] = {
+    "timeout": N_("no answer in time"),
+    "network_error": N_("platform not reached"),
+    "tls_refused": N_("certificate refused, nothing sent"),
+    "refused": N_("refused by our rules, nothing sent"),
+}
+"""Why an attempt got no answer; the entry says it in the middle of a line."""
+
+ACTS: Final[Mapping[str, str]] = {
+    "override": N_("Override a rule"),
+    "unmask": N_("Show personal data of many"),
+    "export": N_("Make a full package"),
+    "forget": N_("Erase what came of a seller"),
+}
+"""That may need a second person."""

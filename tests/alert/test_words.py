@@ -14,6 +14,7 @@ from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, KINDS
 from pipeline.audit.package.report_texts import WORDS
+from pipeline.language.catalogue import Language
 
 ZONE = "America/Sao_Paulo"
 
@@ -117,18 +118,19 @@ def test_files_that_cannot_be_used_are_named_ten_at_most() -> None:
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
-def test_every_kind_of_alert_is_named_in_words(language: alert_texts.Language) -> None:
+def test_every_kind_of_alert_is_named_in_words(language: Language) -> None:
     """A new condition whose words were forgotten was sent as `Breach: its_code`, though a risk."""
     unnamed = [kind for kind in KINDS if alert_texts.title(kind, language) == kind]
     assert unnamed == [], "name it in pipeline/alert/messages/alert_texts.py"
     assert alert_texts.title("of_another_release", language) == "of_another_release"
     late = {"pt": "Concluído com atraso", "en": "Finished late"}[language]
-    assert alert_texts.title("finished_late", language) == WORDS[language]["finished_late"] == late
+    said = WORDS[language].of("rule", "finished_late")
+    assert alert_texts.title("finished_late", language) == said == late
 
 
 @pytest.mark.parametrize(("language", "label"), [("pt", "Próxima ação"), ("en", "Next action")])
 def test_where_no_process_is_concerned_it_says_what_to_do_first(
-    language: alert_texts.Language, label: str
+    language: Language, label: str
 ) -> None:
     """Before: of a receiver or a ledger that was down, a message said that, and since when."""
     eva = Recipient.model_validate({"email": "eva@market.example", "language": language})

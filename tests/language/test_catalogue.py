@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,14 @@ def test_every_text_has_its_portuguese() -> None:
 def test_the_catalogue_holds_nothing_that_is_not_used() -> None:
     unused = catalogue().keys() - {message for message, _ in messages()}
     assert not unused, f"take them out of {CATALOGUE.name}"
+
+
+def test_each_text_stands_once() -> None:
+    """Of two, programs that read the file take one or the other."""
+    text = CATALOGUE.read_text(encoding="utf-8")
+    entries = re.findall(r'^((?:msgctxt ".*"\n)?msgid (?:".*"\n)+)', text, re.MULTILINE)
+    assert len(entries) > 1000
+    assert [it for it, times in Counter(entries).items() if times > 1] == []
 
 
 def test_a_translation_fills_in_the_same_names() -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jinja2
 
@@ -19,9 +19,9 @@ from pipeline import instants
 from pipeline.audit.package.report_texts import WORDS
 from pipeline.audit.package.screens import Screen
 from pipeline.contract.readings import REVIEW_REQUIRED
+from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
-Language = Literal["en", "pt"]
 FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
 START: Final = "START-HERE.html"
 """The first file of a package: what it is, how to check it, and whom to ask."""
@@ -41,10 +41,13 @@ _SEVERITIES: Final = ("breach", "risk", "notice")
 
 
 GLOSSARY: Final = (
-    *("process", "ACP", "ACI", "OVERDUE", "EXPIRED", "breach", "risk", "notice"),
-    *("covered", "entry", "withheld", "log"),
+    ("word", "process"),
+    *(("review type", it) for it in ("ACP", "ACI")),
+    *(("state", it) for it in ("OVERDUE", "EXPIRED")),
+    *(("severity", it) for it in ("breach", "risk", "notice")),
+    *(("word", it) for it in ("covered", "entry", "withheld", "log")),
 )
-"""What the report explains, by the names of `report_texts.py`."""
+"""What the report explains, by the tables of `report_texts.py` and the names in them."""
 
 
 class Counted:
@@ -126,7 +129,7 @@ def content(
         if row["process_id"] in processes:
             coverage.setdefault(row["process_id"], []).append(row)
     entries: dict[str, list[Row]] = {}
-    others: Counter[str] = Counter()
+    others: Counter[tuple[str, str]] = Counter()
     all_entries = 0
     for row in tables["entries.csv"]:
         all_entries += 1
@@ -134,7 +137,7 @@ def content(
             entries.setdefault(row["process_id"], []).append(row)
         elif not row["process_id"]:
             is_event = row["kind"] == "webhook" and row["event_type"]
-            others[row["event_type"] if is_event else row["kind"]] += 1
+            others[(row["event_type"], "event type") if is_event else (row["kind"], "kind")] += 1
     ranked: dict[str, list[Row]] = {it: [] for it in _SEVERITIES}
     all_findings = 0
     for row in tables["findings.csv"]:
@@ -178,11 +181,11 @@ def start(parameters: Mapping[str, Any]) -> str:
     )
 
 
-def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, int]]:
+def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, int]]:
     """How many processes there are in each state, and findings of each severity."""
     return [
-        *((it, totals["processes"].get(it, 0)) for it in _STATES),
-        *((it, totals["findings"].get(it, 0)) for it in _SEVERITIES),
+        *(("state", it, totals["processes"].get(it, 0)) for it in _STATES),
+        *(("severity", it, totals["findings"].get(it, 0)) for it in _SEVERITIES),
     ]
 
 

@@ -1,12 +1,15 @@
-"""Holds the report's words in English and Brazilian Portuguese."""
+"""Says what a package's report says, in English or Brazilian Portuguese."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from pipeline import findings, instants
 from pipeline.audit.package.first_page import FIRST_PAGE
-from pipeline.language.catalogue import said_in
+from pipeline.language import codes
+from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
+from pipeline.log.kinds import kinds
 
 _UNITS: Final = (
     ("d", instants.DAY),
@@ -18,25 +21,44 @@ _UNITS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of one language, by name."""
+    """The words of one language."""
 
+    into: Language
     tag: str
     language: str
     thousands: str
-    words: Mapping[str, str]
 
     def __getitem__(self, name: str) -> str:
         """The words under a name of this file."""
-        return self.words[name]
+        return said_in(self.into, TEXTS[name])
 
-    def get(self, code: str) -> str:
-        """The word for a code of the log, or the code itself if there is none."""
-        return self.words.get(code, code)
+    def say(self, name: str, **values: int) -> str:
+        """The words under a name of this file, with numbers in them."""
+        numbers = {it: self.number(value) for it, value in values.items()}
+        return said_in(self.into, TEXTS[name], **numbers)
 
-    def of_step(self, kind: str, step: str | None) -> str:
-        """The word for a step of a kind of entry, such as a ticket that was opened; else for the
-        kind."""
-        return self.words.get(f"{kind}_{step}") or self.get(kind)
+    def of(self, table: str, code: str) -> str:
+        """The word for a code of one of the `tables`, or the code itself if there is none."""
+        named = tables()[table].get(code)
+        return code if named is None else said_in(self.into, named)
+
+    def of_step(self, kind: str, step: str) -> str:
+        """The word for a step of a kind of entry, such as a ticket that was opened; where it has
+        none, for the kind."""
+        known = kinds()[kind].steps if kind in kinds() else {}
+        return said_in(self.into, known[step]) if step in known else self.of("kind", kind)
+
+    def not_of_log(self, rows: int) -> str:
+        """What the report says of rows that other entries of the log contradict."""
+        return counted_in(
+            self.into,
+            "{rows} row that these entries alone would suggest is not shown: other entries of the"
+            " log contradict it.",
+            "{rows} rows that these entries alone would suggest are not shown: other entries of the"
+            " log contradict them.",
+            rows,
+            rows=self.number(rows),
+        )
 
     def number(self, count: int) -> str:
         """A whole number with this language's separator of thousands."""
@@ -49,8 +71,8 @@ class Words:
     def time_left(self, seconds: int) -> str:
         """Whole seconds to a deadline, such as `2 h 7 min left` or `4 min late`; late from the
         deadline itself on."""
-        name = "time_left" if seconds > 0 else "time_late"
-        return self[name].format(time=self._duration(abs(seconds) * instants.SECOND))
+        text = NC_("a report", "{time} left") if seconds > 0 else N_("{time} late")
+        return said_in(self.into, text, time=self._duration(abs(seconds) * instants.SECOND))
 
     def summary(
         self, totals: Mapping[str, Mapping[str, int]], processes: int, uncovered: int
@@ -61,26 +83,33 @@ class Words:
         and fields that were sent without evidence.
         """
         known = self._counts(
-            totals["processes"], ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED")
+            "state",
+            totals["processes"],
+            ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED"),
         )
-        many = {0: "no_processes", 1: "one_process"}.get(processes, "many_processes")
-        about = self[many].format(n=self.number(processes))
+        n = self.number(processes)
+        about = counted_in(self.into, "{n} process", "{n} processes", processes, n=n)
         said = [
-            self["summary"].format(processes=about, states=f": {', '.join(known)}" if known else "")
+            said_in(
+                self.into,
+                N_("This package is about {processes}{states}."),
+                processes=about if processes else self["no_processes"],
+                states=f": {', '.join(known)}" if known else "",
+            )
         ]
-        found = self._counts(totals["findings"], ("breach", "risk", "notice"))
+        found = self._counts("severity", totals["findings"], ("breach", "risk", "notice"))
         if found:
-            said.append(self["summary_findings"].format(findings=", ".join(found)))
+            said.append(said_in(self.into, N_("Findings: {findings}."), findings=", ".join(found)))
         if uncovered:
-            said.append(self["summary_uncovered"].format(n=self.number(uncovered)))
+            said.append(self.say("summary_uncovered", n=uncovered))
         if not found and not uncovered:
             said.append(self["summary_sound"])
         return " ".join(said)
 
-    def _counts(self, totals: Mapping[str, int], codes: Iterable[str]) -> list[str]:
+    def _counts(self, table: str, totals: Mapping[str, int], codes: Iterable[str]) -> list[str]:
         """How many there are of each of these codes, of which there are any."""
         return [
-            f"{self.number(totals[code])} × {self[code].lower()}"
+            f"{self.number(totals[code])} × {self.of(table, code).lower()}"
             for code in codes
             if totals.get(code)
         ]
@@ -95,293 +124,158 @@ class Words:
         return " ".join(parts[:2]) or self["under_a_second"]
 
 
-_PAIRS: Final[Mapping[str, tuple[str, str]]] = {
-    # rules; an entry or outcome of the same code is said otherwise below
-    **{code: (rule.name, said_in("pt", rule.name)) for code, rule in findings.rules().items()},
+TEXTS: Final[Mapping[str, str]] = {
     # the frame
-    "title": ("Evidence of registration reviews", "Evidências das revisões cadastrais"),
-    "package": ("audit package", "pacote de auditoria"),
-    "process": ("Process", "Processo"),
-    "seller": ("Seller", "Vendedor"),
-    "as_of": ("As of", "Posição em"),
-    "actor": ("Requested by", "Solicitado por"),
-    "reason": ("Reason", "Motivo"),
-    "profile": ("Profile", "Perfil"),
-    "profile_full": ("Full, for the platform", "Completo, para a plataforma"),
-    "profile_masked": ("Masked", "Mascarado"),
-    "log": ("Log", "Log"),
-    "entries": ("Entries", "Registros"),
-    "utc": (
+    "title": N_("Evidence of registration reviews"),
+    "package": N_("audit package"),
+    "process": N_("Process"),
+    "seller": N_("Seller"),
+    "as_of": N_("As of"),
+    "actor": N_("Requested by"),
+    "reason": N_("Reason"),
+    "profile": N_("Profile"),
+    "profile_full": N_("Full, for the platform"),
+    "profile_masked": N_("Masked"),
+    "log": N_("Log"),
+    "entries": N_("Entries"),
+    "utc": N_(
         "All times are in UTC. Each line names its entry in the log (#) and the first digits of"
-        " that entry's hash in the Merkle tree.",
-        "Todos os horários estão em UTC. Cada linha indica o seu registro no log (#) e os primeiros"
-        " dígitos do hash desse registro na árvore de Merkle.",
+        " that entry's hash in the Merkle tree."
     ),
-    "left_out": ("What was masked or left out", "O que foi mascarado ou omitido"),
-    "nothing_left_out": (
-        "Nothing: every body and every artifact of these entries is in the package.",
-        "Nada: todos os conteúdos e artefatos destes registros estão no pacote.",
+    "left_out": N_("What was masked or left out"),
+    "nothing_left_out": N_(
+        "Nothing: every body and every artifact of these entries is in the package."
     ),
-    "nothing_else": (
+    "nothing_else": N_(
         "Nothing else was left out. Whatever is withheld remains bound by its commitment in the"
-        " log; what is said of it here and in the tables is the word of whoever exported it.",
-        "Nada mais foi omitido. O que foi retido continua vinculado ao log pelo seu compromisso"
-        " criptográfico; o que aqui e nas tabelas se diz dele é a palavra de quem o exportou.",
+        " log; what is said of it here and in the tables is the word of whoever exported it."
     ),
-    "body_withheld": ("body withheld", "conteúdo retido"),
-    "record_withheld": (
-        "record of how it came in or ended withheld",
-        "dados de recebimento ou de término retidos",
-    ),
-    "the masked profile": ("masked profile", "perfil mascarado"),
-    "by the exporter": ("by the exporter", "por decisão de quem exportou"),
-    "erased": ("erased", "apagado"),
-    "not in the artifact store": (
-        "not in the artifact store",
-        "ausente do repositório de artefatos",
-    ),
-    "damaged in the artifact store": (
-        "damaged in the artifact store",
-        "corrompido no repositório de artefatos",
-    ),
-    "kept by another system": ("kept by another system", "mantido por outro sistema"),
-    "nothing says who keeps it": ("nothing says who keeps it", "nada diz quem o mantém"),
-    "masked_columns": (
+    "body_withheld": N_("body withheld"),
+    "record_withheld": N_("record of how it came in or ended withheld"),
+    "masked_columns": N_(
         "Of sellers' names, and of the names of files, only the first letter is shown. Tax ids,"
         " identifiers that could be personal, and reasons of a denial in words of their own are"
         " replaced by a keyed hash. What another system wrote of an attempt's end is masked but for"
         " words that say what failed. Not masked are the names of those who worked for the"
-        " marketplace and the reasons and notes that they wrote, in which a seller may be named.",
-        "Dos nomes de vendedores e de arquivos aparece apenas a primeira letra. CPF, CNPJ,"
-        " identificadores que possam ser pessoais e motivos de uma recusa que não sejam códigos são"
-        " substituídos por um hash com chave. Do que outro sistema escreveu sobre o fim de uma"
-        " tentativa aparecem apenas as palavras que dizem o que falhou. Não são mascarados os nomes"
-        " de quem trabalhou pelo marketplace nem os motivos e anotações que essas pessoas"
-        " escreveram, que podem citar um vendedor.",
+        " marketplace and the reasons and notes that they wrote, in which a seller may be named."
     ),
-    "outside": (
-        "{rows} rows that these entries alone would suggest are not shown: other entries of the log"
-        " contradict them.",
-        "{rows} linhas que estes registros sozinhos sugeririam não são exibidas: outros registros"
-        " do log as contradizem.",
-    ),
-    "rest_in_tables": (
-        "{shown} of {all} are shown here; the tables hold all of them.",
-        "Aqui são exibidos {shown} de {all}; as tabelas contêm a lista completa.",
-    ),
-    "basis_log": (
-        "Based on entries of the log outside this package.",
-        "Baseia-se em registros do log fora deste pacote.",
-    ),
+    "rest_in_tables": N_("{shown} of {all} are shown here; the tables hold all of them."),
+    "basis_log": N_("Based on entries of the log outside this package."),
     # the summary
-    "no_processes": ("no process", "nenhum processo"),
-    "one_process": ("1 process", "1 processo"),
-    "many_processes": ("{n} processes", "{n} processos"),
-    "summary": (
-        "This package is about {processes}{states}.",
-        "Este pacote trata de {processes}{states}.",
-    ),
-    "summary_sound": (
-        "No rule was broken, and every field that was sent has evidence.",
-        "Nenhuma regra foi violada, e todo campo enviado tem evidência.",
-    ),
-    "summary_findings": ("Findings: {findings}.", "Constatações: {findings}."),
-    "summary_uncovered": (
-        "Fields sent without evidence: {n}.",
-        "Campos enviados sem evidência: {n}.",
-    ),
+    "no_processes": N_("no process"),
+    "summary_sound": N_("No rule was broken, and every field that was sent has evidence."),
+    "summary_uncovered": N_("Fields sent without evidence: {n}."),
     # the glossary
-    "glossary": ("Words in this report", "Palavras deste relatório"),
-    "about_process": (
-        "One review of a seller's registration, which the platform asked for, with its deadline.",
-        "Uma revisão do cadastro de um vendedor, solicitada pela plataforma, com seu prazo.",
+    "glossary": N_("Words in this report"),
+    "about_process": N_(
+        "One review of a seller's registration, which the platform asked for, with its deadline."
     ),
-    "about_ACP": (
-        "A periodic update: 60 days, every field is sent.",
-        "Atualização periódica: 60 dias, todos os campos são enviados.",
+    "about_ACP": N_("A periodic update: 60 days, every field is sent."),
+    "about_ACI": N_(
+        "An update because of an inconsistency: 30 days, only the requested fields are sent."
     ),
-    "about_ACI": (
-        "An update because of an inconsistency: 30 days, only the requested fields are sent.",
-        "Atualização por inconsistência: 30 dias, só os campos solicitados são enviados.",
+    "about_OVERDUE": N_(
+        "In its tolerance period: the deadline has not passed, and a submission is in time."
     ),
-    "about_OVERDUE": (
-        "In its tolerance period: the deadline has not passed, and a submission is in time.",
-        "No período de tolerância: o prazo ainda não venceu, e um envio ainda chega a tempo.",
+    "about_EXPIRED": N_("The deadline passed before an accepted submission."),
+    "about_breach": N_("A rule was broken."),
+    "about_risk": N_("Something that can become a breach, or cannot be shown not to be one."),
+    "about_notice": N_("Something to know that breaks no rule."),
+    "about_covered": N_(
+        "Of a field that was sent: the seller's own answer, in time, with the value that was sent."
     ),
-    "about_EXPIRED": (
-        "The deadline passed before an accepted submission.",
-        "O prazo venceu antes de um envio aceito.",
-    ),
-    "about_breach": ("A rule was broken.", "Uma regra foi violada."),
-    "about_risk": (
-        "Something that can become a breach, or cannot be shown not to be one.",
-        "Algo que pode se tornar uma violação, ou que não se pode provar que não o seja.",
-    ),
-    "about_notice": (
-        "Something to know that breaks no rule.",
-        "Algo a saber que não viola nenhuma regra.",
-    ),
-    "about_covered": (
-        "Of a field that was sent: the seller's own answer, in time, with the value that was sent.",
-        "De um campo enviado: há a resposta do próprio vendedor, a tempo, com o valor enviado.",
-    ),
-    "about_entry": (
-        "One thing that happened, under its number in the log.",
-        "Um fato ocorrido, com seu número no log.",
-    ),
-    "about_withheld": (
-        "Not shown in this package, but bound by its commitment in the log.",
-        "Não exibido neste pacote, mas vinculado ao log pelo seu compromisso criptográfico.",
-    ),
-    "about_log": (
-        "All that was recorded, in order: entries are only ever added, and its state is signed.",
-        "Tudo o que foi registrado, em ordem: registros só são acrescentados, e o estado é"
-        " assinado.",
+    "about_entry": N_("One thing that happened, under its number in the log."),
+    "about_withheld": N_("Not shown in this package, but bound by its commitment in the log."),
+    "about_log": N_(
+        "All that was recorded, in order: entries are only ever added, and its state is signed."
     ),
     # tables
-    "findings": ("Findings", "Constatações"),
-    "no_findings": ("No rule was broken.", "Nenhuma regra foi violada."),
-    "severity": ("Severity", "Gravidade"),
-    "rule": ("Rule", "Regra"),
-    "subject": ("Process or seller", "Processo ou vendedor"),
-    "found_at": ("Since", "Desde"),
-    "entry": ("Entry", "Registro"),
-    "processes": ("The story of each process", "A história de cada processo"),
-    "opened_at": ("Opened", "Aberto em"),
-    "deadline_at": ("Deadline", "Prazo"),
-    "finished_at": ("Finished", "Concluído em"),
-    "attempts": ("Attempts", "Tentativas"),
-    "late": ("Late", "Com atraso"),
-    "time_left": ("{time} left", "vence em {time}"),
-    "time_late": ("{time} late", "{time} de atraso"),
-    "seller_deleted_at": ("Seller deleted", "Vendedor excluído"),
-    "when": ("When", "Quando"),
-    "after": ("After", "Após"),
-    "what": ("What happened", "O que aconteceu"),
-    "coverage": ("Evidence, field by field", "Evidência, campo a campo"),
-    "path": ("Field", "Campo"),
-    "was_requested": ("Requested", "Solicitado"),
-    "answered_at": ("Answered by the seller", "Respondido pelo vendedor"),
-    "source": ("Source", "Fonte"),
-    "sent_at": ("Sent", "Enviado"),
-    "covered": ("Covered", "Coberto"),
-    "yes": ("yes", "sim"),
-    "no": ("no", "não"),
-    "others": ("Entries that belong to no process", "Registros sem processo"),
-    "missing": ("not in the log", "não consta no log"),
-    "not_yet": ("not yet", "ainda não"),
-    "uncovered": ("missing", "falta"),
-    "uncovered_fields": ("Sent without evidence:", "Enviado sem evidência:"),
-    "withheld": ("withheld", "retido"),
-    "under_a_second": ("less than 1 s", "menos de 1 s"),
+    "findings": N_("Findings"),
+    "no_findings": N_("No rule was broken."),
+    "severity": N_("Severity"),
+    "rule": N_("Rule"),
+    "subject": N_("Process or seller"),
+    "found_at": N_("Since"),
+    "entry": N_("Entry"),
+    "processes": N_("The story of each process"),
+    "opened_at": NC_("when", "Opened"),
+    "deadline_at": N_("Deadline"),
+    "finished_at": NC_("when", "Finished"),
+    "attempts": N_("Attempts"),
+    "late": NC_("a process", "Late"),
+    "seller_deleted_at": N_("Seller deleted"),
+    "when": N_("When"),
+    "after": N_("After"),
+    "what": N_("What happened"),
+    "coverage": N_("Evidence, field by field"),
+    "path": N_("Field"),
+    "was_requested": N_("Requested"),
+    "answered_at": N_("Answered by the seller"),
+    "source": N_("Source"),
+    "sent_at": N_("Sent"),
+    "covered": N_("Covered"),
+    "yes": N_("yes"),
+    "no": N_("no"),
+    "others": N_("Entries that belong to no process"),
+    "missing": N_("not in the log"),
+    "not_yet": N_("not yet"),
+    "uncovered": N_("missing"),
+    "uncovered_fields": N_("Sent without evidence:"),
+    "withheld": N_("withheld"),
+    "under_a_second": N_("less than 1 s"),
     # the four steps
-    "requested": ("Requested", "Solicitado"),
-    "collected": ("Collected", "Coletado"),
-    "submitted": ("Submitted", "Enviado"),
-    "answered": ("Answered", "Respondido"),
-    # codes
-    "EXPIRED": ("Expired", "Vencido"),
-    "OVERDUE": ("In tolerance", "Em tolerância"),
-    "PENDING": ("Pending", "Pendente"),
-    "FINISHED": ("Finished", "Concluído"),
-    "UNKNOWN": ("Unknown", "Desconhecido"),
-    "ACP": ("Periodic update (ACP)", "Atualização periódica (ACP)"),
-    "ACI": ("Inconsistency (ACI)", "Inconsistência (ACI)"),
-    "breach": ("Breach", "Violação"),
-    "risk": ("Risk", "Risco"),
-    "notice": ("Notice", "Aviso"),
-    "regulatory.registration.review.required": ("Review requested", "Revisão solicitada"),
-    "seller.created": ("Seller created", "Vendedor criado"),
-    "seller.enabled": ("Seller enabled", "Vendedor habilitado"),
-    "seller.denied": ("Seller denied", "Vendedor recusado"),
-    "seller.disabled": ("Seller disabled", "Vendedor desabilitado"),
-    "seller.updated": ("Seller updated", "Vendedor atualizado"),
-    "seller.deleted": ("Seller deleted", "Vendedor excluído"),
-    "bank_account.associated": ("Bank account associated", "Conta bancária associada"),
-    "bank_account.deleted": ("Bank account deleted", "Conta bancária excluída"),
-    "webhook": ("Webhook", "Webhook"),
-    "collection": ("Collection", "Coleta"),
-    "invited": ("Seller invited", "Vendedor convidado"),
-    "opened": ("Journey opened", "Jornada aberta"),
-    "confirmed": ("Answers confirmed", "Respostas confirmadas"),
-    "in_app": ("in the app", "no aplicativo"),
-    "web_form": ("web form", "formulário web"),
-    "email": ("e-mail", "e-mail"),
-    "push": ("push notification", "notificação push"),
-    "sms": ("SMS", "SMS"),
-    "chat": ("chat", "chat"),
-    "phone": ("telephone", "telefone"),
-    "submission_started": ("Submission started", "Envio iniciado"),
-    "cli": ("command line", "linha de comando"),
-    "api": ("API", "API"),
-    "gateway": ("gateway", "gateway"),
-    "ingested": ("ingested", "importado"),
-    "submission_finished": ("The platform's answer", "Resposta da plataforma"),
-    "timeout": ("no answer in time", "sem resposta a tempo"),
-    "network_error": ("connection failed", "falha de conexão"),
-    "tls_refused": ("certificate refused", "certificado recusado"),
-    "refused": ("refused by our own rules", "recusado pelas nossas regras"),
-    "export": ("Exported", "Exportado"),
-    "override": ("Evidence check overridden", "Exigência de evidência dispensada"),
-    "replacement": ("Payload replaced", "Conteúdo substituído"),
-    "unmask": ("Personal data shown", "Dados pessoais exibidos"),
-    "search": (
-        "Search by part of a name or an address",
-        "Busca por parte de um nome ou endereço",
-    ),
-    "quarantine": ("Delivery quarantined", "Entrega em quarentena"),
-    "rejection": ("Deliveries rejected", "Entregas rejeitadas"),
-    "clock": ("Clock jumped or believed again", "Relógio saltou ou voltou a ser confiável"),
-    "note": ("Note", "Anotação"),
-    "assignment": ("Assignment", "Atribuição"),
-    "erasure": ("Erasure", "Eliminação"),
-    "key_rotation": ("Signing key rotated", "Chave de assinatura trocada"),
-    "supply": ("Delivery completed by hand", "Entrega completada manualmente"),
-    "restoration": ("Unsigned entries put back", "Registros sem assinatura restaurados"),
-    "reconciliation": ("Lost entries recorded again", "Registros perdidos, registrados de novo"),
-    "forwarding": ("Passing on to an endpoint", "Repasse a um endpoint"),
-    "ticket": ("Support ticket", "Chamado"),
-    "ticket_opened": ("Support ticket opened", "Chamado aberto"),
-    "ticket_closed": ("Support ticket closed", "Chamado encerrado"),
-    "alert": ("Alert", "Alerta"),
-    "alert_raised": ("Alert raised", "Alerta gerado"),
-    "alert_tried": ("Alert on its way", "Alerta a caminho"),
-    "alert_sent": ("Alert sent", "Alerta enviado"),
-    "alert_failed": ("Alert not taken by the channel", "Alerta recusado pelo canal"),
-    "alert_acknowledged": ("Alert acknowledged", "Alerta assumido"),
-    "alert_snoozed": ("Alert put off", "Alerta adiado"),
-    "alert_cleared": ("Alert over", "Alerta encerrado"),
-    "reminded": ("Seller reminded", "Vendedor lembrado"),
-    "calendar": ("Calendar of deadlines", "Calendário de prazos"),
-    "report": ("Scheduled report", "Relatório agendado"),
-    "clearance": ("Second person", "Segunda pessoa"),
-    "clearance_requested": ("Asked of a second person", "Pedido a uma segunda pessoa"),
-    "clearance_approved": ("Approved by a second person", "Aprovado por uma segunda pessoa"),
-    "clearance_refused": ("Refused by a second person", "Recusado por uma segunda pessoa"),
-    "saved_view": ("Saved view of a page", "Visão salva de uma página"),
-    "artifact": ("artifact", "artefato"),
+    "requested": N_("Requested"),
+    "collected": N_("Collected"),
+    "submitted": N_("Submitted"),
+    "answered": N_("Answered"),
+    "artifact": N_("artifact"),
     **FIRST_PAGE,
     # verifying
-    "verify": ("How to verify this package", "Como verificar este pacote"),
-    "verify_text": (
+    "verify": N_("How to verify this package"),
+    "verify_text": N_(
         "Every entry comes with a proof that it is in the signed log, and verify.py checks all of"
-        " it offline, with nothing but Python and OpenSSL:",
-        "Cada registro traz a prova de que consta no log assinado, e o verify.py confere tudo sem"
-        " acesso à rede, apenas com Python e OpenSSL:",
+        " it offline, with nothing but Python and OpenSSL:"
     ),
-    "key_text": (
+    "key_text": N_(
         "Compare the key with one that reached you by another route. If you kept an earlier"
         " checkpoint of the log, pass it with --against; if you trust witnesses who cosigned this"
         " one, name them in a file and pass it with --policy. Nothing else shows that the log was"
-        " never rewritten.",
-        "Compare a chave com uma recebida por outro meio. Se você guardou um ponto de controle"
-        " anterior do log, informe-o em --against; se confia em testemunhas que assinaram este,"
-        " liste-as em um arquivo e informe-o em --policy. Nada mais demonstra que o log nunca foi"
-        " reescrito.",
+        " never rewritten."
     ),
 }
 
-WORDS: Final = {
-    "en": Words("en", "English", ",", {name: it[0] for name, it in _PAIRS.items()}),
-    "pt": Words("pt-BR", "Português", ".", {name: it[1] for name, it in _PAIRS.items()}),
+_WHY: Final[Mapping[str, str]] = {
+    "the masked profile": N_("masked profile"),
+    "by the exporter": N_("by the exporter"),
+    "erased": N_("erased"),
+    "not in the artifact store": N_("not in the artifact store"),
+    "damaged in the artifact store": N_("damaged in the artifact store"),
+    "kept by another system": N_("kept by another system"),
+    "nothing says who keeps it": N_("nothing says who keeps it"),
+}
+"""Why something is not in a package."""
+
+
+@cache
+def tables() -> Mapping[str, Mapping[str, str]]:
+    """What the report calls codes -> the word of each."""
+    return {
+        "word": TEXTS,
+        "state": codes.STATES,
+        "review type": codes.REVIEW_TYPES,
+        "severity": codes.SEVERITIES,
+        "event type": codes.EVENT_TYPES,
+        "channel": codes.CHANNELS,
+        "via": codes.VIAS,
+        "source": {"seller": TEXTS["seller"]},  # a fact beside others, not part of a sentence
+        "error": codes.ERRORS,
+        "kind": {code: kind.name for code, kind in kinds().items()},
+        "rule": {code: rule.name for code, rule in findings.rules().items()},
+        "why": _WHY,
+    }
+
+
+WORDS: Final[Mapping[Language, Words]] = {
+    "en": Words("en", "en", "English", ","),
+    "pt": Words("pt", "pt-BR", "Português", "."),
 }

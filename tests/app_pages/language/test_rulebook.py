@@ -1,31 +1,12 @@
-"""The rules and kinds of entries that pages explain are those that the report names."""
+"""Pages of the guide list every kind of entry and every code of the contract."""
 
 import re
 
 import duckdb
-import pytest
 
-from app_pages.language import occurrences
-from app_pages.language.rulebook import RULES
-from pipeline.audit.package.report_texts import WORDS
-from pipeline.language import codes
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.kinds import kinds
-from pipeline.log.kinds.collection import COLLECTION
 from tests.docs import pages
-
-
-@pytest.mark.parametrize("language", WORDS)
-def test_the_report_has_a_name_for_every_rule_and_every_kind_of_entry(language: str) -> None:
-    """An assignment stood as `assignment` in it, in both languages: no test asked for its name."""
-    codes = {*RULES, *kinds(), *occurrences.CHANNELS, *occurrences.ERRORS}
-    codes |= {
-        step if code == COLLECTION else f"{code}_{step}"
-        for code, kind in kinds().items()
-        for step in kind.steps
-    }
-    unnamed = codes - WORDS[language].words.keys()
-    assert unnamed == set(), "name them in pipeline/audit/package/report_texts.py"
 
 
 def listed_kinds() -> set[str]:
@@ -50,7 +31,7 @@ def test_the_page_lists_every_kind_that_files_may_have() -> None:
     assert listed == {code for code, kind in kinds().items() if kind.is_in_files}
 
 
-def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
+def test_every_code_of_the_contract_is_on_its_page() -> None:
     """Nothing held the list that decides what is a `new_code` to what people read of it."""
     sql = f"select kind, code from ({catalogue()['contract_codes'].sql})"
     rows = duckdb.connect(":memory:").execute(sql).fetchall()
@@ -59,11 +40,3 @@ def test_every_code_of_the_contract_is_on_its_page_and_has_a_name() -> None:
     names = {it: it.rpartition(".")[2] if kind == "requested path" else it for kind, it in rows}
     unsaid = [code for code, name in names.items() if f"`{name}`" not in page]
     assert unsaid == [], "write them into docs/contract.md"
-    for kind, names in {
-        "event type": occurrences.EVENTS,
-        "review status": codes.STATES,
-        "reason": codes.REASONS,
-        "detail": codes.DETAILS,
-    }.items():
-        listed = {code for of, code in rows if of == kind}
-        assert listed - names.keys() == set(), f"name each {kind} in app_pages/language/"

@@ -9,8 +9,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import occurrences
-from app_pages.language.rulebook import RULES
-from pipeline.audit.package.report_texts import WORDS
 from pipeline.contract.events import read_event
 from pipeline.errors import Unreadable
 from pipeline.language import catalogue as language
@@ -18,27 +16,6 @@ from tests.app_pages.conftest import ROOT, OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, collected, review, seller_event
 from tests.app_pages.support.reading import chart, texts
 from tests.language.test_catalogue import catalogue, messages
-
-
-def test_pages_and_the_reports_of_packages_call_an_event_the_same_in_both_languages() -> None:
-    translated = catalogue()
-    for code, name in occurrences.EVENTS.items():
-        assert WORDS["en"][code] == name
-        assert (WORDS["pt"][code],) == translated[name]
-
-
-CALLED_OTHERWISE = {
-    "tls_refused",  # in a report it is what became of an attempt, in the middle of a line
-    "override",  # in a report it is the entry
-}
-
-
-@pytest.mark.parametrize("rule", sorted(RULES.keys() - CALLED_OTHERWISE))
-def test_pages_and_the_reports_of_packages_call_a_rule_the_same_in_both_languages(rule: str):
-    """An officer and an auditor speak of the same finding; they had fourteen under two names."""
-    name = RULES[rule].name
-    assert WORDS["en"][rule] == name
-    assert (WORDS["pt"][rule],) == catalogue()[name]
 
 
 @pytest.mark.parametrize(
