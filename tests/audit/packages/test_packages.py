@@ -249,7 +249,7 @@ def test_the_report_lists_what_was_masked_and_that_nothing_else_was(
                 "Solicitado 2026-03-01 09:00:00 revenue , address",
                 "Coletado 2026-03-05 10:04:00 formulário web",
                 "Enviado 2026-03-06 15:01:00",
-                "Envio iniciado · a1 · importado",
+                "Envio feito · a1 · importado",
                 "Respondido 2026-03-06 15:01:01 HTTP 200",
                 "Nada: todos os conteúdos e artefatos destes registros estão no pacote.",
             ],
