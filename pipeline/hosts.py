@@ -128,7 +128,7 @@ def forward_proxy(url: str) -> ForwardProxy:
 
 
 def is_host(text: str) -> bool:
-    """Whether a text is an IP address or a name of a host, whoever has it."""
+    """Whether a text is an IP address or a name of some host."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -137,7 +137,7 @@ def is_host(text: str) -> bool:
 
 
 def not_here(host: str, error: OSError) -> str | None:
-    """Why no port of a host can be listened on, by the `error` of whoever tried; None where it says
+    """Why no port of a host can be listened on, by the `error` of an attempt; None where it says
     nothing of that."""
     if isinstance(error, socket.gaierror):
         return f"no address is known for the name {host} ({error.strerror})"

@@ -40,7 +40,7 @@ def read(path: Path, most: int = MOST_BYTES) -> bytes:
 
 def require(path: Path) -> None:
     """Raises `OSError` where something is at a path that is not a plain file. It opens none:
-    whoever closes a file ends all locks that the process has on it, and a database's are such."""
+    closing a file ends all locks that the process has on it, and a database's are such."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError(errno.EINVAL, "it is not a plain file", str(path))

@@ -283,8 +283,8 @@ def _levels(
 def _first_heard(alarm: Alarm, names: list[str]) -> int | None:
     """When the first of these recipients was told, at whatever level. Where none was, when the
     first try to one of them began: a mailbox that is dead delays the next level no longer than one
-    that nobody reads. Any level counts, so that whoever was told at another level before they were
-    assigned gets no second message."""
+    that is not read. Any level counts, so that a recipient who was told at another level before
+    they were assigned gets no second message."""
     known = [it for address, it in alarm.deliveries.items() if address.to in names]
     ended = [it.ended_at for it in known if it.is_sent and it.ended_at is not None]
     return min(ended or [it.begun_at for it in known if it.begun_at], default=None)

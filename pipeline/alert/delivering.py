@@ -28,7 +28,7 @@ Way = tuple[str, Via]
 
 
 class Sent(NamedTuple):
-    """What was sent, for whoever runs this to see."""
+    """What was sent, for its operator to see."""
 
     message: Message
     fault: str | None

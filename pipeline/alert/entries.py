@@ -139,8 +139,8 @@ def key_of_cleared(alert: str) -> bytes:
 
 
 def tried(made: Try, subject: Subject, now: int) -> Draft:
-    """The draft that says: a message about an alert is about to leave. Whoever gets it recorded
-    sends it; nobody else does."""
+    """The draft that says: a message about an alert is about to leave. The process that gets it
+    recorded sends it, and no other."""
     return _about_a_try("tried", made, subject, now)
 
 

@@ -48,7 +48,7 @@ class Source(Processes, Protocol):
 
     def coming(self, after: int, ahead: Iterable[int]) -> list[Coming]:
         """The rungs that are due in so many hours each, and those that became so after an instant:
-        what whoever sends has to know once it does not answer. Raises as `due` does."""
+        what a sender has to know once it does not answer. Raises as `due` does."""
 
     def remembered(self) -> Remembered | None:
         """What it said last to an earlier process, for until it answers; None where that is not

@@ -178,7 +178,7 @@ class Watch:
             return [], unread("they were", READ_SECONDS)
 
     def _files(self, fault: str) -> Iterable[str]:
-        """Whoever sends goes on with the files that it has read before, or cannot begin."""
+        """A sender goes on with the files that it has read before, or cannot begin."""
         if fault and fault != self._fault:
             LOG.error("the files for the platform cannot be used: %s", fault)
         self._fault = fault

@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
     def request_id(self, actor: str, number: int, log_key: bytes) -> str:
         """The name of one person's request for exactly this, the `number`-th of them. Lists show
-        it: without the log's key it would tell a filter to whoever tried all tax ids. Raises
+        it: without the log's key, trying all tax ids would tell a filter. Raises
         `CallerError` for a name that cannot be compared: who has it could approve it under another.
         """
         name = folded(actor)

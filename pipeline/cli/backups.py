@@ -89,7 +89,7 @@ def _say_what_a_restore_would_miss(done: "BackedUp") -> None:
 
 
 def _sign(settings: Settings) -> None:
-    """Lets whoever holds the ledger sign what the inbox holds now, however long it follows that; a
+    """Lets the ledger's holder sign what the inbox holds now, however long it follows that; a
     backup does without, too."""
     from pipeline.errors import PrazoError
     from pipeline.serve.ledger_access import CATCH_UP_SECONDS, ENDLESS, open_ledger

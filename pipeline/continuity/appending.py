@@ -84,7 +84,7 @@ class Appending:
 
     def _further(self, newest: Batch, most: int, may_go_on: Callable[[], bool]) -> Iterator[Batch]:
         """Batches that join the transaction of the one before. To have them it never waits long,
-        and asks the inbox nothing: whoever needs materialized rows waits for that transaction."""
+        and asks the inbox nothing: readers of materialized rows wait for that transaction."""
         ledger = self._ledger
         room = min(BYTES_AT_ONCE, SHARE_AT_ONCE * ledger.memory_bytes) - newest.size_bytes
 

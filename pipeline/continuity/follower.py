@@ -110,7 +110,7 @@ class Follower:
         recover: Recover | None = None,
         prove: Callable[[Inbox], None] = lambda _: None,
     ) -> None:
-        """`signing`: given to whoever may be the keeper, which leaves heads in the inbox and signs
+        """`signing`: given to what may be the keeper, which leaves heads in the inbox and signs
         them once the log's key is on this machine. `is_verified`, `recovered`: of `Status`, from
         when the ledger was opened. `head_file`: where the keeper leaves its newest head. `fork`:
         why the inbox is not to be followed as it is. `recover`: has the ledger's damaged file made
@@ -350,9 +350,9 @@ class Follower:
         return False
 
     def _make_again_in_time(self) -> None:
-        """Has the file made again, as a start would, once it is damaged: nobody restarts what seems
-        to run. Whoever reads hears why until it is there; where it cannot be made, the former one
-        is opened again, if it can be."""
+        """Has the file made again, as a start would, once it is damaged: no one restarts what seems
+        to run. Readers hear why until it is there; where it cannot be made, the former one is
+        opened again, if it can be."""
         why = self.ledger.damage
         if why is None or self._recover is None or time.monotonic() < self._make_again_at:
             return

@@ -157,7 +157,7 @@ class Recovery:
 
     def rebuild(self, why: str, *, abandoned: Abandoned = lambda _: False) -> Opened:
         """Builds the ledger from the inbox, beside the old file. That stays where it is until the
-        new one is proved, and is then set aside for whoever wants to look.
+        new one is proved, and is then set aside for inspection.
 
         `abandoned`: whether a head in the inbox is of a past that a reconciliation has ended.
         Raises `LedgerInUse` where another process is making it again.

@@ -540,8 +540,8 @@ def _keys_to_put(
 
 
 def _require_signatures(signed: int, size: int, insisted: By | None) -> None:
-    """Raises `OperatorError` where entries that nobody signed are to be put back and nobody
-    insists: whoever had the backup may have changed them, and deleted what would tell. And where
+    """Raises `OperatorError` where unsigned entries are to be put back and no person insists: a
+    holder of the backup may have changed them, and deleted what would tell. And where
     there are none: a log would begin at its first entry under the name of another."""
     if size == 0:
         raise NotRestored(

@@ -94,8 +94,8 @@ def _step_of(entry: Entry) -> dict[str, JsonValue] | None:
 def body_of(entry: Entry, endpoint: Endpoint) -> bytes:
     """The bytes that are sent: those that came, or an event of ours without any answer in it.
 
-    Raises `ValueError` for an entry that is not for the endpoint, whoever asks: whatever may be in
-    it, such as a seller's answers, there is no message of it.
+    Raises `ValueError` for an entry that is not for the endpoint: whatever may be in it, such as a
+    seller's answers, there is no message of it.
     """
     why_not = why_not_for(entry, endpoint)
     if why_not is not None or entry.body is None:
@@ -139,8 +139,8 @@ def replay_of(entry: Entry) -> int | None:
 
 def message_id(log: str, entry: Entry, endpoint: str) -> bytes:
     """The same for each try of an entry at an endpoint, and for no other entry or endpoint.
-    `entry`: of what was read again, the one in quarantine: nobody knows any more to which endpoints
-    that went, and whoever has it drops the same message.
+    `entry`: of what was read again, the one in quarantine: it is not known to which endpoints that
+    went, and those that have it drop the same message.
 
     It is made of the leaf, not of the seq: an inbox that was put back gives that once more. An
     entry that was then recorded again is the message that it was.

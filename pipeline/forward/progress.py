@@ -123,7 +123,7 @@ def begin(inbox: Inbox, name: str, position: int, now: int, draft: Draft) -> boo
 
 
 def take_over(inbox: Inbox, name: str) -> None:
-    """Fences off whoever read the endpoint's row before."""
+    """Fences off processes that read the endpoint's row before."""
     inbox.execute(_TAKE_OVER, name)
 
 

@@ -34,8 +34,8 @@ def admit(tokens: Tokens, request: Request, scope: str) -> Caller | TurnedAway:
     may be meant for the platform. But if this process announced a token for commands, an unknown
     token shows that the caller means another process.
 
-    A proxy may hide every trace of whoever is behind it. So tokens are required as soon as the
-    settings expect anybody from outside (`Settings.expects_strangers`), whatever a request shows.
+    A proxy may hide every trace of the callers behind it. So tokens are required as soon as the
+    settings expect callers from outside (`Settings.expects_strangers`), whatever a request shows.
     """
     headers = request.headers
     if hint := foreign_page(headers, request.method):  # a browser may add credentials by itself

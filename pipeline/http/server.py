@@ -184,8 +184,8 @@ class _Server(uvicorn.Server):
     """uvicorn's server, which ends even if a thread is stuck where nobody can interrupt it."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A Ctrl-C reaches this process, and whoever started it, who then stops it once more: the
-        second signal cuts nothing short that is under way."""
+        """A Ctrl-C reaches this process, and the one that started it, which then stops it again:
+        the second signal cuts nothing short that is under way."""
         if self.should_exit:
             return
         watchdog = threading.Timer(END_SECONDS, _end_at_once)

@@ -33,7 +33,7 @@ class Part(StrEnum):
 def beat(inbox: Inbox, part: Part) -> None:
     """Says that a part is well now, by the clock that all share; never takes a beat back.
 
-    Whoever has a heartbeat hears with it what others say of this machine's clock. Raises
+    A part that beats hears with it what others say of this machine's clock. Raises
     `InboxUnavailable`.
     """
     inbox.compare_clocks()

@@ -325,7 +325,7 @@ class _Text(HTMLParser):
 
 
 def text_of(html: bytes) -> bytes:
-    """What a screen says, line by line: for whoever reads evidence without a browser."""
+    """What a screen says, line by line: for readers of evidence without a browser."""
     reader = _Text()
     reader.feed(html.decode())
     lines = (" ".join(line.split()) for line in reader.lines)

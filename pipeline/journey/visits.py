@@ -402,7 +402,7 @@ class Visits(Ground):
         return None
 
     def leave(self, visit: Visit) -> Response:
-        """Ends what is confirmed in this browser: whoever uses it next sees no answers. A receipt
+        """Ends what is confirmed in this browser: its next user sees no answers. A receipt
         that was corrected is open in a journey of its own, which ends as well."""
         found = self._confirmed(visit)
         if isinstance(found, Response):

@@ -63,8 +63,8 @@ class Copy:
         return copy
 
     def give_back(self) -> None:
-        """Empties it for whoever takes it next; one that held much is closed, since it would not
-        give all of its memory back. Whoever gives it back twice gives it to one."""
+        """Empties it for its next user; one that held much is closed, since it would not
+        give all of its memory back. Given back twice, it is still lent to one user only."""
         if not self._is_taken:
             return
         self._is_taken = False

@@ -167,7 +167,7 @@ class Ledger(Contents):
         `then`: batches that follow this one and are written in the same transaction, which spares
         DuckDB most of what a commit takes. `more_follow`: whole batches wait already, and the
         materialized rows of processes may wait for a later one, unless somebody reads. `may_wait`:
-        so may all materialized rows of a few entries. Whoever reads them calls `settle` first.
+        so may all materialized rows of a few entries. Readers of these call `settle` first.
 
         Raises `LedgerRefused` where they do not follow it, `LedgerStalled` where memory or disk is
         full, `LedgerDamaged` where DuckDB failed otherwise; the ledger has then been reopened at
@@ -374,8 +374,8 @@ class Ledger(Contents):
         self._damage = file.corruption(error) or self._damage
 
     def shut(self, why: str) -> None:
-        """Closes the file under whoever is reading, until `reopen`: it is made again. Raises as
-        `close` does, and lets nobody begin to read then either."""
+        """Closes the file under its readers, until `reopen`: it is made again. Raises as `close`
+        does, and lets no one begin to read then either."""
         with self._lock, self._opening:
             self._check_not_closed()
             self.times_reopened += 1  # as in `reopen`
@@ -384,8 +384,8 @@ class Ledger(Contents):
             self._connection.close()
 
     def close(self) -> None:
-        """Closes the file for good, once whoever writes is done, or after ten seconds; it is whole
-        after that. Raises DuckDB's `ResourceInUseException` while somebody reads."""
+        """Closes the file for good, once its writer is done, or after ten seconds; it is whole
+        after that. Raises DuckDB's `ResourceInUseException` while it is read."""
         self._is_closed = True  # first: nobody opens it again
         is_held = self._lock.acquire(timeout=CLOSING_SECONDS)
         try:

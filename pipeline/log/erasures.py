@@ -84,8 +84,8 @@ def named_in(particulars: JsonValue) -> dict[int, bytes]:
 
 def known(rows: Iterable[tuple[int, bytes | None]]) -> dict[int, bytes]:
     """Of each entry that was erased, the digest of what stays of it, by its newest erasure. `rows`:
-    (seq, record) of the erasures, in order. A record that cannot be read names nothing: whoever
-    compares that erasure with its leaf says what is wrong."""
+    (seq, record) of the erasures, in order. A record that cannot be read names nothing: the
+    comparison of that erasure with its leaf says what is wrong."""
     found: dict[int, bytes] = {}
     for _, record in rows:
         with suppress(ValueError, TypeError):

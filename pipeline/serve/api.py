@@ -293,8 +293,8 @@ def _signed(_: Caller, __: Any) -> Response:
 
 
 class _Package(FileResponse):
-    """A package on its way. However its way ends, nothing of it stays behind: whoever asked may
-    have gone, or read too slowly."""
+    """A package on its way. However its way ends, nothing of it stays behind: its caller may have
+    gone, or read too slowly."""
 
     def __init__(self, exported: export.Exported, folder: temporary.OwnFolder) -> None:
         summary = {name: it for name, it in asdict(exported).items() if name != "path"}
@@ -423,7 +423,7 @@ async def _in_thread(
 async def _work(
     request: Request, do: Callable[[Caller, Any], Response], limiter: CapacityLimiter
 ) -> Response:
-    """The answer to whoever may read."""
+    """The answer to a caller that may read."""
     caller = _caller(request, "read")
     if isinstance(caller, Response):
         return caller

@@ -113,7 +113,7 @@ def _behind(lacking: int) -> LedgerBehind:
 @contextmanager
 def _refusing() -> Iterator[None]:
     """Has a holder that refuses, as one that ends or whose disk is full, be one that says nothing:
-    whoever sends goes on without it."""
+    the sender goes on without it."""
     try:
         yield
     except CallerError as error:

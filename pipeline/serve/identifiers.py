@@ -59,8 +59,8 @@ def _mask(identifier: str, shown: str, log_key: bytes | None) -> str:
 
 
 def as_recorded(shown: Sequence[str], inbox: "Inbox") -> Mapping[str, str]:
-    """Each process's id, and how rows show it, of such as rows show: whoever sends for a process
-    has to name it, and an id with the digits of a tax id is shown by its mask."""
+    """Each process's id, and how rows show it, of such as rows show: a sender has to name the
+    process, and an id with the digits of a tax id is shown by its mask."""
     if not any("***" in it for it in shown):
         return {it: it for it in shown}
     ids = {mask(it, inbox.log_key): it for (it,) in inbox.query(_PROCESSES)}
@@ -115,7 +115,7 @@ def _mask_if_sure_within(text: str, log_key: bytes | None) -> str:
 
 def _mask_digest(digest: str, log_key: bytes | None) -> str:
     """Of a payload that asks for a postal code alone, a digest without a key tells which one it is
-    to whoever tries them all."""
+    once all are tried."""
     return _mask(digest, "***", log_key) if _DIGEST.fullmatch(digest) else digest
 
 

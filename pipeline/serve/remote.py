@@ -56,8 +56,8 @@ _VIEW_ERRORS: Final = {**_ERRORS, 404: UnknownView}
 class Holder:
     """The process that holds the ledger.
 
-    Its methods raise `LedgerInUse` if it stops answering, `OperatorError` where whoever runs it has
-    to put something right, and `CallerError` if it refuses.
+    Its methods raise `LedgerInUse` if it stops answering, `OperatorError` where its operator has to
+    put something right, and `CallerError` if it refuses.
     """
 
     def __init__(self, client: httpx.Client) -> None:

@@ -120,8 +120,8 @@ class Submissions:
         """One attempt at most. Raises `InboxUnavailable`, or `clearances.Awaited` for an override
         that waits for a second person; then nothing was sent.
 
-        Once its start is durable it goes on to its end, whoever stops waiting for it: an answer
-        that nobody takes is lost.
+        Once its start is durable it goes on to its end, even if its callers stop waiting: an answer
+        that no one takes is lost.
         """
         try:
             async with asyncio.timeout(DECIDE_SECONDS):

@@ -41,7 +41,7 @@ def parts(
 ) -> list[Part]:
     """The parts in which a service takes a message. `most`: of a body; `most_title`: of a title, 0
     where the title is put before the body. It is cut between alerts, and an alert between its lines
-    only where it does not fit alone. `page`: where all of it is, for whoever gets only a part."""
+    only where it does not fit alone. `page`: where all of it is, for a reader of one part."""
     title = _cut(subject, most_title if most_title > 0 else min(250, most // 3))
     room = most - (0 if most_title > 0 else size(title) + 2)
     if size(plain) <= room:

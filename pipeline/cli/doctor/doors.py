@@ -83,7 +83,7 @@ def tokens(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def open_paths(settings: Settings) -> Iterator[Diagnosis]:
-    """What whoever reaches the ports gets without a token, a secret or a login."""
+    """What a stranger at the ports gets without a token, a secret or a login."""
     paths = ["receiver: /healthz, /readyz, /metrics, /checkpoint"]
     if settings.webhook_auth == "none":
         paths.append("receiver: /webhooks")

@@ -41,7 +41,7 @@ def post(
     `Unanswered` where the request may have arrived.
     `is_body_needed`: false where the status alone says what became of it.
 
-    On a thread of its own: whoever calls may have an event loop, and waits no longer than it may.
+    On a thread of its own: the caller may have an event loop, and waits no longer than it may.
     """
     sent = {
         "Content-Type": media_type,

@@ -16,7 +16,7 @@ def client(
     socket_options: Iterable[SocketOption] | None = None,
     proxy: httpx.Proxy | None = None,
 ) -> httpx.AsyncClient:
-    """A client without a time limit: whoever uses it limits each exchange as a whole."""
+    """A client without a time limit: its user limits each exchange as a whole."""
     return httpx.AsyncClient(
         transport=httpx.AsyncHTTPTransport(
             verify=context,

@@ -27,8 +27,8 @@ class Looked(NamedTuple, Generic[Found]):
 
 
 class Looks(Generic[Found]):
-    """Says what the last look found. Whoever asks never waits for a look, but for the first where
-    they say so; one look is made at a time, on a thread of its own."""
+    """Says what the last look found. Callers never wait for a look, but for the first where they
+    say so; one look is made at a time, on a thread of its own."""
 
     def __init__(
         self,

@@ -79,7 +79,7 @@ class Permit(Protocol):
     """Whether a request may still be sent. Both raise `Withheld`."""
 
     async def ask(self) -> None:
-        """Asks whoever decides, once there is a connection and before anything is written."""
+        """Asks the caller's check, once there is a connection and before anything is written."""
 
     def look(self) -> None:
         """Looks at the clock alone, directly before each of the request's two parts is written."""
