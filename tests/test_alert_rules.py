@@ -14,10 +14,11 @@ from pipeline.alert.alarms import LASTING
 from pipeline.alert.messages.channels import Files
 from pipeline.alert_rules import SECRETS, AlertRules, AlertsFile
 from pipeline.alert_rules.ladder import Condition
-from pipeline.alert_rules.recipients import Mail, Recipient
+from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import BESIDE_THE_LOG, CONDITIONS
 from pipeline.errors import SettingsError
 from pipeline.files import reread
+from pipeline.http.outgoing.mail_server import Mail
 from pipeline.ledger.views.catalogue import script
 
 WHOLE = """
@@ -211,7 +212,7 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
         if Path in get_args(field.annotation)
     }
     known = {it.rpartition(".")[2] for it in named} - {"ca_file"}
-    assert known == set(SECRETS), "name each secret in SECRETS of pipeline/alert_rules/__init__.py"
+    assert known == set(SECRETS), "name each in `secrets` of its channel"
     mail = {
         "host": "mail",
         "sender": "p@x",
@@ -222,7 +223,7 @@ def test_every_file_that_a_part_may_name_is_looked_at() -> None:
     ana = {"apprise_file": "none", "webhook": "http://x", "webhook_secret_file": "none"}
     rules = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ana}})
     assert set(Files().unusable(rules)) == named, (
-        "read each in `_readers` of pipeline/alert/messages/channels.py"
+        "read each in `readers` of its channel in pipeline/alert_rules/channels/"
     )
 
 

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from pipeline import alert_rules, keys
-from pipeline.alert_rules.recipients import Mail
 from pipeline.audit.witness import cosigned
 from pipeline.cli.doctor import platform
 from pipeline.errors import OperatorError, SettingsError, Unreadable
@@ -26,6 +25,7 @@ from pipeline.forward import endpoints
 from pipeline.http.outgoing import mails
 from pipeline.http.outgoing.contexts import trusting
 from pipeline.http.outgoing.headers import authorization, extra_headers
+from pipeline.http.outgoing.mail_server import Mail
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pipeline import instants
 from pipeline.alert import entries
@@ -29,7 +29,7 @@ from pipeline.alert.summaries import reports
 from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Via
+from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
@@ -105,7 +105,7 @@ class Dispatcher:
         with contextlib.ExitStack() as opened:
             pools = {
                 via: opened.enter_context(ThreadPoolExecutor(MAX_AT_ONCE, f"alerts by {via}"))
-                for via in get_args(Via)
+                for via in all_channels()
             }
             while not stop.is_set():
                 self._turn_safely(

@@ -17,12 +17,12 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pipeline import settings_files
+from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.ladder import RISK_HOURS, Condition, Ladder, Watched, rung
 from pipeline.alert_rules.parts import Part
 from pipeline.alert_rules.recipients import (
     ASSIGNEE,
     GROUPS,
-    Mail,
     Recipient,
     Route,
     WorkingHours,
@@ -33,6 +33,7 @@ from pipeline.alert_rules.untold import untold
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
+from pipeline.http.outgoing.mail_server import Mail
 from pipeline.settings_files import PlainUrl
 from pipeline.texts import names_person
 
@@ -43,7 +44,7 @@ LONGEST_SNOOZE_DAYS: Final = 60
 HELD_DAYS: Final = 14
 """For so long an alert that was raised, or that is put off no longer, stays due: over the longest
 holidays, and over all repetitions after them."""
-SECRETS: Final = ("password_file", "webhook_secret_file", "apprise_file")
+SECRETS: Final = ("password_file", *(key for it in all_channels().values() for key in it.secrets))
 """Names of files that nobody but whoever sends may read."""
 _WHAT: Final = "The alerts' settings"
 _PAGE: Final = "docs/alerts.md"
@@ -88,8 +89,9 @@ class AlertRules(Part):
         raise ValidationError.from_exception_data(cls.__name__, found)
 
     def _unfit(self) -> Iterable[str]:
-        if self.mail is None and any(it.email for it in self.recipients.values()):
-            yield "recipients have an e-mail address, and [mail] names no server"
+        for channel in all_channels().values():
+            if (lack := channel.lacks(self.recipients.values(), self.mail)) is not None:
+                yield lack
         for name, report in self.reports.items():
             if names_person(name):
                 yield f"reports.{name}: this name looks like {NOT_IN_MESSAGES}"

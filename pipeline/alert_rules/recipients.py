@@ -1,96 +1,26 @@
 """Who is told, and when: recipients, routes, escalation and working hours."""
 
-import re
+import itertools
 from collections.abc import Container, Iterator
 from datetime import date, time
-from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, create_model, field_validator, model_validator
 
+from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
-from pipeline.hosts import bare, in_ascii
 from pipeline.places import Zone
-from pipeline.settings_files import PlainUrl
 
 Severity = Literal["breach", "risk", "notice"]
 Role = Literal["officer", "admin"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-Via = Literal["email", "webhook", "apprise"]
+Via = str
+"""One of `all_channels()`."""
 
 ASSIGNEE: Final = "assignee"
 ROLE: Final = "role"
-_ADDRESS: Final = re.compile(
-    r"[^\s@,;:<>()\[\]\"\\]+@[^\s@,;:<>()\[\]\"\\.]+(\.[^\s@,;:<>()\[\]\"\\.]+)*"
-)
-_NAMED: Final = re.compile(
-    r'\s*(?:"(?P<quoted>[^"\\]*)"|(?P<name>[^"\\<>]*))\s*<(?P<at>[^<>]*)>\s*'
-)
-_HOST: Final = re.compile(r"[A-Za-z0-9_.:-]+")
 GROUPS: Final = (ASSIGNEE, ROLE)
 """Words in `to` that stand for recipients, and so are nobody's name."""
-
-
-def mailbox(text: str) -> str:
-    """One address as it is handed to a mail server: its host's letters outside ASCII by IDNA.
-    ValueError, with words to put behind the address, for what is none: mail servers read a comma as
-    the end of one, and `<>` as its brackets."""
-    local, _, host = text.rpartition("@")
-    if _ADDRESS.fullmatch(text) is None or not text.isprintable():
-        raise ValueError(
-            "is not one e-mail address such as ana@market.example"
-            ": several people are several recipients"
-        )
-    if not local.isascii():
-        raise ValueError(
-            "has letters outside ASCII before the @, which few mail servers take (SMTPUTF8): give"
-            " another address of the same person"
-        )
-    return f"{local}@{in_ascii(host)}"
-
-
-def sender_of(text: str) -> tuple[str, str]:
-    """The name that is shown of a sender such as `Prazo <prazo@market.example>`, empty where there
-    is none, and the address. ValueError, with words to put behind the text, for another."""
-    found = _NAMED.fullmatch(text)
-    name, address = (found["quoted"] or found["name"] or "", found["at"]) if found else ("", text)
-    if not name.isprintable():
-        raise ValueError("has a name with characters that cannot be shown")
-    return name.strip(), mailbox(address)
-
-
-def _mail_address(text: str) -> str:
-    try:
-        mailbox(text)
-    except ValueError as error:
-        raise ValueError(f"{text!r} {error}") from None
-    return text  # as it was written: logins and assignments name it so
-
-
-def _sender(text: str) -> str:
-    try:
-        sender_of(text)
-    except ValueError as error:
-        raise ValueError(
-            f"{text!r} {error}; a name is written as in Prazo <prazo@market.example>"
-        ) from None
-    return text
-
-
-def _user(text: str) -> str:
-    if not text.isascii():
-        raise ValueError(f"{text!r} has letters outside ASCII, which no login by SMTP takes here")
-    return text
-
-
-def _host(name: str) -> str:
-    host = in_ascii(bare(name))
-    if not _HOST.fullmatch(host):
-        raise ValueError(f"{name!r} is not the name of a host such as mail.market.example")
-    return host
-
-
-MailAddress = Annotated[str, AfterValidator(_mail_address)]
 
 
 class WorkingHours(Part):
@@ -130,14 +60,17 @@ class Away(Part):
         return self
 
 
-class Recipient(Part):
+if TYPE_CHECKING:
+    _Reached = Part
+else:  # a table has the keys of every channel
+    _Reached = create_model(
+        "_Reached", __base__=tuple(it.keys for it in reversed(all_channels().values()))
+    )
+
+
+class Recipient(_Reached):
     """A person or a team, and the channels that reach them."""
 
-    email: MailAddress | None = None
-    webhook: PlainUrl | None = None
-    webhook_secret_file: Path | None = None
-    apprise_file: Path | None = None
-    """Holds an Apprise URL a line. They hold tokens, so they do not stand in the settings."""
     role: Role = "officer"
     assigned_as: tuple[str, ...] = ()
     """Names under which processes are assigned to them, beside their own."""
@@ -153,29 +86,27 @@ class Recipient(Part):
     @model_validator(mode="after")
     def _reachable(self) -> Self:
         if not self.channels:
-            raise ValueError("cannot be reached: set email, webhook or apprise_file")
-        if (self.webhook is None) != (self.webhook_secret_file is None):
-            raise ValueError("webhook and webhook_secret_file go together")
+            *others, last = (it.key for it in all_channels().values())
+            raise ValueError(f"cannot be reached: set {', '.join(others)} or {last}")
+        for channel in all_channels().values():
+            if (fault := channel.unfit(self)) is not None:
+                raise ValueError(fault)
         return self
 
     @property
     def channels(self) -> tuple[Via, ...]:
         """The channels that are set, each of which gets every message."""
-        set_up: dict[Via, object] = {
-            "email": self.email,
-            "webhook": self.webhook,
-            "apprise": self.apprise_file,
-        }
-        return tuple(via for via, value in set_up.items() if value is not None)
+        return tuple(via for via, it in all_channels().items() if getattr(self, it.key) is not None)
 
     @property
     def read_by_people(self) -> tuple[Via, ...]:
         """Those by which digests and reports go: a program asks the views."""
-        return tuple(via for via in self.channels if via != "webhook")
+        return tuple(via for via in self.channels if not all_channels()[via].is_for_programs)
 
     def names(self, name: str) -> tuple[str, ...]:
         """Every name under which processes are assigned to them. `name`: theirs in the file."""
-        return (name, *self.assigned_as, *([self.email] if self.email else []))
+        known = (all_channels()[via].names(self) for via in self.channels)
+        return (name, *self.assigned_as, *itertools.chain.from_iterable(known))
 
     def described(self) -> Iterator[str]:
         """Their role, their channels without the addresses, and what else was set."""
@@ -236,26 +167,6 @@ class Route(Part):
             and (self.roles is None or role in self.roles)
             and (self.review_types is None or (review_type or "ACI") in self.review_types)
         )
-
-
-class Mail(Part):
-    """The server that takes our e-mail."""
-
-    host: Annotated[str, AfterValidator(_host)]
-    port: int = Field(587, ge=1, le=65_535)
-    security: Literal["starttls", "tls", "none"] = "starttls"
-    sender: Annotated[str, AfterValidator(_sender)]
-    user: Annotated[str, AfterValidator(_user)] | None = None
-    password_file: Path | None = None
-    ca_file: Path | None = None
-
-    @model_validator(mode="after")
-    def _safe(self) -> Self:
-        if (self.user is None) != (self.password_file is None):
-            raise ValueError("user and password_file go together")
-        if self.security == "none" and self.host not in ("localhost", "127.0.0.1", "::1"):
-            raise ValueError("without TLS only a server on this machine is allowed")
-        return self
 
 
 def holidays_in(place: str) -> Container[date]:

@@ -4,7 +4,7 @@ putting off; and feeds of deadlines."""
 import contextlib
 import sys
 import threading
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,7 +18,6 @@ from pipeline.texts import counted, typed
 if TYPE_CHECKING:
     from pipeline.alert.messages.links import Fresh
     from pipeline.alert_rules import AlertRules
-    from pipeline.alert_rules.recipients import Mail, Via
     from pipeline.inbox import Inbox
 
 
@@ -199,6 +198,7 @@ def test(recipient: str) -> None:
     """
     from pipeline import alert_rules
     from pipeline.alert.messages.trial import try_channels
+    from pipeline.alert_rules.channels import all_channels
 
     rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
     found = try_channels(rules, recipient)
@@ -206,22 +206,11 @@ def test(recipient: str) -> None:
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")
         if fault is not None:
             say(
-                f"  To fix it: check {_leads(via, rules.mail)} in the file of PRAZO_ALERTS_FILE",
+                f"  To fix it: check {all_channels()[via].leads(rules.mail)} in the file of"
+                " PRAZO_ALERTS_FILE",
                 err=True,
             )
     sys.exit(1 if any(found.values()) else 0)
-
-
-def _leads(via: "Via", mail: "Mail | None") -> str:
-    """What in the file says where a channel leads."""
-    if via == "email":
-        assert mail is not None  # the settings are refused otherwise
-        return f"[mail] ({mail.host}, port {mail.port}, security {mail.security})"
-    if via == "webhook":
-        return "its `webhook`"
-    if via == "apprise":
-        return "what its `apprise_file` says"
-    assert_never(via)
 
 
 @alerts.command()

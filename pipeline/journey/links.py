@@ -117,7 +117,7 @@ def digest(secret: str) -> str:
 
 
 def _check_address(text: str) -> None:
-    from pipeline.alert_rules.recipients import mailbox  # no delivery waits for its imports
+    from pipeline.http.outgoing.mail_server import mailbox  # no delivery waits for its imports
 
     try:
         if len(mailbox(text)) > 254:

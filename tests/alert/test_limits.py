@@ -12,12 +12,12 @@ import pytest
 
 from pipeline.alert.decision import MAX_ITEMS
 from pipeline.alert.entries import Item
-from pipeline.alert.messages import channels, limits
+from pipeline.alert.messages import channels
 from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.links import Links
-from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Mail
+from pipeline.alert_rules import AlertRules, limits
 from pipeline.http.outgoing import mails
+from pipeline.http.outgoing.mail_server import Mail
 from pipeline.journey import page_texts as journey_words
 from tests.alert.sinks import MailServer
 from tests.alert.test_channels import MESSAGE, NOON

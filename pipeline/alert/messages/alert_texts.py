@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from pipeline import findings, instants
@@ -16,6 +16,7 @@ from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part
 from pipeline.alert.summaries.reports import Said
+from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.language import codes
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
@@ -116,16 +117,6 @@ _LABELS: Final[Mapping[str, str]] = {
     "files": N_("In the file of PRAZO_ALERTS_FILE"),
 }
 _STANDS_STILL: Final = N_("its newest entry is of {at}; what came after that may be missing here")
-
-
-class Text(NamedTuple):
-    """One message, in plain text and as HTML."""
-
-    subject: str
-    plain: str
-    html: str
-    page: str | None = None
-    """Where all of it is, for whoever gets only a part."""
 
 
 class Link(str):

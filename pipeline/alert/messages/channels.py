@@ -1,36 +1,28 @@
-"""Sends a message in one way: e-mail, a signed webhook, or whatever Apprise knows.
+"""Sends a message by a channel of its recipient, and looks at the files that channels need.
 
 A channel either takes a message or says why not; it never raises for what is outside.
 """
 
 import logging
-import re
-import smtplib
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item
-from pipeline.alert.messages import alert_texts, limits
-from pipeline.alert.messages.alert_texts import Lists, Text
+from pipeline.alert.messages import alert_texts
+from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Mail, Recipient
+from pipeline.alert_rules.channels import Channel, Doubtful, Text, all_channels
 from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
 from pipeline.errors import FileBarred, OperatorError, PrazoError
 from pipeline.files.reread import READ_SECONDS, unread
-from pipeline.http import standard_webhooks
-from pipeline.http.outgoing import asking, mails
-from pipeline.http.outgoing.contexts import trusting
-from pipeline.written import lines_in, read_small
+from pipeline.http.outgoing.mail_server import without_addresses
 
 LOG = logging.getLogger(__name__)
 
@@ -45,7 +37,6 @@ LAST_SECONDS: Final = 1.0
 it yet."""
 _NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
-_ADDRESS: Final = re.compile(r"[^\s<>@:;,\"']+@[^\s<>@:;,\"']+")
 PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
 
@@ -56,10 +47,15 @@ class Unsure(str):
     __slots__ = ()
 
 
+def _channel_of(message: Message) -> Channel[Any, Any]:
+    assert message.via in all_channels()  # nothing goes out by another channel
+    return all_channels()[message.via]
+
+
 def made(message: Message, rules: AlertRules, now: int, links: Links, lists: Lists) -> Text | bytes:
     """What a message says: words for people, the body for a webhook. `lists`: what the digests and
     reports in it say."""
-    if message.via == "webhook":
+    if _channel_of(message).is_for_programs:
         return payload(message, now, links)
     recipient = rules.recipients[message.to]
     return alert_texts.message(
@@ -103,17 +99,9 @@ def send(
     recipient = rules.recipients[message.to]
 
     def sending() -> None:
-        if message.via == "webhook":
-            assert isinstance(content, bytes)
-            _webhook(message, content, recipient, now)
-            return
-        assert isinstance(content, Text)
-        if message.via == "email":
-            _email(message, content, recipient, rules.mail, now)
-        elif message.via == "apprise":
-            _apprise(message, content, recipient)
-        else:
-            assert_never(message.via)  # a channel without a line here would go out by another
+        channel = _channel_of(message)
+        assert isinstance(content, bytes) is channel.is_for_programs
+        channel.send(message.name, content, recipient, recipient.language, rules.mail, now)
 
     aside = Aside(sending, name=f"alerts to {message.to}")
     give_up_at = time.monotonic() + SEND_SECONDS
@@ -124,15 +112,11 @@ def send(
         aside.outcome(LAST_SECONDS)
     except TimeoutError:
         return Unsure("it was not done in time")
-    except (asking.Unanswered, mails.Unanswered, _NotAll) as error:
+    except Doubtful as error:
         return Unsure(_short(str(error)))
     except PrazoError as error:
         return _short(error.finding)
-    except smtplib.SMTPResponseException as error:
-        said = error.smtp_error
-        text_of = said.decode(errors="replace") if isinstance(said, bytes) else said
-        return _short(f"{error.smtp_code} {text_of}")
-    except (OSError, ValueError, smtplib.SMTPException) as error:
+    except (OSError, ValueError) as error:
         return _short(str(error) or type(error).__name__)
     except Exception as error:
         LOG.exception("a message to %s failed by an error of ours", message.to)
@@ -174,19 +158,15 @@ class Files:
                 self._found[place] = fault
 
 
-def _readers(rules: AlertRules) -> dict[str, Callable[[], object]]:
+def _readers(rules: AlertRules) -> Mapping[str, Callable[[], object]]:
     """Place of each file -> what reads it as its channel does."""
-    mail = rules.mail
     files: dict[str, Callable[[], object]] = {}
-    if mail is not None:
-        files["mail.password_file"] = partial(mails.password, mail)
-        if mail.ca_file is not None:
-            files["mail.ca_file"] = partial(trusting, mail.ca_file)
+    for channel in all_channels().values():
+        files |= channel.readers_of_all(rules.mail)
     for name, recipient in rules.recipients.items():
-        if (secret := recipient.webhook_secret_file) is not None:
-            files[f"recipients.{name}.webhook_secret_file"] = partial(_secrets, secret)
-        if (services := recipient.apprise_file) is not None:
-            files[f"recipients.{name}.apprise_file"] = partial(_services, services)
+        for channel in all_channels().values():
+            readers = channel.readers(recipient)
+            files |= {f"recipients.{name}.{key}": read for key, read in readers.items()}
     return files
 
 
@@ -207,41 +187,10 @@ def _fault_of(read: Callable[[], object]) -> str | None:
 
 def _short(fault: str) -> str:
     """What is recorded of a fault. Mail servers repeat addresses, which no entry names."""
-    return _ADDRESS.sub("***", " ".join(fault.split()))[:MAX_FAULT_CHARACTERS]
+    return without_addresses(" ".join(fault.split()))[:MAX_FAULT_CHARACTERS]
 
 
-# --- e-mail ----------------------------------------------------------------------------------
-
-
-def _email(message: Message, text: Text, recipient: Recipient, mail: Mail | None, now: int) -> None:
-    assert mail is not None  # the settings are refused otherwise
-    assert recipient.email is not None
-    # The same name however often it is tried: a mailbox may drop what it has.
-    said = (text.subject, text.plain)
-    mails.send(mail, recipient.email, *said, html=text.html, name=message.name, now=now)
-
-
-# --- webhook ---------------------------------------------------------------------------------
-
-
-def _webhook(message: Message, body: bytes, recipient: Recipient, now: int) -> None:
-    assert recipient.webhook is not None
-    assert recipient.webhook_secret_file is not None
-    keys = _secrets(recipient.webhook_secret_file)
-    headers = standard_webhooks.signed(keys, message.name.encode(), now, body)
-    answer = asking.post(
-        recipient.webhook,
-        body,
-        "application/json",
-        {name.decode(): value.decode() for name, value in headers},
-        is_body_needed=False,  # whatever it says besides, it has the message
-    )
-    if not 200 <= answer.status < 300:
-        raise ValueError(f"it answered {answer.status}")
-
-
-def _secrets(path: Path) -> list[bytes]:
-    return standard_webhooks.secrets_in(read_small(path), path)
+# --- what programs get -----------------------------------------------------------------------
 
 
 def payload(message: Message, now: int, links: Links) -> bytes:
@@ -282,101 +231,3 @@ def _fields(due: dict[str, Any]) -> dict[str, Any]:
 
 def _link(url: str | None) -> dict[str, str]:
     return {} if url is None else {"seller_link": url}
-
-
-# --- Apprise ---------------------------------------------------------------------------------
-
-
-class _NotAll(ValueError):
-    """Some of several services have a message, and some have not."""
-
-
-_LEFT: Final[OrderedDict[tuple[str, str], list[limits.Part]]] = OrderedDict()
-"""(message and service): the parts that are still to be sent to a service that took a message, or
-its first parts, while another did not. They stay as they were cut: what is said of the time left
-changes, and cut again, an alert could fall between what was sent and what is. A restart forgets
-them: a second message is better than none."""
-MAX_REMEMBERED: Final = 1000
-_IS_READ: Final = ContextVar("_IS_READ", default=False)
-"""Whether Apprise reads an address just now: why it does not take one holds the token in it."""
-_NUMBER: Final = re.compile(r"\+?\d(?:[ ().-]{0,2}\d){5,}")
-
-
-class _Discreet(logging.Filter):
-    """Keeps of Apprise's own words why a service did not take a message, without whom it was for:
-    it names who has one by address or telephone, and in detail the message with its links."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the text log gets the record."""
-        if record.levelno < logging.WARNING or _IS_READ.get():
-            return False
-        said = _ADDRESS.sub("***", record.getMessage())
-        record.msg, record.args = _NUMBER.sub("***", said), None
-        return True
-
-
-_DISCREET: Final = _Discreet()
-
-
-def _services(path: Path) -> dict[str, Any]:
-    """Apprise URL -> what sends there. Raises `SettingsError`, or `ValueError`, for a file that
-    holds none."""
-    import apprise  # takes a moment, and only who uses it needs it
-
-    logging.getLogger("apprise").addFilter(_DISCREET)
-    notifiers = {}
-    reading = _IS_READ.set(True)
-    try:
-        for number, line in lines_in(read_small(path)):
-            notifiers[line] = apprise.Apprise()
-            if not notifiers[line].add(line):
-                raise ValueError(f"{path} holds a line that is not an Apprise URL: line {number}")
-            for service in notifiers[line]:
-                if service.socket_read_timeout == apprise.URLBase.socket_read_timeout:
-                    # Apprise gives up after 4 s: a slow service has the message, and gets it again.
-                    service.socket_read_timeout = asking.ANSWER_SECONDS
-    finally:
-        _IS_READ.reset(reading)
-    if not notifiers:
-        raise ValueError(f"{path} holds no Apprise URL")
-    return notifiers
-
-
-def _apprise(message: Message, text: Text, recipient: Recipient) -> None:
-    assert recipient.apprise_file is not None
-    notifiers = _services(recipient.apprise_file)
-    failed = 0
-    for line, notifier in notifiers.items():
-        parts = _LEFT.get((message.name, line), _parts(text, recipient, notifier))
-        failed += not _sent(message, line, notifier, parts)
-    if 0 < failed < len(notifiers):
-        raise _NotAll(f"Apprise could not deliver it to {failed} of {len(notifiers)} services")
-    if failed:
-        raise ValueError("Apprise could not deliver it to any service")
-
-
-def _parts(text: Text, recipient: Recipient, services: Any) -> list[limits.Part]:
-    """The parts of a message that each of the services of an Apprise URL takes."""
-    return limits.parts(
-        text.subject,
-        text.plain,
-        recipient.language,
-        min(it.body_maxlen for it in services),
-        min(it.title_maxlen for it in services),
-        text.page,
-    )
-
-
-def _sent(message: Message, service: str, notifier: Any, parts: list[limits.Part]) -> bool:
-    """Sends what a service has not got of a message; whether it has all of it now."""
-    import apprise
-
-    for number, part in enumerate(parts, 1):
-        # As text: otherwise what an id holds would be markup in the services that have some.
-        as_text = apprise.NotifyFormat.TEXT
-        if not notifier.notify(title=part.title, body=part.body, body_format=as_text):
-            return False
-        _LEFT[message.name, service] = parts[number:]
-    while len(_LEFT) > MAX_REMEMBERED:
-        _LEFT.popitem(last=False)
-    return True

@@ -8,9 +8,9 @@ from email.utils import formatdate
 from typing import Final
 
 from pipeline import instants
-from pipeline.alert_rules.recipients import Mail, mailbox, sender_of
 from pipeline.errors import SettingsError
 from pipeline.http.outgoing.contexts import trusting
+from pipeline.http.outgoing.mail_server import Mail, mailbox, sender_of
 from pipeline.written import read_small
 
 

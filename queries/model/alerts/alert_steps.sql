@@ -12,7 +12,7 @@
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller it is about; null where it is about none
 -- column: recipient | who is told; null for a step that tells nobody, empty where there is nobody
--- column: via | the channel: email, webhook or apprise
+-- column: via | the channel, by its name in the settings
 -- column: level | 0, or how often it had been escalated
 -- column: attempt_n | the number of the try, from 1
 -- column: answer | why a channel did not take it
