@@ -21,6 +21,7 @@ from pipeline.alert.acting import acknowledge, snooze
 from pipeline.alert.messages.links import PATH, Links
 from pipeline.continuity.service import current
 from pipeline.errors import PrazoError
+from pipeline.language.catalogue import N_, said_in
 from pipeline.serve import standing
 
 LOG = logging.getLogger(__name__)
@@ -56,45 +57,29 @@ _PAGE: Final = """<!doctype html>
 <p lang="en">{english}</p>
 {after}</main></body></html>
 """
-_ON: Final = '<p><a href="../../../alerts" rel="noreferrer">Abrir o Prazo · Open Prazo</a></p>'
+_ON: Final = '<p><a href="../../../alerts" rel="noreferrer">{on}</a></p>'
 SNOOZE_HOURS: Final = (4, 24, 72)
 MAX_BODY_BYTES: Final = 16_384
-_FORMS: Final = """<form method="post"><button>Confirmar · Confirm</button></form>
-<details><summary>Adiar · Put off</summary>
+_FORMS: Final = """<form method="post"><button>{confirm}</button></form>
+<details><summary>{snooze}</summary>
 <form method="post">
-<p><label>Por quantas horas? · For how many hours?
+<p><label>{how_long}
 <select name="hours">{hours}</select></label></p>
-<p><label>Por que pode esperar? · Why can it wait?
+<p><label>{why}
 <input name="reason" required maxlength="{most}"></label></p>
-<button name="do" value="snooze">Adiar · Put off</button></form></details>
-""".format(
-    hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS), most=MAX_REASON_CHARACTERS
-)
-_ASKING: Final = (
-    "Confirme que alguém cuida deste alerta. Depois disso, ninguém mais é avisado dele.",
-    "Confirm that somebody sees to this alert. Nobody else is told of it after that.",
+<button name="do" value="snooze">{snooze}</button></form></details>
+"""
+_ASKING: Final = N_(
+    "Confirm that somebody sees to this alert. Nobody else is told of it after that."
 )
 # Who takes a message of hours ago may think the deadline that passed meanwhile taken, too.
-_DONE: Final = (
-    "Registrado: alguém cuida deste alerta. O que vier depois, como o fim do prazo, é outro.",
-    "Recorded: somebody sees to this alert. What comes later, such as the deadline, is another.",
+_DONE: Final = N_(
+    "Recorded: somebody sees to this alert. What comes later, such as the deadline, is another."
 )
-_PUT_OFF: Final = (
-    "Registrado: até lá, ninguém é avisado deste alerta.",
-    "Recorded: nobody is told of this alert until then.",
-)
-_NO_REASON: Final = (
-    "Não foi registrado: diga por que pode esperar, em até 500 caracteres.",
-    "It was not recorded: say why it can wait, in 500 characters at most.",
-)
-_REFUSED: Final = (
-    "Este link não vale mais. Abra o Prazo para ver os alertas.",
-    "This link is no longer valid. Open Prazo to see the alerts.",
-)
-_FAILED: Final = (
-    "Não foi possível registrar agora. Tente de novo em um minuto.",
-    "It could not be recorded now. Try again in a minute.",
-)
+_PUT_OFF: Final = N_("Recorded: nobody is told of this alert until then.")
+_NO_REASON: Final = N_("It was not recorded: say why it can wait, in 500 characters at most.")
+_REFUSED: Final = N_("This link is no longer valid. Open Prazo to see the alerts.")
+_FAILED: Final = N_("It could not be recorded now. Try again in a minute.")
 _HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none';"
@@ -118,7 +103,7 @@ async def _link(request: Request) -> Response:
     if grant is None or (named and grant.name not in named):
         return _answer(_REFUSED, 404)
     if request.method != "POST":
-        return _answer(_ASKING, forms=_FORMS)
+        return _answer(_ASKING, forms=_forms())
     asked = await _form(request)
     if asked is None:
         return _answer(_REFUSED, 400)
@@ -128,7 +113,7 @@ async def _link(request: Request) -> Response:
     if is_snooze and (
         hours not in map(str, SNOOZE_HOURS) or not 0 < len(reason) <= MAX_REASON_CHARACTERS
     ):
-        return _answer(_NO_REASON, 400, forms=_FORMS)
+        return _answer(_NO_REASON, 400, forms=_forms())
 
     def record() -> None:
         if is_snooze:
@@ -169,8 +154,29 @@ async def _form(request: Request) -> dict[str, str] | None:
     return {name: values[0] for name, values in found.items()}
 
 
-def _answer(said: tuple[str, str], status: int = 200, *, forms: str = "") -> Response:
+def _forms() -> str:
+    """What can be done on the page."""
+    return _FORMS.format(
+        confirm=_both(N_("Confirm")),
+        snooze=_both(N_("Put off")),
+        how_long=_both(N_("For how many hours?")),
+        why=_both(N_("Why can it wait?")),
+        hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS),
+        most=MAX_REASON_CHARACTERS,
+    )
+
+
+def _both(text: str) -> str:
+    """In both languages: nothing says which its reader speaks."""
+    return f"{said_in('pt', text)} · {said_in('en', text)}"
+
+
+def _answer(text: str, status: int = 200, *, forms: str = "") -> Response:
     """`forms`: what can be done here; where there is nothing, the way on."""
-    portuguese, english = said
-    page = _PAGE.format(style=_STYLE, portuguese=portuguese, english=english, after=forms or _ON)
+    page = _PAGE.format(
+        style=_STYLE,
+        portuguese=said_in("pt", text),
+        english=said_in("en", text),
+        after=forms or _ON.format(on=_both(N_("Open Prazo"))),
+    )
     return HTMLResponse(page, status, headers=_HEADERS)

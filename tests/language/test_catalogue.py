@@ -141,3 +141,14 @@ def test_one_thing_has_one_word_in_portuguese() -> None:
     words = " ".join(form for forms in catalogue().values() for form in forms)
     for other in ("Agenda", "Nota", "Função", "do payload", "alarmante", "levantado"):
         assert not re.search(rf"\b{other}\b", words), other
+
+
+def test_portuguese_stands_in_the_catalogue_alone() -> None:
+    """It stood in four places, where eight texts had drifted apart."""
+    portuguese = re.compile(r"ção\b|ções\b|\b(?:não|você|está|até|já)\b", re.IGNORECASE)
+    templates = [
+        file for folder in ("app_pages", "pipeline") for file in (ROOT / folder).rglob("*.html")
+    ]
+    files = [*sources().values(), *templates]
+    found = [file for file in files if portuguese.search(file.read_text(encoding="utf-8"))]
+    assert found == [], f"write English there, and its Portuguese into {CATALOGUE.name}"
