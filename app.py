@@ -18,7 +18,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from app_pages.desk import find, people, visits
-from app_pages.door import access, audience, starting
+from app_pages.door import access, audience, pages, starting
 from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
@@ -38,7 +38,6 @@ from pipeline.texts import LogLines
 
 LOG = logging.getLogger(__name__)
 
-PAGES = Path(__file__).parent / "app_pages" / "pages"
 STATIC = Path(__file__).parent / "app_pages" / "static"
 # By itself, no file: those are handed out to whoever has logged in alone.
 ICON = f"data:image/png;base64,{b64encode((STATIC / 'icon.png').read_bytes()).decode()}"
@@ -78,11 +77,11 @@ def _draw() -> None:
     heading = st.container(gap="xsmall", key="heading")
     title, search, bell = _title_line(heading, whoever)
     sections = _sections(whoever)
-    offered = {heading: list(pages.values()) for heading, pages in sections.items()}
+    offered = {heading: list(listed.values()) for heading, listed in sections.items()}
     # Else Streamlit shows the first page under the address of one that is closed.
     offered.setdefault("", []).extend(_closed(sections))
     current = st.navigation(offered, position="top")
-    links.use_pages({name: it for pages in sections.values() for name, it in pages.items()})
+    links.use_pages({name: it for listed in sections.values() for name, it in listed.items()})
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
@@ -138,50 +137,27 @@ def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:
 def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
     """The pages that somebody may open: heading -> stem of the file -> page."""
 
-    def page(name: str, title: str, icon: str) -> st.Page:
-        path = PAGES / f"{name}.py"
-        return st.Page(path, title=title, icon=f":material/{icon}:", default=name == "overview")
-
-    sections = {
-        "": (
-            ("overview", _("Overview"), "monitoring"),
-            ("watchlist", _("Watchlist"), "alarm"),
-            ("since", _("What changed"), "update"),
-            ("alerts", _("Alerts"), "notifications"),
-            ("findings", _("Findings"), "gavel"),
-        ),
-        _("Investigate"): (
-            ("process", _("Process"), "timeline"),
-            ("seller", _("Seller"), "storefront"),
-            ("submissions", _("Submissions"), "send"),
-            ("denials", _("Denials and retries"), "block"),
-        ),
-        _("Proof"): (
-            ("evidence", _("Collection and audit export"), "inventory_2"),
-            ("ledger", _("Ledger"), "verified"),
-            ("dictionary", _("Data dictionary"), "menu_book"),
-        ),
-    }
-    open_to_them = {
-        heading: {it[0]: page(*it) for it in pages if audience.may_open(whoever, it[0])}
-        for heading, pages in sections.items()
-    }
-    return {heading: pages for heading, pages in open_to_them.items() if pages}
+    sections: dict[str, dict[str, st.Page]] = {}
+    for name, page in pages.pages().items():
+        if audience.may_open(whoever, name):
+            heading = page.section.value and _(page.section.value)
+            sections.setdefault(heading, {})[name] = st.Page(
+                pages.path_of(name),
+                title=_(page.title),
+                icon=f":material/{page.icon}:",
+                default=name == next(iter(pages.pages())),
+            )
+    return sections
 
 
 def _closed(sections: dict[str, dict[str, st.Page]]) -> list[st.Page]:
     """For each page that is not among these, one in its place that says so."""
-    is_open = {name for pages in sections.values() for name in pages}
+    is_open = {name for listed in sections.values() for name in listed}
     return [
         st.Page(frame.closed_page, title=_("Not open"), url_path=name, visibility="hidden")
-        for name in _names()
+        for name in sorted(pages.pages())
         if name not in is_open
     ]
-
-
-def _names() -> list[str]:
-    """Of all pages, as they stand in their addresses."""
-    return sorted(path.stem for path in PAGES.glob("[a-z]*.py"))
 
 
 @asynccontextmanager
@@ -241,7 +217,7 @@ else:
             Middleware(NotStored),
             Middleware(Early),
             Middleware(starting.or_end()(Door), load=_settings),
-            Middleware(starting.or_end()(Served), _names(), api.routes(), load=_settings),
+            Middleware(starting.or_end()(Served), pages.pages(), api.routes(), load=_settings),
             Middleware(starting.or_end()(Lobby), load=_settings),
         ],
     )

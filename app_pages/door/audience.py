@@ -1,20 +1,16 @@
 """Decides which pages and which views each role opens. Pure.
 
 Officers, auditors and administrators open everything. An analyst's questions are about many
-sellers at once, so analysts open what is listed here and nothing else: a new page or view stays
-closed to them until somebody adds its name.
+sellers at once, so analysts open the pages whose `PAGE` says so, the views that are listed here,
+and nothing else: a new view stays closed to them until somebody adds its name.
 """
 
 from typing import Final
 
+from app_pages.door.pages import pages
 from pipeline.serve.roles import Person, Role
 
 _OPENS_EVERYTHING: Final = frozenset({Role.OFFICER, Role.AUDITOR, Role.ADMIN})
-
-_PAGES_FOR_ANALYSTS: Final = frozenset(
-    {"overview", "findings", "submissions", "denials", "ledger", "dictionary"}
-)
-"""No page about one seller or one process."""
 
 _VIEWS_FOR_ANALYSTS: Final = frozenset(
     {
@@ -65,16 +61,16 @@ _VIEWS_FOR_ANALYSTS: Final = frozenset(
 
 
 def may_open(person: Person, page: str) -> bool:
-    """`page`: the stem of its file under `app_pages/`."""
-    return _opens(person, page, _PAGES_FOR_ANALYSTS)
+    """`page`: the stem of its file under `app_pages/pages/`."""
+    return _opens(person, page in pages() and pages()[page].for_analysts)
 
 
 def may_read(person: Person, view: str) -> bool:
     """Whether the rows of a view are open to a person, wherever a page shows them."""
-    return _opens(person, view, _VIEWS_FOR_ANALYSTS)
+    return _opens(person, view in _VIEWS_FOR_ANALYSTS)
 
 
-def _opens(person: Person, name: str, for_analysts: frozenset[str]) -> bool:
+def _opens(person: Person, is_for_analysts: bool) -> bool:
     if person.roles & _OPENS_EVERYTHING:
         return True
-    return Role.ANALYST in person.roles and name in for_analysts
+    return Role.ANALYST in person.roles and is_for_analysts

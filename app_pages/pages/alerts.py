@@ -7,8 +7,9 @@ from typing import Literal
 import streamlit as st
 
 from app_pages.desk import casework, clearances, mailed, people, recording, saved
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
-from app_pages.language.i18n import _, language, ngettext
+from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
 from pipeline.alert.acting import snooze
@@ -21,6 +22,14 @@ from pipeline.language import codes
 from pipeline.log.kinds.calendar import calendar_revoked
 from pipeline.serve import calendar
 from pipeline.serve.roles import Permission
+
+PAGE = Page(
+    title=N_("Alerts"),
+    icon="notifications",
+    section=Section.DAILY,
+    place=40,
+    for_analysts=False,
+)
 
 SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"

@@ -8,11 +8,20 @@ import streamlit as st
 
 from app_pages.charts.denials import reason_bars, reason_periods, return_weeks
 from app_pages.desk import saved
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, sellers
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Denials and retries"),
+    icon="block",
+    section=Section.INVESTIGATE,
+    place=40,
+    for_analysts=True,
+)
 
 REASONS_DRAWN = 12
 DENIALS, RETURNED = "denials", "returned"

@@ -7,10 +7,19 @@ from typing import Final
 import streamlit as st
 
 from app_pages.door import access
+from app_pages.door.pages import Page, Section
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained
 from pipeline.ledger.views.catalogue import View, public
+
+PAGE = Page(
+    title=N_("Data dictionary"),
+    icon="menu_book",
+    section=Section.PROOF,
+    place=30,
+    for_analysts=True,
+)
 
 # The folders at the top of `queries/`, in the order in which an analyst will want them.
 GROUPS: Final = {

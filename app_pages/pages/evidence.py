@@ -3,10 +3,19 @@
 import streamlit as st
 
 from app_pages.desk import packages, saved
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, occurrences
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Collection and audit export"),
+    icon="inventory_2",
+    section=Section.PROOF,
+    place=10,
+    for_analysts=False,
+)
 
 
 def listed() -> lists.Listed:

@@ -6,10 +6,19 @@ import streamlit as st
 
 from app_pages.desk import saved
 from app_pages.door import access
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, timeline, views
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Findings"),
+    icon="gavel",
+    section=Section.DAILY,
+    place=50,
+    for_analysts=True,
+)
 
 RULES_SHOWN, RULES_HEIGHT = 6, 270  # others are scrolled to
 

@@ -6,10 +6,19 @@ from typing import NamedTuple
 import streamlit as st
 
 from app_pages.door import access, audience, handed
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 from pipeline.continuity import service, stores
+
+PAGE = Page(
+    title=N_("Ledger"),
+    icon="verified",
+    section=Section.PROOF,
+    place=20,
+    for_analysts=True,
+)
 
 
 def verify() -> None:

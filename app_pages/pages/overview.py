@@ -10,11 +10,20 @@ from app_pages.charts.deadlines import deadline_bars, review_flow
 from app_pages.charts.figure import AMBER, RED
 from app_pages.charts.sparkline import sparkline
 from app_pages.desk import first_steps, processes
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
 from pipeline.continuity import service
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Overview"),
+    icon="monitoring",
+    section=Section.DAILY,
+    place=10,
+    for_analysts=True,
+)
 
 
 def _counts(row: views.Row) -> list[str]:

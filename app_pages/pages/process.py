@@ -7,8 +7,9 @@ import streamlit as st
 
 from app_pages.charts.course import process_clock
 from app_pages.desk import casework, differences, journeys, processes
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import (
     acting,
     address,
@@ -20,6 +21,14 @@ from app_pages.parts import (
     views,
 )
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Process"),
+    icon="timeline",
+    section=Section.INVESTIGATE,
+    place=10,
+    for_analysts=False,
+)
 
 ATTEMPTS = 30  # a try is given up after as many
 ATTEMPTS_SHOWN = 10

@@ -5,12 +5,21 @@ from datetime import datetime
 
 import streamlit as st
 
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
-from app_pages.language.i18n import _
+from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, timeline, views
 from pipeline.continuity import service
 from pipeline.language import codes
 from pipeline.log.kinds.erasure import ERASURE
+
+PAGE = Page(
+    title=N_("Seller"),
+    icon="storefront",
+    section=Section.INVESTIGATE,
+    place=20,
+    for_analysts=False,
+)
 
 UNFINISHED = [state for state in codes.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first

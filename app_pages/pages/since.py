@@ -5,9 +5,18 @@ from datetime import datetime, timedelta
 import streamlit as st
 
 from app_pages.desk import casework, saved, visits
+from app_pages.door.pages import Page, Section
 from app_pages.language import changes, code_texts, formats, moments
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
+
+PAGE = Page(
+    title=N_("What changed"),
+    icon="update",
+    section=Section.DAILY,
+    place=30,
+    for_analysts=False,
+)
 
 LOOKED_BACK = timedelta(days=1)  # where the browser knows of no visit before
 

@@ -8,11 +8,20 @@ import streamlit as st
 
 from app_pages.charts.outcomes import outcome_days, outcome_shares, submission_weeks
 from app_pages.desk import journeys, saved
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Submissions"),
+    icon="send",
+    section=Section.INVESTIGATE,
+    place=30,
+    for_analysts=True,
+)
 
 DAYS = 30
 WAITING = 15

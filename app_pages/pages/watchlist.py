@@ -8,12 +8,21 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app_pages.desk import casework, many, people, saved
+from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, next_actions
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
 from pipeline.language.next_actions import ACTIONS
+
+PAGE = Page(
+    title=N_("Watchlist"),
+    icon="alarm",
+    section=Section.DAILY,
+    place=20,
+    for_analysts=False,
+)
 
 EXPIRED = "EXPIRED"
 WATCHED = (EXPIRED, "OVERDUE")

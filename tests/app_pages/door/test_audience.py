@@ -1,18 +1,17 @@
 """Which pages and views each role opens: an analyst only those that somebody opened to them."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from app_pages.door import access, audience
+from app_pages.door import access, audience, pages
+from pipeline.errors import OperatorError
 from pipeline.ledger.views.catalogue import public
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import page_text
 
-ROOT = Path(__file__).resolve().parents[3]
 FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
 NOT_FOR_ANALYSTS = ["watchlist", "since", "alerts", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
@@ -53,15 +52,28 @@ def person(*roles: Role) -> Person:
     return Person("bia", frozenset(roles))
 
 
-def test_each_page_is_offered_and_somebody_decided_who_opens_it():
-    """A page that was not named in app.py opened for nobody, and every test passed."""
-    files = {path.stem for path in (ROOT / "app_pages" / "pages").glob("[a-z]*.py")}
-    offered = set(re.findall(r'\("(\w+)", _\(', (ROOT / "app.py").read_text(encoding="utf-8")))
-    assert offered == files, "name each page in _sections of app.py"
-    assert files == {*FOR_ANALYSTS, *NOT_FOR_ANALYSTS}, (
-        "decide whether analysts open it: name it in _PAGES_FOR_ANALYSTS of audience.py and in"
-        " FOR_ANALYSTS here, or in NOT_FOR_ANALYSTS"
+def test_somebody_decided_who_opens_each_page():
+    assert {*pages.pages()} == {*FOR_ANALYSTS, *NOT_FOR_ANALYSTS}, (
+        "decide whether analysts open it: say so in its PAGE, and name it in one of the lists here"
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "PAGE = Page(title=N_('Mine'), icon='sell', section=Section.PROOF, place=90)",
+        "PAGE = Page(title=N_('Mine'), section=Section.OTHER, place=90, for_analysts=False)",
+    ],
+)
+def test_a_page_that_does_not_say_who_opens_it_is_refused(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that was not named in one of the lists opened for nobody, and every test passed."""
+    (tmp_path / "mine.py").write_text(f"{said}\n", encoding="utf-8")
+    monkeypatch.setattr(pages, "FOLDER", tmp_path)
+    with pytest.raises(OperatorError, match=r"mine\.py cannot be offered"):
+        pages.pages.__wrapped__()
 
 
 def test_analysts_open_some_pages_and_every_other_role_opens_all():
