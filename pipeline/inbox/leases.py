@@ -3,7 +3,8 @@
 A lease is a row with a number that only grows. It runs by one clock, that of `Inbox.steady`, and
 ends by its time, when it is released, or as soon as the log shows that what it was taken for is
 over: `Spent`. Its holder measures the same time by this machine's own clock as well, from before
-the row was written, so that a pause of the holder is noticed without asking anybody.
+the row was written, so that a pause of the holder is noticed without asking anybody
+(docs/decisions/retries.md#a-lease-keeps-senders-apart).
 """
 
 import contextlib

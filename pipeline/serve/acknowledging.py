@@ -14,7 +14,6 @@ from urllib.parse import parse_qs
 from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from pipeline import instants
 from pipeline.alert.acting import acknowledge, snooze
@@ -23,6 +22,7 @@ from pipeline.continuity.service import current
 from pipeline.errors import PrazoError
 from pipeline.language.catalogue import N_, said_in
 from pipeline.serve import standing
+from pipeline.serve.openapi import PAGE, Call
 
 LOG = logging.getLogger(__name__)
 
@@ -89,9 +89,15 @@ _HEADERS: Final = {
 }
 
 
-def routes() -> list[BaseRoute]:
-    """The one route of these links. It asks for no login: the link is the permission."""
-    return [Route(PATH + "{token}", _link, methods=["GET", "POST"])]
+def calls() -> list[Call]:
+    """Those of a link. It asks for no login: the link is the permission."""
+    path = f"{PATH}{{token}}"
+    shown = "What following the link of a message would record"
+    recorded = "Records it: somebody sees to an alert, or puts it off"
+    return [
+        Call("GET", path, _link, shown, PAGE, is_open=True),
+        Call("POST", path, _link, recorded, PAGE, is_open=True),
+    ]
 
 
 async def _link(request: Request) -> Response:

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 import prometheus_client
 from anyio import CapacityLimiter, move_on_after, to_thread
@@ -24,7 +24,7 @@ from pipeline.audit import request as export_request
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.continuity import kept_heads, stores
-from pipeline.continuity.service import current, ledger_service
+from pipeline.continuity.service import LedgerService, current, ledger_service
 from pipeline.contract.body import parse_json
 from pipeline.errors import (
     CallerError,
@@ -58,6 +58,7 @@ from pipeline.serve import (
     roles,
     standing,
 )
+from pipeline.serve.openapi import MOMENT, OF_A_VIEW, PLAIN_TEXT, TEXT, WHOLE, Call, an_object
 from pipeline.settings import Settings
 
 Answered = TypeVar("Answered")
@@ -82,23 +83,71 @@ HEADERS = {
 """For every answer when the API runs alone; the dashboard sets its own headers."""
 
 
-def routes() -> list[BaseRoute]:
-    """The API's routes. They read the ledger that this process holds."""
+_OF_ROWS: Final = ("as_of", "limit", "offset", "format", "order")
+_OF_A_COUNT: Final = ("as_of",)
+
+
+def calls() -> list[Call]:
+    """What can be asked of the ledger that this process holds."""
+    masked = "{view} Personal values are masked."
+    unmasked = "The same with personal values, once the log says why"
+    why = an_object({"unmask": TEXT, "actor": TEXT}, "unmask")
+    count, newest = f"{OF_A_VIEW}/count", "The newest signed head, for receivers"
+    counted = {"application/json": {"schema": an_object({"count": WHOLE}, "count")}}
+    package: dict[str, Any] = {
+        **dict.fromkeys(("process_id", "seller_id", "reason", "actor", "against"), TEXT),
+        **dict.fromkeys(("from", "to"), MOMENT),
+        "profile": {**TEXT, "enum": ["full", "masked"]},
+        "withhold": {"type": "array", "items": {"type": "integer"}},
+    }
+    decision = {**TEXT, "enum": [*get_args(clearances.Decision)]}
+    word: dict[str, Any] = {"decision": decision, "reason": TEXT, "actor": TEXT}
     return [
-        Route("/api/openapi.json", _described),
-        Route("/api/status", _status),
-        Route("/api/ready", _ready),
-        Route("/api/metrics", _metrics),
-        Route("/api/views", _list_views),
-        Route("/api/views/{name}", _read_view, methods=["GET", "POST"]),
-        Route("/api/views/{name}/count", _count_view),
-        Route("/api/head", _head),
-        Route("/api/checkpoint", _checkpoint),
-        Route("/api/exports", _export, methods=["POST"]),
-        Route("/api/audits", _audit, methods=["POST"]),
-        Route("/api/clearances/{request_id}", _decide, methods=["POST"]),
+        Call("GET", "/api/openapi.json", _described, "This description"),
+        Call("GET", "/api/status", _status, "How far ledger and inbox are"),
+        Call("GET", "/api/ready", _ready, "Whether the ledger is up to date"),
+        Call("GET", "/api/metrics", _metrics, "Figures for Prometheus", PLAIN_TEXT),
+        Call("GET", "/api/views", _list_views, "The views and their columns"),
+        Call("GET", OF_A_VIEW, _read_view, masked, None, _OF_ROWS),
+        Call("POST", OF_A_VIEW, _read_view, unmasked, None, _OF_ROWS, why),
+        Call("GET", count, _count_view, "How many rows there are", counted, _OF_A_COUNT),
+        Call("GET", "/api/head", _head, newest, PLAIN_TEXT, is_open=True),
+        Call("GET", "/api/checkpoint", _checkpoint, "The newest signed checkpoint"),
+        Call(
+            "POST",
+            "/api/exports",
+            _export,
+            "An audit package, which the log then names",
+            {"application/zip": {}},
+            body=an_object(package, "reason"),
+        ),
+        Call(
+            "POST",
+            "/api/audits",
+            _audit,
+            "Every check of ledger and inbox",
+            body=an_object({"against": TEXT}),
+        ),
+        Call(
+            "POST",
+            "/api/clearances/{request_id}",
+            _decide,
+            "A second person's word about a request",
+            body=an_object(word, "decision", "reason"),
+        ),
+        *acknowledging.calls(),
+    ]
+
+
+def routes() -> list[BaseRoute]:
+    """The routes of these calls, and of what is not there."""
+    methods: dict[str, list[str]] = {}
+    for call in calls():
+        methods.setdefault(call.path, []).append(call.method)
+    handlers = {it.path: it.do for it in calls()}
+    return [
+        *(Route(path, do, methods=methods[path]) for path, do in handlers.items()),
         *calendar.routes(),
-        *acknowledging.routes(),
         Route("/api/{rest:path}", _nothing_here),
     ]
 
@@ -114,7 +163,12 @@ async def _nothing_here(request: Request) -> Response:
 
 async def _described(request: Request) -> Response:
     """What can be asked here, in OpenAPI."""
-    return await _work(request, lambda *_: JSONResponse(openapi.document(current())), ROWS)
+    return await _work(request, lambda *_: JSONResponse(_document(current())), ROWS)
+
+
+@functools.lru_cache(maxsize=1)
+def _document(service: LedgerService) -> dict[str, Any]:
+    return openapi.document(service.reader, calls())
 
 
 async def _status(request: Request) -> Response:
@@ -196,7 +250,7 @@ def _instant(query: QueryParams) -> int | None:
 
 
 def _count(request: Request, caller: Caller) -> Response:
-    query = _asked(request, "as_of")
+    query = _asked(request, *_OF_A_COUNT)
     name = request.path_params["name"]
     rows = current().reader.count(
         name,
@@ -210,7 +264,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
     """The rows of a view: with personal values once the reason, which a POST gives, is in the
     log."""
     unmasked = questions.unmasked(content) if request.method == "POST" else None
-    query = _asked(request, "as_of", "limit", "offset", "format", "order")
+    query = _asked(request, *_OF_ROWS)
     name = request.path_params["name"]
     form = query.get("format", "json")
     if form not in formats.FORMATS:

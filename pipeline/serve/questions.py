@@ -15,8 +15,13 @@ from pipeline.serve import identifiers
 
 MAX_WHOLE: Final = 2**63 - 1
 """DuckDB takes no more."""
-SELECTING: Final = ("where", "from", "before", "contains")
-"""Parameters that choose rows. Each may come several times, written `COLUMN=VALUE`."""
+SELECTING: Final = {
+    "where": "Only rows whose column has this value, as COLUMN=VALUE; the same column twice: any",
+    "from": "Only rows whose column is this or greater, as COLUMN=VALUE",
+    "before": "Only rows whose column is less than this, as COLUMN=VALUE",
+    "contains": "Only rows whose column contains this text, whatever the case, as COLUMN=PART",
+}
+"""Parameters that choose rows. Each may come several times."""
 
 
 def selection(query: QueryParams, view: str, *, may_see_people: bool) -> dict[str, Any]:
