@@ -4,7 +4,7 @@ Histories are generated, a few for each property; `make test-long` tries fifty t
 """
 
 import re
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,16 +12,12 @@ from hypothesis import strategies as st
 
 from app_pages.language.rulebook import RULES
 from pipeline.alert_rules.references import CONDITIONS
-from pipeline.ledger.views.reader import Reader
 from tests.support import oracle
 from tests.support.histories import histories_and_as_of, reordered, repeated
-from tests.support.ledgers import ledger_of, rows
-from tests.support.oracle.model import entries
+from tests.support.ledgers import as_recorded, assert_same, ledger_of, rows
 
 few = settings(max_examples=settings.default.max_examples // 20)
 """Each example asks every view of a whole ledger: three percent of what other properties try."""
-
-FOREVER = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 FROM_RECORDING = {
     "seq",
@@ -38,37 +34,6 @@ RULES_FROM_RECORDING = {"evidence_recorded_late", "slow_record"}
 
 COUNTS_OF_DELIVERIES = {"deliveries", "redeliveries", "quarantine"}
 """Views that tell how often something was delivered."""
-
-
-def as_recorded(history: list[dict], reader: Reader) -> list[dict]:
-    """The lines that the ledger holds, each with the instant at which it was recorded really."""
-    recorded_at = {row["seq"]: row["recorded_at"] for row in rows(reader, "timeline", FOREVER)}
-    return [
-        {**entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
-        for entry in entries(history)
-    ]
-
-
-def assert_same(view: str, found: list[dict], expected: list[dict]) -> None:
-    """Row by row in an order of their own, on the columns that both have.
-
-    For a body that cannot be read, each parser may use its own words.
-    """
-    assert len(found) == len(expected), (view, found, expected)
-    if not found:
-        return
-    columns = set(found[0]) & set(expected[0])
-    if view == "quarantine":
-        columns -= {"reason"}
-
-    def plain(table: list[dict]) -> list[dict]:
-        chosen = [{name: row[name] for name in columns} for row in table]
-        for row in chosen:
-            if row.get("rule") == "quarantined":
-                row["detail"] = ""
-        return sorted(chosen, key=lambda row: [repr(row[name]) for name in sorted(row)])
-
-    assert plain(found) == plain(expected), view
 
 
 def without_recording(view: str, table: list[dict]) -> list[str]:

@@ -1,11 +1,12 @@
-"""Lines of histories at the oracle's own defaults, and its answers about them.
+"""Lines of histories as the rules' tables of cases have them, and what is asked about them.
 
 As in `tests.support.lines`, but every event here is received at noon, whenever it was created.
 """
 
 from typing import Any
 
-from tests.support import lines, oracle
+from tests.support import lines
+from tests.support.ledgers import asked
 from tests.support.lines import OPENED, acp, at
 
 
@@ -37,7 +38,7 @@ def seller_event(
 
 
 def process(history: list[dict], as_of: str) -> dict:
-    [row] = oracle.rows("process_state", history, at(as_of))
+    [row] = asked(history, "process_state", at(as_of))
     return row
 
 
@@ -45,6 +46,6 @@ def found(history: list[dict], as_of: str, *rules: str) -> list[tuple]:
     """(rule, severity, seq, found_at) of the findings of those rules."""
     return [
         (row["rule"], row["severity"], row["seq"], row["found_at"])
-        for row in oracle.rows("findings", history, at(as_of))
+        for row in asked(history, "findings", at(as_of))
         if row["rule"] in rules
     ]
