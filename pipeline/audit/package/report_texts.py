@@ -30,23 +30,20 @@ class Words:
 
     def __getitem__(self, name: str) -> str:
         """The words under a name of this file."""
-        return said_in(self.into, TEXTS[name])
+        return tables(self.into)["word"][name]
 
     def say(self, name: str, **values: int) -> str:
         """The words under a name of this file, with numbers in them."""
-        numbers = {it: self.number(value) for it, value in values.items()}
-        return said_in(self.into, TEXTS[name], **numbers)
+        return self[name].format_map({it: self.number(value) for it, value in values.items()})
 
     def of(self, table: str, code: str) -> str:
         """The word for a code of one of the `tables`, or the code itself if there is none."""
-        named = tables()[table].get(code)
-        return code if named is None else said_in(self.into, named)
+        return tables(self.into)[table].get(code, code)
 
     def of_step(self, kind: str, step: str) -> str:
         """The word for a step of a kind of entry, such as a ticket that was opened; where it has
         none, for the kind."""
-        known = kinds()[kind].steps if kind in kinds() else {}
-        return said_in(self.into, known[step]) if step in known else self.of("kind", kind)
+        return tables(self.into)["step"].get(f"{kind} {step}") or self.of("kind", kind)
 
     def not_of_log(self, rows: int) -> str:
         """What the report says of rows that other entries of the log contradict."""
@@ -257,9 +254,9 @@ _WHY: Final[Mapping[str, str]] = {
 
 
 @cache
-def tables() -> Mapping[str, Mapping[str, str]]:
-    """What the report calls codes -> the word of each."""
-    return {
+def tables(into: Language) -> Mapping[str, Mapping[str, str]]:
+    """What the report calls codes -> the word of each, in a language."""
+    named = {
         "word": TEXTS,
         "state": codes.STATES,
         "review type": codes.REVIEW_TYPES,
@@ -270,8 +267,17 @@ def tables() -> Mapping[str, Mapping[str, str]]:
         "source": {"seller": TEXTS["seller"]},  # a fact beside others, not part of a sentence
         "error": codes.ERRORS,
         "kind": {code: kind.name for code, kind in kinds().items()},
+        "step": {
+            f"{code} {step}": name
+            for code, kind in kinds().items()
+            for step, name in kind.steps.items()
+        },
         "rule": {code: rule.name for code, rule in findings.rules().items()},
         "why": _WHY,
+    }
+    return {
+        table: {code: said_in(into, text) for code, text in words.items()}
+        for table, words in named.items()
     }
 
 
