@@ -22,11 +22,12 @@ from tests.docs.pages import PAGES, ROOT
 FOLDERS = ("app_pages", "data/samples", "docs", "pipeline", "queries", "sandbox", "tests")
 
 
-def settings_table() -> str:
-    lines = ["| variable | default | meaning |", "|---|---|---|"]
+def settings_list() -> str:
+    """Each variable, its default behind it where it has one, and what it means."""
+    lines = []
     for name, field in Settings.model_fields.items():
-        default = "" if field.default is None else f"`{field.default}`"
-        lines.append(f"| `PRAZO_{name.upper()}` | {default} | {field.description} |")
+        default = "" if field.default in (None, "") else f" (`{field.default}`)"
+        lines.append(f"- `PRAZO_{name.upper()}`{default}: {field.description}")
     return "\n".join(lines)
 
 
@@ -39,10 +40,10 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=by_path)
 
 def test_every_setting_is_listed_with_its_default_and_meaning():
     page = pages.text(ROOT / "docs/operations.md")
-    missing = [row for row in settings_table().splitlines() if row not in page.splitlines()]
-    assert missing == [], "put these rows into the table of docs/operations.md#settings"
-    assert settings_table() in page, (
-        "put its rows in the order of pipeline/settings.py, and take out all others"
+    missing = [line for line in settings_list().splitlines() if line not in page.splitlines()]
+    assert missing == [], "put these lines into the list of docs/operations.md#settings"
+    assert settings_list() in page, (
+        "put its lines in the order of pipeline/settings.py, and take out all others"
     )
 
 
