@@ -1,13 +1,16 @@
 """Every code that is listed somewhere has a word, and the word its Portuguese."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 import duckdb
 import pytest
 
+from pipeline import headers
 from pipeline.language import codes
 from pipeline.ledger.views.catalogue import catalogue as views
 from pipeline.log.entries import CHANNELS
+from pipeline.serve.roles import Role
 from tests.language.test_catalogue import catalogue
 
 
@@ -15,6 +18,12 @@ def of_contract(kind: str) -> set[str]:
     """The codes of a kind that the contract lists."""
     sql = f"select code from ({views()['contract_codes'].sql}) where kind = $1"
     return {code for (code,) in duckdb.connect(":memory:").execute(sql, [kind]).fetchall()}
+
+
+def outcomes() -> list[str]:
+    """All that the end of an attempt can mean."""
+    macros = (headers.QUERIES / "macros.sql").read_text(encoding="utf-8")
+    return re.findall(r"'(\w+)'", macros.partition("macro outcome_of(")[2].partition(";")[0])
 
 
 @pytest.mark.parametrize(
@@ -25,8 +34,10 @@ def of_contract(kind: str) -> set[str]:
         (of_contract("reason"), codes.REASONS),
         (of_contract("detail"), codes.DETAILS),
         (CHANNELS, codes.CHANNELS),
+        (outcomes(), codes.OUTCOMES),
+        (Role, codes.ROLES),
     ],
-    ids=["event type", "status", "reason", "detail", "channel"],
+    ids=["event type", "status", "reason", "detail", "channel", "outcome", "role"],
 )
 def test_a_code_has_a_word_in_both_languages(
     listed: Iterable[str], words: Mapping[str, str]
