@@ -207,6 +207,17 @@ end;
 create or replace macro or_of_business(said, of_business) as
     case when is_blank(said) then coalesce(of_business, said) else coalesce(said, of_business) end;
 
+-- What people know a seller by, personal and masked: first and last name, else a business's; null where none says one.
+create or replace macro shown_name(first_name, last_name, business_name) as
+    nullif(or_of_business(
+        trim(concat_ws(
+            ' ',
+            personal(first_name, mask_text(first_name)),
+            personal(last_name, mask_text(last_name))
+        )),
+        personal(business_name, mask_text(business_name))
+    ), '');
+
 -- The reasons of a denial, as its seller event has them in JSON, as a list.
 create or replace macro reason_pairs(reasons) as
     from_json(reasons, '[{"reason": "VARCHAR", "detail": "VARCHAR"}]');

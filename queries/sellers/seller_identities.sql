@@ -14,14 +14,7 @@
 select
     event_id,
     seller_id,
-    nullif(or_of_business(
-        trim(concat_ws(
-            ' ',
-            personal(first_name, mask_text(first_name)),
-            personal(last_name, mask_text(last_name))
-        )),
-        personal(business_name, mask_text(business_name))
-    ), '') as seller_name,
+    shown_name(first_name, last_name, business_name) as seller_name,
     personal(
         or_of_business(email, business_email), mask_text(or_of_business(email, business_email))
     ) as email,

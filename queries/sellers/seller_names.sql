@@ -30,14 +30,7 @@ with latest as (
 
 select
     seller_id,
-    nullif(or_of_business(
-        trim(concat_ws(
-            ' ',
-            personal(first_name, mask_text(first_name)),
-            personal(last_name, mask_text(last_name))
-        )),
-        personal(business_name, mask_text(business_name))
-    ), '') as seller_name,
+    shown_name(first_name, last_name, business_name) as seller_name,
     personal(email, mask_text(email)) as email,
     personal(taxpayer_id, mask_number(taxpayer_id)) as taxpayer_id
 from latest

@@ -256,8 +256,12 @@ def personal(view: View) -> set[str]:
     return {name for name, kind in view.kinds.items() if kind == "personal"}
 
 
+MASKING = {"personal", "shown_name"}
+"""Macros whose value is masked."""
+
+
 def masked(view: View) -> set[str]:
-    """The columns that the SQL makes by the macro `personal`, whatever is around it."""
+    """The columns that the SQL makes by a macro that masks, whatever is around it."""
     columns = (
         column
         for node in nodes_of(tree_of(view.sql))
@@ -267,7 +271,7 @@ def masked(view: View) -> set[str]:
     return {
         column["alias"]
         for column in columns
-        if any(node.get("function_name") == "personal" for node in nodes_of(column))
+        if any(node.get("function_name") in MASKING for node in nodes_of(column))
     }
 
 

@@ -130,7 +130,7 @@ def catalogue() -> Mapping[str, View]:
         for path in sorted(QUERIES.rglob("*.sql"))
         if path.relative_to(QUERIES).parts[0].removesuffix(".sql") not in _NOT_VIEWS
     }
-    views = {name: _with_found(view, views) for name, view in views.items()}
+    views = {name: _completed(view, views) for name, view in views.items()}
     graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
     try:
         order = [*graphlib.TopologicalSorter(graph).static_order()]
@@ -227,21 +227,34 @@ def _read(path: Path) -> View:
     )
 
 
-def _with_found(view: View, views: Mapping[str, View]) -> View:
-    """A view with the rows of all that say `in:` and its name, as `found`; such a view has the
-    columns of the list that its rows are in, where it names none."""
-    like = view
-    while not like.columns and like.lists:
-        like = views[like.lists[0]]
+def _completed(view: View, views: Mapping[str, View]) -> View:
+    """A view with what its header leaves to others: the rows of all that say `in:` and its name, as
+    `found`, and columns of other views."""
     parts = [name for name, other in views.items() if view.name in other.lists]
     found = "\n    union all\n".join(f"    from {name}" for name in parts)
+    columns = list(_all_columns(view, views))
     return replace(
         view,
         reads=(*view.reads, *parts),
-        columns=like.columns,
-        kinds=like.kinds,
+        columns={name: meaning for name, meaning, _ in columns},
+        kinds={name: kind for name, _, kind in columns if kind},
         sql=f"with found as (\n{found}\n)\n\n{view.sql}" if parts else view.sql,
     )
+
+
+def _all_columns(view: View, views: Mapping[str, View]) -> Iterator[tuple[str, str, str]]:
+    """Name, meaning and kind of each column, in their order: where a view names none, those of the
+    list that its rows are in; where it names `*`, those of the view that is said there."""
+    if not view.columns and view.lists:
+        yield from _all_columns(views[view.lists[0]], views)
+    for name, meaning in view.columns.items():
+        if name != "*":
+            yield name, meaning, view.kinds.get(name, "")
+            continue
+        other, _, without = meaning.partition(" but ")
+        for column in _all_columns(views[other], views):
+            if column[0] not in without.split(", "):
+                yield column
 
 
 def _storage(header: Header) -> Storage | None:
