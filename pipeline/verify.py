@@ -10,8 +10,7 @@ and the certificate of the timestamp authority: what the package says about them
 
 The seals come first: while the manifests are not signed by the log, nothing else is looked at. What
 a verdict quotes from a package stands in it between quotation marks, without control characters.
-Packages of all formats are read as the same stream of entries; only `Stream` and `Folders` know how
-a format keeps them.
+Only `Stream` knows how a package keeps its entries.
 
 Exit codes: 0 verified, but for what the verdict lists as not checked; 1 at least one fault (each is
 named); 2 wrong usage, or no openssl, or no room for temporary files or for the verdict; 3 no fault,
@@ -82,16 +81,16 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 MAKING_TOLERANCE = timedelta(hours=1)  # from the instant of the tables to the export's entry
 
 BAG = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-TAG_FILES = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"}
-START = "START-HERE.html"  # a tag file, too, from the fourth format on
-FORMATS = tuple(f"prazo package v{it}" for it in range(1, 7))
-STREAM_FORMATS = FORMATS[2:]
+START = "START-HERE.html"
+TAG_FILES = {
+    *("bagit.txt", "bag-info.txt", "manifest-sha256.txt", "manifest.note", "verify.py"),
+    START,
+}
+FORMAT = "prazo package v1"
 TABLES = ("data/processes.csv", "data/entries.csv", "data/findings.csv", "data/coverage.csv")
-COMMON_FILES = {
+FILES = {
     *("data/report.html", "data/report.pt.html", "data/contents.json", "data/parameters.json"),
     *("data/query.sql", "data/checkpoint.note", "data/consistency.json", *TABLES),
-}
-STREAM_FILES = {
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/names.ndjson"),
 }
@@ -106,22 +105,20 @@ EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
 }
 # Why a body is withheld; the third, where an erasure of the log names the entry.
 BY_EXPORTER, BY_PROFILE, ERASED = "by the exporter", "the masked profile", "erased"
-# What stands in the place of a record that is withheld, from the sixth format on: the reason as
-# JSON, which no record is.
+# What stands in the place of a record that is withheld: the reason as JSON, which no record is.
 NO_RECORD = b'"%s"' % BY_PROFILE.encode("ascii")
-# Why an artifact is left out, without a fault; the second, where an entry of an older version names
-# one that the store of this log never had.
-KEPT_ELSEWHERE, UNSAID = "kept by another system", "nothing says who keeps it"
+KEPT_ELSEWHERE = "kept by another system"  # why an artifact is left out, without a fault
 # What is made after the export's own entry, which names the digests of all other files.
 AFTER_THE_EXPORT = {
     *("data/checkpoint.note", "data/checkpoint.tsr", "data/consistency.json"),
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/timestamp.pem"),
 }
-PARAMETERS = {  # of the third format; the fourth has `contact` as well
-    *("actor", "as_of", "earlier", "format", "key", "log", "log_size", "not_of_log"),
+PARAMETERS = {
+    *("actor", "as_of", "contact", "earlier", "format", "key", "log", "log_size", "not_of_log"),
     *("profile", "range", "reason", "rows", "scope", "software", "timestamp_authority", "totals"),
 }
+CONTENTS = {"withheld", "withheld_artifacts", "withheld_records"}  # what contents.json counts
 STATED = {  # what may be stated of a withheld body, by the kind of its entry: the first once
     "webhook": ("webhooks", "unreadable_parts", "reviews", "seller_events", "bank_account_events"),
     "quarantine": ("quarantined",),
@@ -132,8 +129,6 @@ STATED = {  # what may be stated of a withheld body, by the kind of its entry: t
     "": ("actions",),  # any other
 }
 MANY_STATED = {"unreadable_parts", "sent_fields", "answered_fields", "artifacts"}
-OF_ENTRIES = ("data/entries/", "data/rotations/", "data/bodies/")
-ENTRY_FILES = {"entry.json", "entry.tlog-proof", "record.json", "body.bin", "body.salt"}
 BODY_COLUMNS = b"seq,salt,file,offset,size,withheld"
 ROTATION = "prazo key rotation v1"
 HASHED = re.compile("hmac:[0-9a-f]{64}")
@@ -169,26 +164,27 @@ class LeafRules(NamedTuple):
     hash: Callable[[bytes], Any]  # over salt || body
 
 
-_FIRST_RULES = LeafRules(
-    texts={
-        *("attempt_id", "body_commitment", "event_id", "kind", "log", "occurred_at", "origin"),
-        *("process_stream", "record_digest", "recorded_at", "recorded_by", "seller_stream"),
-    },
-    numbers={
-        *("body_size", "process_n", "process_prev", "seller_n", "seller_prev", "seq", "status"),
-        "v",
-    },
-    hash=hashlib.sha256,
-)
-# version (`v` in a leaf) -> its rules; an entry keeps those it was recorded under. In the second,
-# its record commits to the key by which it counts once, which no package holds.
-LEAF_RULES = {1: _FIRST_RULES, 2: _FIRST_RULES}
+# version (`v` in a leaf) -> its rules; an entry keeps those it was recorded under. A record commits
+# to the key by which its entry counts once, which no package holds, too.
+LEAF_RULES = {
+    1: LeafRules(
+        texts={
+            *("attempt_id", "body_commitment", "event_id", "kind", "log", "occurred_at", "origin"),
+            *("process_stream", "record_digest", "recorded_at", "recorded_by", "seller_stream"),
+        },
+        numbers={
+            *("body_size", "process_n", "process_prev", "seller_n", "seller_prev", "seq", "status"),
+            "v",
+        },
+        hash=hashlib.sha256,
+    )
+}
 
 
 def may_lack_record(kind: str, origin: str) -> bool:
     """Whether the masked profile may withhold the record of such an entry. Another system wrote in
-    these what it liked, or an older release a key that looks like a tax id. In the end of an
-    attempt of ours stands a code, and from the record of any other kind follows what is verified.
+    these what it liked. In the end of an attempt of ours stands a code, and from the record of any
+    other kind follows what is verified.
     """
     return kind == "submission_started" or (kind, origin) == ("submission_finished", "ingested")
 
@@ -355,24 +351,6 @@ def root_over(size: int, leaves: Iterator[tuple[int, bytes]], nodes: Iterator[by
     if following != end or next(nodes, None) is not None:
         raise Fault("the proof is too long")
     return whole
-
-
-def root_by_inclusion(index: int, size: int, leaf: bytes, proof: list[bytes]) -> bytes:
-    """The root that a proof leads to from a leaf's hash; ValueError if it cannot fit the tree."""
-    at, last, root = index, size - 1, leaf
-    for sibling in proof:
-        if last == 0:
-            raise ValueError("the proof is too long")
-        if at & 1 or at == last:
-            root = node_hash(sibling, root)
-            while at and not at & 1:
-                at, last = at >> 1, last >> 1
-        else:
-            root = node_hash(root, sibling)
-        at, last = at >> 1, last >> 1
-    if last or index >= size:
-        raise ValueError("the proof is too short")
-    return root
 
 
 def roots_by_consistency(
@@ -1047,7 +1025,6 @@ class Sealed(NamedTuple):
 
     package: Package
     data: set[str]  # all files below data/
-    form: str
     parameters: dict[str, Any]
     keys: LogKeys
     rotations: list[Rotation]
@@ -1055,25 +1032,9 @@ class Sealed(NamedTuple):
     checkpoint: Checkpoint
 
     @property
-    def is_stream(self) -> bool:
-        """Whether entries stand in files of many, as from the third format on."""
-        return self.form in STREAM_FORMATS
-
-    @property
-    def has_start(self) -> bool:
-        """Whether a page for its reader lies on top, as from the fourth format on."""
-        return self.form in FORMATS[3:]
-
-    @property
-    def may_lack_records(self) -> bool:
-        """Whether records may be withheld, as from the sixth format on in the masked profile."""
-        return self.form in FORMATS[5:] and bool(self.parameters["profile"] == "masked")
-
-    @property
-    def contents_keys(self) -> set[str]:
-        """What contents.json counts, as from the third format on."""
-        of_records = {"withheld_records"} if self.form in FORMATS[5:] else set()
-        return {"withheld", "withheld_artifacts"} | of_records
+    def is_masked(self) -> bool:
+        """Whether records may be withheld."""
+        return bool(self.parameters["profile"] == "masked")
 
 
 def _seals(
@@ -1106,16 +1067,17 @@ def _seals(
         )
     note = _open(package, "manifest.note", signer)
     form = note.partition("\n")[0]
-    if form not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise Fault(f"the package is a {quoted(form)}, and this verifier knows {known}")
-    tags = TAG_FILES | ({START} if form in FORMATS[3:] else set())
-    lines = [f"{package.digest(it)}  {it}" for it in sorted(tags - {"manifest.note"})]
+    if form != FORMAT:
+        raise Fault(
+            f"the package is a {quoted(form)}, and this verifier knows {FORMAT}: take a newer"
+            " verify.py"
+        )
+    lines = [f"{package.digest(it)}  {it}" for it in sorted(TAG_FILES - {"manifest.note"})]
     if note != "\n".join([form, given.name, *lines, ""]):
         verdict.fault("manifest.note is not signed over these manifests")
-    for name in sorted({*package.names} - data - tags - {"tagmanifest-sha256.txt"}):
+    for name in sorted({*package.names} - data - TAG_FILES - {"tagmanifest-sha256.txt"}):
         verdict.fault(f"{name} does not belong into a package")
-    _check_manifest(package, "tagmanifest-sha256.txt", tags, verdict)
+    _check_manifest(package, "tagmanifest-sha256.txt", TAG_FILES, verdict)
     _check_manifest(package, "manifest-sha256.txt", data, verdict)
     if verdict.faults:
         verdict.notes.append("nothing else was looked at: the seals come first")
@@ -1125,7 +1087,7 @@ def _seals(
         " lie in the zip, and how they are packed, is signed by nobody"
     )
     checkpoint_note = package.read("data/checkpoint.note")
-    text = _open(package, "data/checkpoint.note", signer, is_cosigned=form in STREAM_FORMATS)
+    text = _open(package, "data/checkpoint.note", signer, is_cosigned=True)
     checkpoint = read_checkpoint(text)
     if checkpoint.log != given.name:
         raise Fault("data/checkpoint.note is of another log than the key")
@@ -1135,7 +1097,7 @@ def _seals(
             f"the key given, {given}, leads to that one by {len(rotations)} rotations of the log's"
             " key, each signed by the key before it"
         )
-    return Sealed(package, data, form, parameters, keys, rotations, checkpoint_note, checkpoint)
+    return Sealed(package, data, parameters, keys, rotations, checkpoint_note, checkpoint)
 
 
 def _open(package: Package, name: str, key: Key, *, is_cosigned: bool = False) -> str:
@@ -1147,16 +1109,12 @@ def _open(package: Package, name: str, key: Key, *, is_cosigned: bool = False) -
 
 def _read_rotations(package: Package, data: set[str], log: str) -> list[Rotation]:
     """The rotations that the package names, in order, with both signatures checked."""
-    if "data/rotations.json" in data:
-        stated = package.json("data/rotations.json", MAX_UNSEALED_BYTES)
-        found = [(int(it["seq"]), it["statement"]) for it in stated]
-        if _canonical(stated) != _canonical([{"seq": at, "statement": it} for at, it in found]):
-            raise Fault("data/rotations.json says more than which rotations there are")
-    else:
-        seqs = sorted({int(it.split("/")[2]) for it in data if it.startswith("data/rotations/")})
-        paths = ((it, f"data/rotations/{it}/body.bin") for it in seqs[: MAX_ROTATIONS + 1])
-        bodies = ((seq, package.read(it, MAX_UNSEALED_BYTES)) for seq, it in paths)
-        found = [(seq, _parsed(body.decode("utf-8"))["statement"]) for seq, body in bodies]
+    if "data/rotations.json" not in data:
+        raise Fault("data/rotations.json is missing")
+    stated = package.json("data/rotations.json", MAX_UNSEALED_BYTES)
+    found = [(int(it["seq"]), it["statement"]) for it in stated]
+    if _canonical(stated) != _canonical([{"seq": at, "statement": it} for at, it in found]):
+        raise Fault("data/rotations.json says more than which rotations there are")
     if len(found) > MAX_ROTATIONS:
         raise Fault(f"it names more than {MAX_ROTATIONS} rotations")
     return [read_rotation(seq, statement, log) for seq, statement in found]
@@ -1167,33 +1125,26 @@ def _check_form(sealed: Sealed, verdict: Verdict) -> None:
     package, parameters, data = sealed.package, sealed.parameters, sealed.data
     if package.read("bagit.txt", 1000) != BAG:
         verdict.fault("bagit.txt is not that of a BagIt 1.0 bag")
-    # Which files these folders hold exactly, `Stream`, `Stated`, `Folders` and artifacts say.
-    folders = ["artifacts", *(["bodies", "stated"] if sealed.is_stream else ["entries"])]
-    if sealed.form == FORMATS[1]:
-        folders.append("rotations")
-    needed = COMMON_FILES | (STREAM_FILES if sealed.is_stream else set())
+    # Which files these folders hold exactly, `Stream`, `Stated` and artifacts say.
+    folders = ["artifacts", "bodies", "stated"]
     possible = {"data/checkpoint.tsr"}
-    if sealed.is_stream and "data/checkpoint.tsr" in data:
+    if "data/checkpoint.tsr" in data:
         possible.add("data/timestamp.pem")
-    for name in sorted(data - needed - possible):
+    for name in sorted(data - FILES - possible):
         if name.split("/")[1] not in folders or name.count("/") < 2:
             verdict.fault(f"{name} does not belong into a package")
-    for name in sorted(needed - data):
+    for name in sorted(FILES - data):
         verdict.fault(f"{name} is missing")
-    keys = PARAMETERS | ({"contact"} if sealed.has_start else set())
-    if sealed.is_stream and parameters.keys() != keys:
+    if parameters.keys() != PARAMETERS:
         verdict.fault("parameters.json has other keys than it should")
-    if sealed.is_stream and not _are_numbers_right(parameters):
+    if not _are_numbers_right(parameters):
         verdict.fault("parameters.json has numbers that no package has")
     if parameters["profile"] not in ("full", "masked"):
         verdict.fault("parameters.json names a profile that no package has")
-    if sealed.is_stream and parameters["log"] != sealed.checkpoint.log:
+    if parameters["log"] != sealed.checkpoint.log:
         verdict.fault("parameters.json names another log than the checkpoint")
-    has_rotations = bool(sealed.rotations)
-    if parameters["format"] != sealed.form or (
-        not sealed.is_stream and has_rotations != (sealed.form == FORMATS[1])
-    ):
-        verdict.fault(f"the package is not as {sealed.form} says")
+    if parameters["format"] != FORMAT:
+        verdict.fault(f"the package is not as {FORMAT} says")
     sizes = [package.sizes[it] for it in data]
     info = (
         f"Bag-Software-Agent: {parameters['software']}\nBagging-Date: {parameters['as_of'][:10]}\n"
@@ -1220,7 +1171,7 @@ def _are_numbers_right(parameters: dict[str, Any]) -> bool:
     )
 
 
-# --- how formats keep their entries ----------------------------------------------------------
+# --- how a package keeps its entries ---------------------------------------------------------
 
 
 class Body(NamedTuple):
@@ -1234,7 +1185,7 @@ class Body(NamedTuple):
 
 
 class Stream:
-    """Entries of the third format: leaves, records and bodies in files of many, in one order."""
+    """Entries: leaves, records and bodies in files of many, in one order."""
 
     def __init__(self, sealed: Sealed) -> None:
         self._package = package = sealed.package
@@ -1363,77 +1314,6 @@ class Stated:
                 )
 
 
-class Folders:
-    """Entries of the first two formats: a folder for each, with its own proof."""
-
-    def __init__(self, sealed: Sealed, withheld: dict[str, Any], kind: str = "entries") -> None:
-        self._package, self._kind, self._withheld = sealed.package, kind, withheld
-        self._note, self._checkpoint = sealed.note.decode("utf-8"), sealed.checkpoint
-        self._files: dict[int, set[str]] = {}
-        for name in sealed.data:
-            if name.startswith(f"data/{kind}/"):
-                seq, _, file = name[len(f"data/{kind}/") :].partition("/")
-                if file not in ENTRY_FILES or not re.fullmatch("[1-9][0-9]{0,15}", seq):
-                    raise Fault(f"{name} does not belong into a package")
-                self._files.setdefault(int(seq), set()).add(file)
-
-    def leaves(self) -> Iterator[bytes]:
-        """The bytes of each leaf, in order."""
-        for seq in sorted(self._files):
-            leaf = self._package.read(self._path(seq, "entry.json"), MAX_LEAF_BYTES)
-            if not leaf.startswith(b"{") or f'"seq":{seq},'.encode() not in leaf:
-                raise Fault(f"entry {seq}: entry.json belongs to another place")
-            yield leaf
-
-    def prove(self, leaves: Iterator[tuple[int, bytes]]) -> None:
-        """Fault unless each of these leaves (index, hash) stands in the log of the checkpoint."""
-        for index, hashed in leaves:
-            proof = self._package.read(self._path(index + 1, "entry.tlog-proof"), PIECE)
-            head, _, signed = proof.decode("utf-8").partition("\n\n")
-            magic, place, *hashes = head.split("\n")
-            given = ("c2sp.org/tlog-proof@v1", f"index {index}", self._note)
-            path = [_hash(it) for it in hashes]
-            checkpoint = self._checkpoint
-            if (magic, place, signed) != given or checkpoint.root != root_by_inclusion(
-                index, checkpoint.size, hashed, path
-            ):
-                raise Fault(f"entry {index + 1}: its proof does not lead to the checkpoint")
-
-    def record(self, seq: int) -> bytes:
-        """The record of an entry that has one."""
-        self._files[seq].discard("record.json")
-        return self._package.read(self._path(seq, "record.json"), MAX_PARSED_BODY_BYTES)
-
-    def body(self, seq: int, rules: LeafRules, keep: bool) -> Body:
-        """The body of an entry that has one."""
-        if str(seq) in self._withheld:
-            why = self._withheld.pop(str(seq))["why"]
-            if self._files[seq] & {"body.bin", "body.salt"} or why not in (BY_EXPORTER, BY_PROFILE):
-                raise Fault(f"the body of entry {seq} is withheld, and there, or nobody knows why")
-            return Body("", 0, None, why)
-        self._files[seq] -= {"body.bin", "body.salt"}
-        text = self._package.read(self._path(seq, "body.salt"), 1000).decode("ascii")
-        salt = bytes.fromhex(text)
-        if len(salt) != 32 or text != salt.hex():
-            raise Fault("body.salt is not in its one spelling")
-        body = self._package.read(self._path(seq, "body.bin"), MAX_PARSED_BODY_BYTES)
-        digest = rules.hash(salt)
-        digest.update(body)
-        return Body(digest.hexdigest(), len(body), body)
-
-    def end(self) -> None:
-        """Fault unless everything was read."""
-        for seq, files in self._files.items():
-            if files - {"entry.json", "entry.tlog-proof"}:
-                raise Fault(f"entry {seq}: it has a body or a record that its leaf does not name")
-        if self._withheld:
-            listed = quoted(", ".join(self._withheld))
-            raise Fault(f"bodies are listed as withheld without their entries: {listed}")
-
-    def _path(self, seq: int, name: str) -> str:
-        return f"data/{self._kind}/{seq}/{name}"
-
-
 # --- entries and what they show of the scope -------------------------------------------------
 
 
@@ -1484,7 +1364,7 @@ class Entries:
     """Goes once through all leaves of a package, and checks each: its spelling, its record and
     body, its place in its streams, and the row that quotes it."""
 
-    def __init__(self, sealed: Sealed, source: Stream | Folders, names: dict[str, str]) -> None:
+    def __init__(self, sealed: Sealed, source: Stream, names: dict[str, str]) -> None:
         self._sealed, self._source, self.names = sealed, source, names
         self.scope = Scope(sealed, names)
         self._rows = sealed.package.rows("data/entries.csv")
@@ -1498,7 +1378,7 @@ class Entries:
         self._named = {*self.rotations}
         self.given_up: list[GivenUp] = []
         self.handovers: list[int] = []  # leaves of rotations that are not named, without a body
-        self._stated = Stated(sealed.package, sealed.data) if sealed.is_stream else None
+        self._stated = Stated(sealed.package, sealed.data)
         self.stated_rows = 0
         self.listed_at = ""  # when the newest listed entry was recorded
         self.size = sealed.parameters["log_size"]
@@ -1513,14 +1393,14 @@ class Entries:
         self.said_erased: set[int] = set()  # those of which entries of the package say so
         self.may_say_erased: set[int] = set()  # those whose own record, which is withheld, may
         self.unread_erasure = 0  # the newest of which only the leaf is here
-        self.artifacts: dict[str, tuple[int, str]] = {}  # digest -> entry, who keeps it
+        self.artifacts: dict[str, tuple[int, bool]] = {}  # digest -> entry, whether we keep it
         self.artifact_files: set[str] = set()
         self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
         self.in_scope: set[str] = set()  # processes of entries that belong to it by themselves
         self.beyond: set[str] = set()  # processes of leaves that are not listed
         self.others: set[str] = set()  # sellers that entries name
         self.before: list[tuple[int, str]] = []  # (seq, recorded_at) around the range of a period
-        first, last = sealed.parameters.get("range") or (0, 0)
+        first, last = sealed.parameters["range"] or (0, 0)
         self._ends = {first, last}
         # That of a process or seller reaches the export, which may follow the others at a distance.
         self._range = range(first, MAX_NUMBER if first and self.scope.stream else last + 1)
@@ -1546,8 +1426,7 @@ class Entries:
         if self._row is not None:
             raise Fault("entries.csv does not list the entries of the package, each once, in order")
         self._source.end()
-        if self._stated is not None:
-            self._stated.end()
+        self._stated.end()
 
     def _check_leaf(self, leaf: dict[str, Any], previous: int) -> LeafRules:
         version = leaf.get("v")
@@ -1650,7 +1529,7 @@ class Entries:
 
     def _pass_by(self, leaf: dict[str, Any], rotation: Rotation | None) -> None:
         """An entry that the package is not about: it stands between others, or is a rotation."""
-        if rotation is None and not (self._sealed.is_stream and leaf["seq"] in self._range):
+        if rotation is None and leaf["seq"] not in self._range:
             raise Fault("it is neither listed in entries.csv nor in the range of the package")
         if leaf["kind"] == "erasure":
             self.unread_erasure = leaf["seq"]
@@ -1675,7 +1554,7 @@ class Entries:
         record = self._source.record(leaf["seq"])
         if record == NO_RECORD:
             is_possible = may_lack_record(leaf["kind"], leaf["origin"])
-            if not (self._sealed.may_lack_records and is_possible):
+            if not (self._sealed.is_masked and is_possible):
                 raise Fault(
                     "its record is withheld, as only a masked package may do, and only of an"
                     " attempt's start, or of the end of one that came from a file"
@@ -1721,23 +1600,18 @@ class Entries:
         return body
 
     def _take_stated(self, leaf: dict[str, Any], *, has_body: bool) -> None:
-        if self._stated is not None:
-            rows = self._stated.of(leaf["seq"], leaf["kind"], has_body=has_body)
-            self.stated_rows += len(rows)
+        self.stated_rows += len(self._stated.of(leaf["seq"], leaf["kind"], has_body=has_body))
 
     def _name(self, artifact: dict[str, Any], leaf: dict[str, Any]) -> None:
         """Remembers who keeps an artifact, as its entry says: our store before any other."""
-        kept = artifact.get("kept")
-        if kept not in ("here", "elsewhere"):
-            is_ours = leaf["origin"] == "live" or artifact.get("size_bytes") is not None
-            kept = "here" if is_ours else "unknown"
+        is_kept_here = artifact.get("kept") != "elsewhere"
         digest, extension = (
             artifact["sha256"],
             EXTENSIONS.get(str(artifact.get("media_type")), "bin"),
         )
         self.artifact_files.add(f"data/artifacts/{digest}.{extension}")
-        if self.artifacts.get(digest, (0, ""))[1] != "here":
-            self.artifacts[digest] = (leaf["seq"], kept)
+        if not self.artifacts.get(digest, (0, False))[1]:
+            self.artifacts[digest] = (leaf["seq"], is_kept_here)
 
 
 def _value(body: Body | None, key: str) -> Any:
@@ -1793,15 +1667,13 @@ def _is_quoted(cell: str, value: str) -> bool:
     return value[at:] == cell[start:]
 
 
-def _read_names(sealed: Sealed, contents: dict[str, Any]) -> dict[str, str]:
+def _read_names(package: Package) -> dict[str, str]:
     """What stands for hashed identifiers: each a name that a leaf could not hold, and its own."""
-    names: dict[str, str] = contents.get("names", {})
-    if sealed.is_stream:
-        lines = sealed.package.lines("data/names.ndjson", MAX_LEAF_BYTES)
-        pairs = [canonical(it, "a line of data/names.ndjson") for it in lines]
-        names = dict(pairs)
-        if len(names) < len(pairs):
-            raise Fault("data/names.ndjson names a hash twice")
+    lines = package.lines("data/names.ndjson", MAX_LEAF_BYTES)
+    pairs = [canonical(it, "a line of data/names.ndjson") for it in lines]
+    names: dict[str, str] = dict(pairs)
+    if len(names) < len(pairs):
+        raise Fault("data/names.ndjson names a hash twice")
     for hashed, name in names.items():
         if not HASHED.fullmatch(hashed) or OPAQUE.fullmatch(name):
             raise Fault(
@@ -1876,16 +1748,12 @@ def _check(
     parameters = sealed.parameters
     contents = sealed.package.json("data/contents.json")
     _check_form(sealed, verdict)
-    if sealed.is_stream and contents.keys() != sealed.contents_keys:
+    if contents.keys() != CONTENTS:
         verdict.fault("contents.json has other keys than it should")
     if verdict.faults:
         return None
-    source: Stream | Folders = (
-        Stream(sealed) if sealed.is_stream else Folders(sealed, dict(contents["withheld"]))
-    )
-    entries = Entries(sealed, source, _read_names(sealed, contents))
-    if sealed.form == FORMATS[1]:
-        _check_old_rotations(sealed, entries)
+    source = Stream(sealed)
+    entries = Entries(sealed, source, _read_names(sealed.package))
     source.prove(iter(entries))
     if not entries.export:
         raise Fault("the export's own entry is missing")
@@ -1913,24 +1781,6 @@ def _check(
     is_witnessed = _check_witnesses(sealed, policy, entries.recorded_at, verdict)
     _check_consistency(sealed, against, entries.given_up, is_witnessed, verdict)
     return entries
-
-
-def _check_old_rotations(sealed: Sealed, entries: Entries) -> None:
-    """The rotations of the second format stand in folders of their own."""
-    source = Folders(sealed, {}, "rotations")
-    for data in source.leaves():
-        leaf = canonical(data, "a rotation's entry.json")
-        seq, rules = leaf["seq"], LEAF_RULES[leaf["v"]]
-        source.prove(iter([(seq - 1, leaf_hash(data))]))
-        body = source.body(seq, rules, True)
-        if "record_digest" in leaf:
-            source.record(seq)
-        rotation = entries.rotations.pop(seq)
-        if body.digest != leaf["body_commitment"] or leaf["kind"] != "key_rotation":
-            raise Fault(f"rotation {seq} is not what was recorded")
-        if _value(body, "statement") != rotation.statement:
-            raise Fault(f"rotation {seq} is another")
-    source.end()
 
 
 def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
@@ -1965,7 +1815,7 @@ def _check_instant(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
 
 def _check_last_key(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """Whether the key that signed was still in force: a rotation is an entry like any other."""
-    first, last = sealed.parameters.get("range") or (0, 0)
+    first, last = sealed.parameters["range"] or (0, 0)
     reaches = entries.scope.stream or last + 1 == entries.export["seq"]
     is_whole = first <= (sealed.keys.tenures[-1][0] or 1) and reaches
     if not (first and is_whole):
@@ -2000,7 +1850,7 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     if scope.stream != "process" and processes:
         theirs = ("process is there from its", "processes are there from their")
         verdict.passed(f"{number_of(processes, *theirs)} first entry on, without gap")
-    _, after = sealed.parameters.get("range") or (0, 0)
+    _, after = sealed.parameters["range"] or (0, 0)
     if scope.stream == "seller" or (not scope.stream and after + 1 < entries.export["seq"]):
         verdict.unchecked.append(
             f"whether {number_of(processes, 'process goes', 'processes go')} on in entries"
@@ -2018,11 +1868,10 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
 def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """A process or seller: the number of the export's entry in its stream, and when that was
     recorded, are what its exporter wrote. The leaves between show what stands there."""
-    scope, range_ = entries.scope, sealed.parameters.get("range")
+    scope, range_ = entries.scope, sealed.parameters["range"]
     newest, end = entries.export.get(f"{scope.stream}_prev"), entries.export["seq"]
-    may_hold_them = sealed.form not in FORMATS[:4]  # nobody knew there whether all of it is here
     is_near = entries.size - (newest or 0) <= MAX_BETWEEN
-    if not range_ and may_hold_them and is_near and sealed.parameters["profile"] != "masked":
+    if not range_ and is_near and sealed.parameters["profile"] != "masked":
         verdict.fault(
             f"the leaves between {newest or 0} and the export, {end}, are left out: a full package"
             f" holds up to {MAX_BETWEEN:,}, which show whether entries of {scope.stated} are among"
@@ -2037,8 +1886,6 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
             f" exporter's word. A package of a period from {entries.listed_at} on shows it"
         )
         return
-    if not may_hold_them:
-        verdict.fault("parameters.json names a range, which only a package of a period has")
     if range_ != [newest, entries.size] or entries.in_range != end - newest + 1:
         verdict.fault(f"leaves between {newest} and the export, {end}, are missing")
     verdict.passed(f"{scope.stated} is complete, from its first entry to the export")
@@ -2046,14 +1893,9 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
 
 def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """A period: every leaf of its range is there, so that a left-out entry would be missed."""
-    scope, range_ = entries.scope, sealed.parameters.get("range")
-    if not range_ and sealed.is_stream:
-        verdict.fault("parameters.json names no range, which shows whether the period is complete")
-        return
+    scope, range_ = entries.scope, sealed.parameters["range"]
     if not range_:
-        verdict.unchecked.append(
-            "whether the period is complete: packages of this format hold no proof of it"
-        )
+        verdict.fault("parameters.json names no range, which shows whether the period is complete")
         return
     first, last = range_
     recorded = dict(entries.before)
@@ -2091,8 +1933,12 @@ def _check_export(
     if entries.export["seq"] > sealed.checkpoint.size:
         verdict.fault("the export is not in the log")
     bound = [
-        *(it for it in sealed.data if not it.startswith(OF_ENTRIES) and it not in AFTER_THE_EXPORT),
-        *("verify.py", *([START] if sealed.has_start else [])),
+        *(
+            name
+            for name in sealed.data
+            if not name.startswith("data/bodies/") and name not in AFTER_THE_EXPORT
+        ),
+        *("verify.py", START),
     ]
     lines = [f"{package.digest(it)}  {it}\n" for it in sorted(bound)]
     if recorded.get("contents") != hashlib.sha256("".join(lines).encode()).hexdigest():
@@ -2124,25 +1970,21 @@ def _check_artifacts(
     reasons = contents["withheld_artifacts"]
     for digest in sorted(reasons.keys() - (named.keys() - there)):
         verdict.fault(f"the artifact {quoted(digest)} is listed as left out, and is not")
-    elsewhere: dict[str, set[str]] = {"elsewhere": set(), "unknown": set()}
+    elsewhere = set()
     for digest in sorted(named.keys() - there):
-        seq, kept = named[digest]
-        if kept == "here":
+        seq, is_kept_here = named[digest]
+        if is_kept_here:
             why = quoted(reasons.get(digest, "missing from the package"))
             verdict.fault(f"the artifact {quoted(digest)} of entry {seq} is lost: {why}")
-        elif reasons.get(digest) not in (KEPT_ELSEWHERE, UNSAID):  # reports count these
+        elif reasons.get(digest) != KEPT_ELSEWHERE:  # reports count these
             verdict.fault(f"the artifact {quoted(digest)} is left out, and nobody knows why")
         else:
-            elsewhere[kept].add(digest)
-    for kept, said in (
-        ("elsewhere", "another system keeps them, as their entries say"),
-        ("unknown", "their entries are of an older version and do not say who keeps them"),
-    ):
-        if elsewhere[kept]:
-            verdict.unchecked.append(
-                f"{number_of(len(elsewhere[kept]), 'artifact, which is', 'artifacts, which are')}"
-                f" not here: {said}; {_some(elsewhere[kept])}"
-            )
+            elsewhere.add(digest)
+    if elsewhere:
+        verdict.unchecked.append(
+            f"{number_of(len(elsewhere), 'artifact, which is', 'artifacts, which are')} not here:"
+            f" another system keeps them, as their entries say; {_some(elsewhere)}"
+        )
     theirs = (
         "artifact is the one that its collection names",
         "artifacts are those that their collections name",
@@ -2160,7 +2002,7 @@ def _check_erased(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
             f"whether {number_of(len(unread), 'body was', 'bodies were')} erased: no erasure here"
             " names them, and their own records, which may say so, are withheld"
         )
-    first, last = sealed.parameters.get("range") or (0, 0)
+    first, last = sealed.parameters["range"] or (0, 0)
     is_whole = first and last + 1 == entries.export["seq"]
     from_here = max(first, entries.unread_erasure) if is_whole else math.inf
     if entries.scope.stream:
@@ -2209,10 +2051,10 @@ def _check_tables(
     bodies_of: dict[str, dict[str, int]] = {}
     for (kind, why), bodies in entries.withheld.items():
         bodies_of.setdefault(kind, {})[why] = bodies
-    if sealed.is_stream and _canonical(contents["withheld"]) != _canonical(bodies_of):
+    if _canonical(contents["withheld"]) != _canonical(bodies_of):
         verdict.fault("contents.json counts other withheld bodies than there are")
     hidden = entries.without_record
-    if sealed.is_stream and _canonical(contents.get("withheld_records", {})) != _canonical(hidden):
+    if _canonical(contents["withheld_records"]) != _canonical(hidden):
         verdict.fault("contents.json counts other withheld records than there are")
     verdict.passed(f"rows and totals of {len(TABLES)} tables agree")
     reasons: Counter[str] = Counter()

@@ -121,7 +121,7 @@ class Alarms(dict[str, Alarm]):
             if until is None:
                 return
             alarm.snoozed_at = at
-            # An older release let it be put off for longer than views remember it.
+            # Views remember no alert for longer.
             alarm.snoozed_until = min(until, alarm.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
             for address, known in alarm.deliveries.items():
                 if known.tries:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.audit import timestamps
-from pipeline.audit.package import entry_files, report, tables
+from pipeline.audit.package import entry_files, report
 from pipeline.audit.package.bags import BagWriter
 from pipeline.audit.package.disclosure import LOST, Artifacts, check_withheld
 from pipeline.audit.package.entry_files import Chosen
@@ -44,7 +44,7 @@ from pipeline.log.entries import Entry, public
 from pipeline.log.kinds.export import exporting
 from pipeline.settings import Settings
 from pipeline.texts import holds_personal_id, is_tax_id
-from pipeline.verify import Policy
+from pipeline.verify import FORMAT, Policy
 
 ON_ITS_WAY: Final = "prazo-export-"
 """Begins the names of the temporary folders in which packages wait for whoever asked."""
@@ -242,7 +242,7 @@ def _write(
                 ("Bagging-Date", prepared.parameters["as_of"][:10]),
                 ("External-Identifier", log),
             ],
-            lambda manifest: signer.sign(f"{tables.FORMAT}\n{log}\n{manifest}"),
+            lambda manifest: signer.sign(f"{FORMAT}\n{log}\n{manifest}"),
         )
     on_progress("proving entries", entries, entries)
     with out.open("rb") as package:

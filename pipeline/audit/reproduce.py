@@ -114,8 +114,6 @@ def reproduce(package: Package, verdict: Verdict) -> None:
         return
     if package.read("data/query.sql").decode("utf-8") != tables.query_file():
         raise Fault("query.sql is not that of the software which the package names")
-    if parameters["format"] != tables.FORMAT:
-        raise Fault(f"the software which the package names makes no {parameters['format']}")
     contents = package.json("data/contents.json")
     screens: dict[int, list[Screen]] = {}
     compared = _compare_tables(package, parameters, verdict, screens)

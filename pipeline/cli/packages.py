@@ -129,8 +129,7 @@ def _say_what_it_lacks(exported: "Exported") -> None:
     if elsewhere := exported.artifacts_left_out - exported.artifacts_lost:
         say(
             f"{counted(elsewhere, 'artifact is', 'artifacts are')} not in it:"
-            " their entries say that another system keeps them, or are older and do not say who"
-            " does.",
+            " their entries say that another system keeps them.",
             err=True,
         )
     if exported.artifacts_lost:

@@ -27,7 +27,7 @@ from pipeline.errors import (
 )
 from pipeline.files import databases, disk, temporary
 from pipeline.files.locks import alone_in
-from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox, schema
+from pipeline.inbox import Head, Inbox, SignedHead, migrations, open_inbox
 from pipeline.inbox.artifacts import Lacking, artifact_store, digests_named, named
 from pipeline.inbox.erased import erase_again, erased_entries, erased_in, newest_erasure
 from pipeline.inbox.heartbeats import Part, beat
@@ -36,7 +36,7 @@ from pipeline.inbox.sqlite import foreign
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.log import tree
-from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts, Keeper
+from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, FolderArtifacts
 from pipeline.log.checkpoints import Checkpoint, Signer
 from pipeline.log.commitments import require_known, uncommitted
 from pipeline.log.entries import Entry, Identity
@@ -105,7 +105,7 @@ def backup(
         require_its_own(settings, folder, as_it_stands=as_it_stands)
         if (folder / INBOX).exists():
             foreign.checked(folder / INBOX)
-            migrations.migrate(folder / INBOX)  # of an earlier release, maybe
+            migrations.migrate(folder / INBOX)
         before = _held(folder)
         last = max(signed, before) if signed >= present else source.last()[0]
         if last == 0:
@@ -189,7 +189,7 @@ def _held(folder: Path) -> int:
 
 
 @contextmanager
-def _added_to(folder: Path, identity: Identity, version: int = schema.VERSION) -> Iterator[Inbox]:
+def _added_to(folder: Path, identity: Identity, version: int | None = None) -> Iterator[Inbox]:
     """The copy of an inbox in a folder, to be added to. What is added is seen there when the block
     ends without an error, all of it in one step: a first copy takes its name then, and a later one
     gets what is new in one transaction. Raises `InboxUnavailable` where a disk is full."""
@@ -367,7 +367,7 @@ def opened_inbox(
     location: str,
     identity: Identity | None = None,
     *,
-    version: int = schema.VERSION,
+    version: int | None = None,
     is_at_rest: bool = False,
 ) -> Iterator[Inbox]:
     """An existing inbox; with an identity, a missing one is made as a copy of that log."""
@@ -487,7 +487,7 @@ def copy_artifacts(
                 target.keep(content)
                 there[artifact.sha256] = len(content)
                 added += 1
-            elif artifact.keeper is Keeper.HERE and target.fault(artifact.sha256):
+            elif artifact.is_kept_here and target.fault(artifact.sha256):
                 lacking.setdefault(artifact.sha256, Lacking(artifact.seq, artifact.sha256, why))
         if artifacts:
             on_progress("artifacts", artifacts[-1].seq, last)

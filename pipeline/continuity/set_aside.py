@@ -80,11 +80,10 @@ def replace_entries(inbox: PostgresInbox, entries: Iterable[Sequence[Entry]], af
             )
         _rename(session, aside)
         session.execute(schema.steps("postgres", until=inbox.version))
-        identity = {"log": inbox.log.encode(), "log_key": inbox.log_key}
-        meta = {"version": str(inbox.version).encode(), **identity}
+        meta = {"version": str(inbox.version).encode(), **schema.meta_of(inbox.identity)}
         session.cursor().executemany(
             "insert into prazo.meta (name, value) values (%s, %s)",
-            [*meta.items(), *schema.meta_of(last=inbox.version).items()],
+            [*meta.items()],
         )
         for batch in entries:
             inbox.insert(session, batch)

@@ -29,7 +29,6 @@ from pipeline.ledger.scratch import Copy
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log import tree
-from pipeline.log.artifacts import Keeper
 from pipeline.log.commitments import is_changed, uncommitted
 from pipeline.log.entries import Entry
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
@@ -63,9 +62,6 @@ _ORDER: Final = """
     where is_backdated or is_mismarked
     order by seq
     limit 100"""
-
-_UNBOUND: Final = """ends_with(decode(leaf), '"v":1}') and seq in (select seq from ingest_keys)"""
-"""Entries whose key by which they count once nothing but the other store can prove."""
 
 
 def audit(
@@ -117,11 +113,6 @@ def audit(
         verdict.notes.append(
             f"what stays of {counted(len(erased), 'erased entry', 'erased entries')}: that it is"
             " what the bytes said is the word of whoever erased them"
-        )
-    if unbound := len(service.ledger.seqs(_UNBOUND, [])):
-        verdict.notes.append(
-            f"the keys by which {counted(unbound, 'entry counts', 'entries count')} once: releases"
-            " before leaves of version 2 bound them to nothing"
         )
     _tree(service.ledger, size, roots, verdict)
     _signed(service, head, signed, roots, verdict)
@@ -465,15 +456,15 @@ def _artifacts(service: LedgerService, size: int, verdict: Verdict) -> None:
     and has not, or has others for, is a fault."""
     store = artifact_store(service.settings, service.inbox)
     judged: set[bytes] = set()  # of a million artifacts: some 100 MB
-    away: dict[Keeper, set[bytes]] = {Keeper.ELSEWHERE: set(), Keeper.UNKNOWN: set()}
+    away: set[bytes] = set()  # another system keeps them, as their entries say
     broken = 0
     for artifacts in named(service.inbox, size):
         for artifact in artifacts:
             key = bytes.fromhex(artifact.sha256)
             if key in judged:
                 continue
-            if artifact.keeper is not Keeper.HERE and not store.sizes([artifact.sha256]):
-                away[artifact.keeper].add(key)
+            if not artifact.is_kept_here and not store.sizes([artifact.sha256]):
+                away.add(key)
                 continue
             judged.add(key)
             if fault := store.fault(artifact.sha256):
@@ -482,12 +473,11 @@ def _artifacts(service: LedgerService, size: int, verdict: Verdict) -> None:
     notes = verdict.notes
     if broken:
         notes.append(f"missing or damaged: {broken} of {counted(len(judged), 'artifact')}")
-    for keeper, keys in away.items():
-        if not_checked := len(keys - judged):
-            notes.append(
-                f"{counted(not_checked, 'artifact was', 'artifacts were')} not checked:"
-                f" {_NOT_CHECKED[keeper]}"
-            )
+    if not_checked := len(away - judged):
+        notes.append(
+            f"{counted(not_checked, 'artifact was', 'artifacts were')} not checked:"
+            " their entries say that another system keeps them"
+        )
     if unnamed := sum(bytes.fromhex(it) not in judged for it in store.names()):
         notes.append(
             f"{counted(unnamed, 'artifact is', 'artifacts are')} in the store that no entry names:"
@@ -495,9 +485,3 @@ def _artifacts(service: LedgerService, size: int, verdict: Verdict) -> None:
         )
     as_collected = ("artifact is as it was", "artifacts are as they were")
     verdict.passed(f"{counted(len(judged) - broken, *as_collected)} collected")
-
-
-_NOT_CHECKED: Final = {
-    Keeper.ELSEWHERE: "their entries say that another system keeps them",
-    Keeper.UNKNOWN: "their entries are of an older version and do not say who keeps them",
-}

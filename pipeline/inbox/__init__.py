@@ -7,7 +7,6 @@ and PostgreSQL (several receivers on several machines). `open_inbox` chooses by 
 from pathlib import Path
 
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import schema
 from pipeline.inbox.store import Head, Inbox, Outcome, Receipt, SignedHead
 from pipeline.log.entries import Identity
 
@@ -26,15 +25,15 @@ def open_inbox(
     *,
     create: bool = True,
     identity: Identity | None = None,
-    version: int = schema.VERSION,
+    version: int | None = None,
     is_at_rest: bool = False,
 ) -> Inbox:
     """Opens the inbox at a path (SQLite) or a `postgresql://` URL.
 
     `create`: makes it if it is missing. `identity`: of the log that a new inbox is a copy of;
-    without it, a new inbox starts a new log. `version`: of its tables; an older one is for reading
-    and for copies alone, since nothing is appended to it. `is_at_rest`: nobody writes to it, and it
-    may lie where nobody can.
+    without it, a new inbox starts a new log. `version`: of its tables, if not this release's; an
+    older one is for reading and for copies alone, since nothing is appended to it. `is_at_rest`:
+    nobody writes to it, and it may lie where nobody can.
 
     Raises `InboxUnavailable` if it cannot be opened, has another version, or is missing and
     `create` is false.

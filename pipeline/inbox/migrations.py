@@ -30,8 +30,7 @@ _DAMAGED: Final = "check its disk and the file's permissions; where it is damage
 _USERS: Final = """
     select count(*) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()
-        and (application_name ~ '^prazo( |$)' or application_name = %s)"""
-"""Earlier releases leave the name that `PRAZO_INBOX` gives as it is."""
+        and application_name ~ '^prazo( |$)'"""
 _MIGRATOR: Final = "migration of prazo"
 """The name of a session that migrates: several may at once."""
 
@@ -74,7 +73,7 @@ def migrate(location: str | Path) -> list[int]:
     """
     if _is_url(location):
         with _session(str(location)) as (session, place):
-            return _migrate_postgres(session, place, str(location))
+            return _migrate_postgres(session, place)
     path = Path(location)
     _check_there(path)
     # Two that both have it open would each keep the other from having the file for itself.
@@ -143,8 +142,6 @@ def _migrate_sqlite(path: Path, connection: sqlite3.Connection) -> list[int]:
             continue
         for statement in schema.statements(schema.step("sqlite", number)):
             connection.execute(statement)
-        for named in schema.meta_of(number, number).items():
-            connection.execute("insert into meta (name, value) values (?, ?)", named)
         connection.execute(f"pragma user_version = {number}")
         connection.execute("commit")
         taken.append(number)
@@ -188,26 +185,23 @@ def _postgres_version(session: Any, place: str) -> int:
     return int(session.execute(VERSION_OF).fetchone()[0])
 
 
-def _users(session: Any, url: str) -> int:
+def _users(session: Any) -> int:
     """How many other sessions of Prazo there are. One whose process has just ended is there for a
     moment more: the server notices it later."""
-    from psycopg.conninfo import conninfo_to_dict
-
-    given = conninfo_to_dict(url).get("application_name")
     give_up_at = time.monotonic() + GONE_SECONDS
     while True:
-        (users,) = session.execute(_USERS, (given,)).fetchone()
+        (users,) = session.execute(_USERS).fetchone()
         if not users or time.monotonic() > give_up_at:
             return int(users)
         time.sleep(0.05)
 
 
-def _migrate_postgres(session: Any, place: str, url: str) -> list[int]:
+def _migrate_postgres(session: Any, place: str) -> list[int]:
     from pipeline.inbox.postgres.session import ADVISORY_LOCK
 
     taken = []
     for number in _missing_steps(place, _postgres_version(session, place)):
-        users = _users(session, url)
+        users = _users(session)
         if users:
             raise InboxUnavailable(
                 f"The inbox {place} was not migrated",
@@ -220,8 +214,6 @@ def _migrate_postgres(session: Any, place: str, url: str) -> list[int]:
             if _postgres_version(session, place) >= number:
                 continue  # another process took the step
             session.execute(schema.step("postgres", number))
-            for named in schema.meta_of(number, number).items():
-                session.execute("insert into prazo.meta (name, value) values (%s, %s)", named)
             session.execute(
                 "update prazo.meta set value = %s where name = 'version'", (str(number).encode(),)
             )

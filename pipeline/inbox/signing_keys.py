@@ -23,8 +23,6 @@ from pipeline.log.checkpoints import Checkpoint, Signer, VerificationKey
 from pipeline.log.kinds.key_rotation import KEY_ROTATION
 from pipeline.log.signing import LogKeys, open_checkpoint, rotating
 
-SINCE_VERSION: Final = 2
-"""Of an inbox's tables, which have room for keys since then."""
 MOST_ROTATIONS: Final = 400
 """Of a log: no package names more, and each costs whoever verifies one two signatures."""
 _LOGS: Final = 16
@@ -49,9 +47,7 @@ class Registered(NamedTuple):
 
 
 def registered(inbox: Inbox) -> list[Registered]:
-    """The keys that the inbox names, in order; none in one from before there were such rows."""
-    if inbox.version < SINCE_VERSION:
-        return []
+    """The keys that the inbox names, in order."""
     return [Registered._make(row) for row in inbox.query(_REGISTERED)]
 
 

@@ -29,10 +29,9 @@ from pipeline.ledger import arrow, materialized
 from pipeline.ledger.views.catalogue import macros, script
 from pipeline.places import head_beside
 
-SCHEMA_VERSION: Final = "28"
+SCHEMA_VERSION: Final = "1"
 """Raise it whenever the reading of facts in Python changes: an older file is then rebuilt. What SQL
-and masks say of its rows is compared without it (`made_by`). Releases up to 23 compare nothing but
-this number: with theirs, they would write rows of their own rules into a file that says ours."""
+and masks say of its rows is compared without it (`made_by`)."""
 
 CHECKPOINT_THRESHOLD: Final = "256MB"
 """DuckDB checkpoints inside a commit; at its default of 16 MB every other batch waits for one."""
@@ -127,7 +126,6 @@ def connected(
             _create(connection, identity)
         _check(connection, path, identity)
         _renew_macros(connection)
-        _mark_taxpayer_key(connection, identity)
         if is_new and path is not None:
             connection.execute("checkpoint")
             sync(path.parent)  # a new file's name is only durable once its folder is
@@ -346,7 +344,7 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path | None, identity: I
             _REBUILD,
         )
     _check_log(meta, path, identity)
-    if meta.get(_TAXPAYER_MARK, identity.taxpayer_mark) != identity.taxpayer_mark:
+    if meta[_TAXPAYER_MARK] != identity.taxpayer_mark:
         raise LedgerOutdated(
             f"The ledger {path} compares tax ids under another key",
             "PRAZO_TAXPAYER_KEY_FILE holds another than when it was made, and none of its tax ids"
@@ -391,15 +389,6 @@ def _check_log(meta: Mapping[str, str], path: Path | None, identity: Identity) -
             "set PRAZO_INBOX and PRAZO_LEDGER to files that belong together; if the inbox was"
             " lost, `prazo restore` puts it back from a backup",
         )
-
-
-def _mark_taxpayer_key(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
-    """Writes down which key it is in a ledger that does not say so yet; on a full disk, later."""
-    held = connection.execute("select 1 from meta where name = ?", [_TAXPAYER_MARK]).fetchall()
-    if not held:
-        with contextlib.suppress(duckdb.Error), transaction(connection):
-            row = [_TAXPAYER_MARK, identity.taxpayer_mark]
-            connection.execute("insert into meta values (?, ?)", row)
 
 
 def _renew_macros(connection: duckdb.DuckDBPyConnection) -> None:

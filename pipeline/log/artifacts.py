@@ -12,7 +12,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -21,7 +20,6 @@ from pipeline.contract.body import JsonValue
 from pipeline.errors import NoRoom, OperatorError, Unreadable
 from pipeline.files.disk import is_full, sync, try_to_write, write_whole
 from pipeline.files.temporary import is_left
-from pipeline.log.entries import LIVE
 
 LOG = logging.getLogger(__name__)
 
@@ -296,29 +294,15 @@ def _make_folder(folder: Path) -> None:
 
 # --- what an entry says of them --------------------------------------------------------------
 
-
-class Keeper(StrEnum):
-    """Who has an artifact's bytes, as far as its entry tells."""
-
-    HERE = "here"  # our store: without them, evidence is lost
-    ELSEWHERE = "elsewhere"  # the system that the entry's line came from
-    UNKNOWN = "unknown"  # an older entry that tells neither
+KEPT: Final = "kept"
+"""Key of an artifact that a line of a file names by its digest alone: who has the bytes."""
+HERE, ELSEWHERE = "here", "elsewhere"
 
 
-def keeper(artifact: Mapping[str, Any], origin: str) -> Keeper:
-    """Who has the bytes of an artifact, as an entry of this origin describes it.
-
-    A line of a file that names an artifact by its digest alone is recorded with `kept`. Without
-    `kept`, the bytes were stored before a collection was recorded as it happened, and before a size
-    was written down from them. What is left are lines of files from before `kept`, without a size:
-    they may be another system's.
-    """
-    said = artifact.get("kept")
-    if said in (Keeper.HERE, Keeper.ELSEWHERE):
-        return Keeper(said)
-    if origin == LIVE or artifact.get("size_bytes") is not None:
-        return Keeper.HERE
-    return Keeper.UNKNOWN
+def is_kept_here(artifact: Mapping[str, Any]) -> bool:
+    """Whether our store should have the bytes of an artifact, so that without them evidence is
+    lost: unless its entry says that the system keeps them from which it came."""
+    return artifact.get(KEPT) != ELSEWHERE
 
 
 class Keeping:
@@ -374,8 +358,7 @@ def keep_file(store: KeepsBytes, folder: Path, *, needs_bytes: bool = False) -> 
             is_kept = keeping.is_kept(artifact)
             if artifact.get("sha256") is None or (needs_bytes and not is_kept):
                 raise Unreadable("no bytes: name the artifact's file by path")
-            who = Keeper.HERE if is_kept else Keeper.ELSEWHERE
-            return artifact if needs_bytes else {**artifact, "kept": who.value}
+            return artifact if needs_bytes else {**artifact, KEPT: HERE if is_kept else ELSEWHERE}
         name = artifact["path"]
         if not isinstance(name, str) or not name or "\0" in name:
             raise Unreadable("path: the name of a file is expected")

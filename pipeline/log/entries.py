@@ -21,7 +21,7 @@ from msgspec import Struct
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
 
-LEAF_VERSION: Final = 2
+LEAF_VERSION: Final = 1
 """The version of the rules under which new entries are recorded; see `LEAF_RULES`."""
 
 SALT_BYTES: Final = 32
@@ -274,34 +274,18 @@ time."""
 
 
 def _rules_1(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
-    """Version 1: the leaf does not bind the entry's ingest key."""
-    return _committed(draft, place, identity, random, None, 1)
-
-
-def _rules_2(draft: Draft, place: Place, identity: Identity, random: Random) -> Committed:
-    """Version 2: the record, and so the leaf, commits to the entry's ingest key. Whoever could
+    """Version 1. The record, and so the leaf, commits to the entry's ingest key: whoever could
     change that key unseen could have a repetition recorded twice, or give the entry the key of
     another occurrence, which would then be taken for a repetition and be lost."""
-    return _committed(draft, place, identity, random, draft.ingest_key, 2)
-
-
-def _committed(
-    draft: Draft,
-    place: Place,
-    identity: Identity,
-    random: Random,
-    ingest_key: bytes | None,
-    version: int,
-) -> Committed:
     log, log_key = identity
     body_commitment = body_size = salt = record = record_digest = None
     if (body := draft.body) is not None:
         salt = random(SALT_BYTES)
         body_commitment, body_size = commitment(salt, body), len(body)
-    if draft.particulars or ingest_key is not None:
+    if draft.particulars or draft.ingest_key is not None:
         known = {**draft.particulars, SALT: random(SALT_BYTES).hex()}
-        if ingest_key is not None:  # it follows from a line that a package may withhold
-            known[INGEST_KEY] = hmac.digest(log_key, b"counts once: " + ingest_key, "sha256").hex()
+        if (key := draft.ingest_key) is not None:  # it follows from a line that may be withheld
+            known[INGEST_KEY] = hmac.digest(log_key, b"counts once: " + key, "sha256").hex()
         record = canonical_json(known)
         record_digest = hashlib.sha256(record).hexdigest()
     leaf = _Leaf1(
@@ -324,12 +308,12 @@ def _committed(
         seller_stream=draft.seller_id and public_name(draft.seller_id, log_key),
         seq=place.seq,
         status=draft.status,
-        v=version,
+        v=1,
     )
     return Committed(record, salt, _LEAF_ENCODER.encode(leaf))
 
 
-LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1, 2: _rules_2}
+LEAF_RULES: Final[dict[int, LeafRules]] = {1: _rules_1}
 """Version of a leaf -> how it follows from what is recorded. An entry keeps the rules under which
 it was recorded, so rules are added here and never changed. In every version a leaf is flat JSON
 whose last key is `v`. `LEAF_RULES` of `pipeline/verify.py` says the same to auditors."""

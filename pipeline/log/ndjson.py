@@ -27,7 +27,7 @@ from pipeline.contract.body import (
     parse_json,
 )
 from pipeline.errors import Unreadable
-from pipeline.log.artifacts import KeepArtifact
+from pipeline.log.artifacts import KEPT, KeepArtifact
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import INGESTED, MOST_BYTES, Channel, Draft, public
 from pipeline.log.kinds import alert, collection, kinds
@@ -302,7 +302,7 @@ def _with_artifacts(value: dict[str, JsonValue], keep: KeepArtifact) -> dict[str
     for number, artifact in enumerate(value["artifacts"]):
         try:
             # Only `keep` can tell who has the bytes.
-            unsaid = {name: it for name, it in artifact.items() if name != "kept"}
+            unsaid = {name: it for name, it in artifact.items() if name != KEPT}
             kept.append(dict(keep(unsaid)))
         except Unreadable as unreadable:
             raise Unreadable(f"artifacts.{number}: {unreadable.what}") from None
@@ -369,7 +369,7 @@ def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
         content["body"] = body.decode("utf-8")
     if isinstance(occurrence, CollectionLine) and content.get("artifacts"):
         content["artifacts"] = [
-            {name: it for name, it in artifact.items() if name != "kept"}
+            {name: it for name, it in artifact.items() if name != KEPT}
             for artifact in content["artifacts"]
         ]
     return hashlib.sha256(canonical_json(content)).digest()

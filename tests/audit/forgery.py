@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.audit.package.tables import FORMAT, read_csv
+from pipeline.audit.package.tables import read_csv
 from pipeline.log import tree
 from pipeline.log.checkpoints import Signer
+from pipeline.verify import FORMAT
 
 Files = dict[str, bytes]
 SEALS = frozenset(

@@ -184,30 +184,24 @@ def collected(journey: str, **artifact: Any) -> bytes:
     return json.dumps(line).encode()
 
 
-def take(settings: Settings, line: bytes, *, is_old: bool = False) -> None:
-    """As `prazo ingest` does, or as a version did that wrote nothing about who keeps the bytes."""
+def take(settings: Settings, line: bytes) -> None:
+    """As `prazo ingest` does."""
     with closing(open_inbox(settings.inbox)) as inbox:
         store = artifact_store(settings, inbox)
-        keep = None if is_old else keep_file(store, settings.ledger.parent)
+        keep = keep_file(store, settings.ledger.parent)
         inbox.append([read_line(line, recorded_by="file:x", keep=keep)])
 
 
 @entries_alone
 def test_an_artifact_that_another_system_keeps_is_not_missed(settings: Settings) -> None:
-    """Its entry says so. Of an older entry that does not, nobody can tell; where it has a size, the
-    bytes were stored."""
+    """Its entry says so."""
     take(settings, collected("j8", sha256=OTHERS))
-    take(settings, collected("j9", sha256="1" * 64), is_old=True)
     assert diagnosis(settings).found.startswith("2, all in ")
-    take(settings, collected("j10", sha256="2" * 64, size_bytes=7), is_old=True)
     found = verdict(settings)
-    assert found.notes[2:] == [
+    assert found.notes[1:] == [
         "1 artifact was not checked: their entries say that another system keeps them",
-        "1 artifact was not checked: their entries are of an older version and do not say who"
-        " keeps them",
     ]
-    [fault] = found.faults
-    assert fault.startswith(f"entry 19: The artifact {'2' * 64} is missing")
+    assert found.faults == []
 
 
 def test_a_line_cannot_say_itself_who_keeps_the_bytes(settings: Settings) -> None:
@@ -222,9 +216,7 @@ def test_a_line_cannot_say_itself_who_keeps_the_bytes(settings: Settings) -> Non
 
 
 def test_a_line_counts_once_wherever_its_artifact_was_when_it_came(settings: Settings) -> None:
-    """Also if an older version took it first."""
     line = collected("j8", sha256=hashlib.sha256(b"late").hexdigest())
-    take(settings, line, is_old=True)
     take(settings, line)
     FolderArtifacts(settings.artifacts).keep(b"late")
     take(settings, line)
@@ -255,15 +247,13 @@ def test_a_package_with_more_artifacts_than_a_verifier_reads_is_not_made(
 def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A damaged artifact once stopped the export, and one of which an older entry does not say who
-    keeps it made the package a false one, whose stores were verified."""
+    """A damaged artifact once stopped the export."""
     take(settings, collected("j8", sha256=OTHERS))
-    take(settings, collected("j9", sha256="1" * 64), is_old=True)
     lose(settings, SCREEN)
     damage(settings, JOURNEY_LOG)
     with closing(LedgerService(settings)) as service:
         exported = export(service, Scope(process_id="p1"), tmp_path / "p1.zip")
-    assert (exported.artifacts_left_out, exported.artifacts_lost) == (4, 2)
+    assert (exported.artifacts_left_out, exported.artifacts_lost) == (3, 2)
     found = verify_package(exported.path, key=exported.key)
     assert found.faults == [
         f'the artifact "{JOURNEY_LOG}" of entry 5 is lost: "damaged in the artifact store"',
@@ -273,20 +263,14 @@ def test_a_package_without_artifacts_of_ours_is_not_verified_and_names_each(
         "1 artifact, which is not here: another system keeps them, as their entries say; "
         + f'"{OTHERS}"'
     ) in found.unchecked
-    assert (
-        "1 artifact, which is not here: their entries are of an older version and do not say who"
-        f' keeps them; "{"1" * 64}"'
-    ) in found.unchecked
     files = forgery.read(exported.path)
     assert json.loads(files["data/contents.json"])["withheld_artifacts"] == {
         JOURNEY_LOG: "damaged in the artifact store",
         SCREEN: "not in the artifact store",
         OTHERS: "kept by another system",
-        "1" * 64: "nothing says who keeps it",
     }
     assert b"1 \xc3\x97 artifact (not in the artifact store)" in files["data/report.html"]
-    for why in ("mantido por outro sistema", "nada diz quem o mantém"):
-        assert f"1 × artefato ({why})".encode() in files["data/report.pt.html"]
+    assert "1 × artefato (mantido por outro sistema)".encode() in files["data/report.pt.html"]
     assert b"every body and every artifact of these entries" not in files["data/report.html"]
     # The report counts those that are listed: one that is not is left out, and it said of nothing.
     with closing(LedgerService(settings)) as service:

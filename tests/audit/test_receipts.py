@@ -20,6 +20,7 @@ from pipeline.errors import CallerError
 from pipeline.log.tree import TlogProof
 from tests.audit import story
 from tests.audit.conftest import command
+from tests.support.inclusion import root_by_inclusion
 from tests.support.stores import settings_in
 
 VDS, VDP, CWT_CLAIMS = 395, 396, 15
@@ -47,7 +48,7 @@ def root_of(proof: Proof) -> bytes:
     [inclusion] = message.uhdr[VDP][-1]
     size, index, path = cbor2.loads(inclusion)
     leaf = hashlib.sha256(b"\x00" + proof.leaf).digest()
-    return verify.root_by_inclusion(index, size, leaf, path)
+    return root_by_inclusion(index, size, leaf, path)
 
 
 def is_signed(proof: Proof, service: LedgerService, root: bytes) -> bool:

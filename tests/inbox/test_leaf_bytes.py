@@ -61,7 +61,7 @@ def test_leaf_of_a_delivery_in_the_middle_of_both_its_streams():
         b'"seller_prev":41,'
         b'"seller_stream":"sel_7",'
         b'"seq":42,'
-        b'"v":2}'
+        b'"v":1}'
     )
     assert entry.salt == bytes(range(32))
     assert entry.record is None
@@ -77,7 +77,7 @@ def test_leaf_of_an_entry_without_body_ids_or_particulars():
         b'"recorded_at":"2026-03-01T00:00:00.000000Z",'
         b'"recorded_by":"ana",'
         b'"seq":1,'
-        b'"v":2}'
+        b'"v":1}'
     )
     assert (entry.salt, entry.record, entry.body) == (None, None, None)
 
@@ -116,7 +116,7 @@ def test_leaf_binds_the_particulars_by_a_digest_that_their_salt_protects():
         b'"recorded_by":"cli:ana",'
         b'"seq":1,'
         b'"status":200,'
-        b'"v":2}'
+        b'"v":1}'
     )
     assert entry.particulars == {"error": "timeout"}
 
@@ -180,7 +180,7 @@ def test_leaf_shows_an_hmac_where_an_identifier_could_name_a_person():
         b'"seller_stream":'
         b'"hmac:eff34fe2ca65d9028c9daf6b8d683393c3685046ef871ae3783cc6c17924877e",'
         b'"seq":1,'
-        b'"v":2}'
+        b'"v":1}'
     )
     assert entry.seller_id == "12345678909"  # the column keeps what the platform sent
 
@@ -255,5 +255,5 @@ def test_an_inbox_gives_its_entries_exactly_this_leaf(inbox: Inbox):
         b'"seller_n":1,'
         b'"seller_stream":"sel_7",'
         b'"seq":1,'
-        b'"v":2}'
+        b'"v":1}'
     )

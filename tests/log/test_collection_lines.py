@@ -29,7 +29,7 @@ def test_a_size_that_no_table_holds_is_refused_and_stops_no_ledger(
     """One was recorded, and from then on no ledger took an entry, nor could be made again."""
     with pytest.raises(Unreadable, match=r"^artifacts\.0\.size_bytes: "):
         read_line(json.dumps(line(size)).encode(), recorded_by="file")
-    # As an earlier release recorded it.
+    # As somebody's package may state it.
     draft = read_line(json.dumps(line(5)).encode(), recorded_by="file")
     draft = draft._replace(
         body=(draft.body or b"").replace(b":5}", b":%b}" % json.dumps(size).encode())

@@ -15,11 +15,11 @@ from pipeline.audit.request import Request
 from pipeline.contract.body import parse_json
 from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
-from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, Keeper, keeper
+from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, is_kept_here
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.key_rotation import KEY_ROTATION
-from pipeline.verify import BY_EXPORTER, BY_PROFILE, ERASED, EXTENSIONS, KEPT_ELSEWHERE, UNSAID
+from pipeline.verify import BY_EXPORTER, BY_PROFILE, ERASED, EXTENSIONS, KEPT_ELSEWHERE
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
 """Why an artifact is left out that we should have."""
@@ -161,11 +161,10 @@ class Artifacts:
             if is_there:
                 extension = EXTENSIONS.get(artifact.get("media_type"), "bin")
                 self.names.setdefault(digest, f"data/artifacts/{digest}.{extension}")
-            elif (said := keeper(artifact, entry.origin)) is Keeper.HERE:
+            elif is_kept_here(artifact):
                 self.missing[digest] = "not in the artifact store"
             else:
-                why = KEPT_ELSEWHERE if said is Keeper.ELSEWHERE else UNSAID
-                self.missing.setdefault(digest, why)
+                self.missing.setdefault(digest, KEPT_ELSEWHERE)
         if len(self.names) + len(self.missing) > MOST_ARTIFACTS:
             raise CallerError(
                 "The package was not made",

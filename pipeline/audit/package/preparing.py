@@ -24,7 +24,7 @@ from pipeline.http import addresses
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.ledger.store import Ledger
 from pipeline.log.checkpoints import Checkpoint
-from pipeline.verify import MAX_BETWEEN
+from pipeline.verify import FORMAT, MAX_BETWEEN
 
 VERIFIER: Final = Path(__file__).parents[2] / "verify.py"
 NEWEST_EARLIER: Final = 256
@@ -113,7 +113,7 @@ def prepare(
         "as_of": instants.readable(as_of),
         "contact": service.settings.audit_contact or "",
         "earlier": _earlier(service, size, request.against),
-        "format": tables.FORMAT,
+        "format": FORMAT,
         "key": str(keys.current) if keys else "",
         "log": service.inbox.log,
         "log_size": size,

@@ -248,7 +248,6 @@ _WHY: Final[Mapping[str, str]] = {
     "not in the artifact store": N_("not in the artifact store"),
     "damaged in the artifact store": N_("damaged in the artifact store"),
     "kept by another system": N_("kept by another system"),
-    "nothing says who keeps it": N_("nothing says who keeps it"),
 }
 """Why something is not in a package."""
 

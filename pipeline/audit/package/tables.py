@@ -32,7 +32,6 @@ from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
 from pipeline.verify import may_lack_record
 
-FORMAT: Final = "prazo package v6"
 LARGEST_CELL: Final = 1 << 27
 """Characters; Python's own limit is 131,072, and a recorded body may name more fields than that."""
 ROWS_PER_BATCH: Final = 4096

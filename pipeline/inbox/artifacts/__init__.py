@@ -16,9 +16,8 @@ from pipeline.log.artifacts import (
     MAX_ARTIFACT_BYTES,
     ArtifactStore,
     FolderArtifacts,
-    Keeper,
     is_digest,
-    keeper,
+    is_kept_here,
 )
 from pipeline.settings import Settings
 
@@ -34,7 +33,7 @@ FIRST_LOOK_SECONDS: Final = 5.0
 """For the first look, before there is anything to say."""
 
 _COLLECTIONS: Final = """
-    select seq, origin, body from entries
+    select seq, body from entries
     where kind = 'collection' and seq > $1 and seq <= $2
     order by seq
     limit $3"""
@@ -59,7 +58,7 @@ class Named(NamedTuple):
     seq: int
     sha256: str
     size_bytes: int | None
-    keeper: Keeper
+    is_kept_here: bool
 
 
 def named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> Iterator[list[Named]]:
@@ -71,7 +70,7 @@ def named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> Iterator[
     """
     last = inbox.last()[0] if last is None else last
     while rows := inbox.query(_COLLECTIONS, after, last, ENTRIES_PER_READ):
-        yield [it for seq, origin, body in rows for it in _artifacts(seq, origin, body)]
+        yield [it for seq, body in rows for it in _artifacts(seq, body)]
         after = rows[-1][0]
 
 
@@ -81,7 +80,7 @@ def digests_named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> s
     return {bytes.fromhex(it.sha256) for artifacts in found for it in artifacts}
 
 
-def _artifacts(seq: int, origin: str, body: bytes | None) -> Iterator[Named]:
+def _artifacts(seq: int, body: bytes | None) -> Iterator[Named]:
     try:
         content = parse_json(body or b"")
     except Unreadable:
@@ -89,7 +88,7 @@ def _artifacts(seq: int, origin: str, body: bytes | None) -> Iterator[Named]:
     artifacts = content.get("artifacts") if isinstance(content, dict) else None
     for artifact in artifacts if isinstance(artifacts, list) else ():
         if isinstance(artifact, Mapping) and is_digest(artifact.get("sha256")):
-            yield Named(seq, artifact["sha256"], _size(artifact), keeper(artifact, origin))
+            yield Named(seq, artifact["sha256"], _size(artifact), is_kept_here(artifact))
 
 
 def _size(artifact: Mapping[str, Any]) -> int | None:
@@ -124,7 +123,7 @@ def look(inbox: Inbox, store: ArtifactStore) -> Held:
     lacking = []
     not_stored = 0
     for artifacts in named(inbox):
-        ours = [it for it in artifacts if it.keeper is Keeper.HERE]
+        ours = [it for it in artifacts if it.is_kept_here]
         stored = store.stored([it.sha256 for it in ours])
         sizes = stored | store.sizes([it.sha256 for it in ours if it.sha256 not in stored])
         for artifact in ours:

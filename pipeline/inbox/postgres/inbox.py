@@ -28,7 +28,7 @@ from pipeline.inbox.postgres.session import (
     said,
 )
 from pipeline.inbox.readers import Readers
-from pipeline.inbox.schema.rows import Rows
+from pipeline.inbox.schema.rows import Rows, dictionary
 from pipeline.inbox.store import (
     MAX_BYTES_PER_READ,
     Asked,
@@ -158,7 +158,7 @@ class _PostgresTransaction:
         columns = self._in_table.columns
         sql = f"copy prazo.entries ({', '.join(columns)}) from stdin (format binary)"
         with self._connection.cursor().copy(sql) as copy:
-            copy.set_types(_COPY_TYPES[: len(columns)])
+            copy.set_types(_COPY_TYPES)
             for row in self._in_table.to_rows(entries):
                 copy.write_row(row)
 
@@ -179,11 +179,11 @@ class PostgresInbox(Inbox):
         *,
         create: bool = True,
         identity: Identity | None = None,
-        version: int = schema.VERSION,
+        version: int | None = None,
     ) -> None:
         super().__init__()
-        self.version = version
-        self.rows = schema.rows_in(version)
+        self.version = schema.VERSION if version is None else version
+        self.rows = Rows(dictionary())
         self._is_open = False
         self._conninfo, self._place_name = connection_of(url)
         self._writing_alone = threading.Lock()
@@ -239,9 +239,7 @@ class PostgresInbox(Inbox):
                 "insert into prazo.meta (name, value) values (%s, %s) on conflict do nothing",
                 [
                     ("version", str(self.version).encode()),
-                    ("log", begun.log.encode()),
-                    ("log_key", begun.log_key),
-                    *schema.meta_of(last=self.version).items(),
+                    *schema.meta_of(begun).items(),
                 ],
             )
         if is_first and identity is None:

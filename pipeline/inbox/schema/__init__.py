@@ -11,11 +11,12 @@ from typing import Final, Literal
 
 from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files.kinds import content_of
-from pipeline.inbox.schema.rows import SINCE_VERSION, Rows, dictionary
+from pipeline.inbox.schema.rows import dictionary
+from pipeline.log.entries import Identity
 
 Engine = Literal["sqlite", "postgres"]
 
-VERSION: Final = 7
+VERSION: Final = 1
 """Of the tables that this release reads and writes: the number of the last step."""
 
 
@@ -24,21 +25,19 @@ def step(engine: Engine, number: int) -> str:
     return (Path(__file__).parent / f"{engine}_{number}.sql").read_text(encoding="utf-8")
 
 
-def steps(engine: Engine, *, until: int = VERSION) -> str:
+def steps(engine: Engine, *, until: int) -> str:
     """The SQL of the steps to a version, in order."""
     return "\n".join(step(engine, number) for number in range(1, until + 1))
 
 
-def meta_of(first: int = 1, last: int = VERSION) -> dict[str, bytes]:
-    """What these steps put into `meta`, in the transaction of their SQL: a copy of the dictionary,
-    for whoever reads the tables without this release. Nothing here reads that copy, which somebody
-    could change."""
-    return {"dictionary": dictionary()} if first <= SINCE_VERSION <= last else {}
-
-
-def rows_in(version: int) -> Rows:
-    """How entries stand in tables of a version."""
-    return Rows(dictionary() if version >= SINCE_VERSION else None)
+def meta_of(identity: Identity) -> dict[str, bytes]:
+    """The rows of `meta` in a new inbox of a log. The copy of the dictionary is for whoever reads
+    the tables without this release: nothing here reads it, since somebody could change it."""
+    return {
+        "log": identity.log.encode(),
+        "log_key": identity.log_key,
+        "dictionary": dictionary(),
+    }
 
 
 def statements(sql: str) -> Iterator[str]:
@@ -52,11 +51,13 @@ def statements(sql: str) -> Iterator[str]:
             statement = ""
 
 
-def check(place: str, found: int, expected: int = VERSION) -> None:
-    """Raises `InboxUnavailable` unless an inbox has the version that is expected.
+def check(place: str, found: int, expected: int | None = None) -> None:
+    """Raises `InboxUnavailable` unless an inbox has the version that is expected, by default this
+    release's.
 
     `place`: its name in the message.
     """
+    expected = VERSION if expected is None else expected
     if found != expected:
         raise InboxUnavailable(
             f"The inbox {place} is not used",

@@ -34,9 +34,6 @@ promised how many it is given at once."""
 LEVEL: Final = 1
 """The fastest: the others leave 1 to 3 % less, and take three to seven times as long."""
 
-SINCE_VERSION: Final = 5
-"""The first version of the tables in which webhooks are compressed."""
-
 _IS_AGAIN: Final = Entry._fields.index("is_again")
 BODY: Final = Entry._fields.index("body")
 SALT: Final = Entry._fields.index("salt")
@@ -46,33 +43,27 @@ _IS_COMPRESSED: Final = len(Entry._fields)
 
 @functools.cache
 def dictionary() -> bytes:
-    """Of version 5 of the tables; `python -m tests.benchmarks.dictionary` made it. It never
-    changes: another one would be another version's, and frames say by its number which one they
-    need."""
+    """Made by `python -m tests.benchmarks.dictionary`. It never changes: another one would be of
+    another version, and frames say by its number which one they need."""
     return (Path(__file__).parent / "webhooks.dictionary").read_bytes()
 
 
 class Rows:
     """Entries as rows and back, for one inbox."""
 
-    def __init__(self, dictionary: bytes | None) -> None:
-        """`dictionary`: of its tables' version; None for a version without one."""
+    columns: tuple[str, ...] = (*Entry._fields, "is_compressed")
+    is_compressed = f"(is_compressed and kind = '{WEBHOOK}')"
+    selected = ", ".join((*Entry._fields, is_compressed))
+
+    def __init__(self, dictionary: bytes) -> None:
         self._dictionary = dictionary
+        prepared = ZstdCompressionDict(dictionary)
+        prepared.precompute_compress(LEVEL)  # or each call would read the dictionary
+        self._compressor = ZstdCompressor(LEVEL, prepared)
         self._of_thread = threading.local()
-        self.columns: tuple[str, ...] = Entry._fields
-        self.is_compressed = "false"
-        if dictionary is not None:
-            prepared = ZstdCompressionDict(dictionary)
-            prepared.precompute_compress(LEVEL)  # or each call would read the dictionary
-            self._compressor = ZstdCompressor(LEVEL, prepared)
-            self.is_compressed = f"(is_compressed and kind = '{WEBHOOK}')"
-            self.columns = (*Entry._fields, "is_compressed")
-        self.selected = ", ".join((*Entry._fields, self.is_compressed))
 
     def to_rows(self, entries: Sequence[Entry]) -> Sequence[Row]:
         """The rows of entries, by `columns`. For one thread at a time."""
-        if self._dictionary is None:
-            return entries
         rows: list[list[Any]] = [[*entry, _is_short_webhook(entry)] for entry in entries]
         if short := [row for row in rows if row[_IS_COMPRESSED]]:
             # All in one call: each one gives the interpreter away, and waits to have it back.
@@ -105,7 +96,7 @@ class Rows:
     def _decompressor(self) -> ZstdDecompressor:
         own: ZstdDecompressor | None = getattr(self._of_thread, "decompressor", None)
         if own is None:
-            own = ZstdDecompressor(ZstdCompressionDict(self._dictionary or b""))
+            own = ZstdDecompressor(ZstdCompressionDict(self._dictionary))
             self._of_thread.decompressor = own
         return own
 

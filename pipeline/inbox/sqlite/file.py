@@ -41,11 +41,7 @@ def create(path: Path, identity: Identity, version: int) -> bool:
             connection.execute(f"pragma user_version = {version}")
             connection.executemany(
                 "insert into meta (name, value) values (?, ?)",
-                {
-                    "log": identity.log.encode(),
-                    "log_key": identity.log_key,
-                    **schema.meta_of(last=version),
-                }.items(),
+                schema.meta_of(identity).items(),
             )
             move_in_wal(connection)
         disk.sync(draft)

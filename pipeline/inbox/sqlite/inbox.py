@@ -15,7 +15,7 @@ from pipeline.files import databases, kinds
 from pipeline.inbox import beginnings, leases, schema
 from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.readers import Readers
-from pipeline.inbox.schema.rows import BODY, Row
+from pipeline.inbox.schema.rows import BODY, Row, Rows, dictionary
 from pipeline.inbox.sqlite.file import create as create_file
 from pipeline.inbox.sqlite.file import uri_of, version_of
 from pipeline.inbox.sqlite.place import Place
@@ -36,8 +36,6 @@ MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
 TENDS: Final = "write-ahead log"
 """The lease of whoever moves the WAL into the file."""
-SINCE_LEASES: Final = 2
-"""The first version of the tables with leases."""
 TEND_SECONDS: Final = 10
 BYTES_PER_COMMIT: Final = 65_536
 """About so much goes into the WAL beside the entries: pages of indexes."""
@@ -61,12 +59,12 @@ class SqliteInbox(Inbox):
         *,
         create: bool = True,
         identity: Identity | None = None,
-        version: int = schema.VERSION,
+        version: int | None = None,
         is_at_rest: bool = False,
     ) -> None:
         super().__init__()
-        self.version = version
-        self.rows = schema.rows_in(version)
+        self.version = schema.VERSION if version is None else version
+        self.rows = Rows(dictionary())
         self._path = path
         self._writing_alone = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -81,7 +79,7 @@ class SqliteInbox(Inbox):
             if not path.exists():
                 if not create:
                     raise schema.missing(path)
-                self._begin(identity, version)
+                self._begin(identity)
             self._on_disk = Place(path)
             self.log, self.log_key = self._read_meta()
         except (sqlite3.Error, OSError) as error:
@@ -91,11 +89,11 @@ class SqliteInbox(Inbox):
             self.close()
             raise
 
-    def _begin(self, identity: Identity | None, version: int) -> None:
+    def _begin(self, identity: Identity | None) -> None:
         """Makes the file: a copy of a log that has an identity, or a new log, which is said."""
         others = beginnings.beside(self._path) if identity is None else []
         begun = identity or new_identity()
-        if create_file(self._path, begun, version) and identity is None:
+        if create_file(self._path, begun, self.version) and identity is None:
             beginnings.say(begun.log, str(self._path.absolute()), others)
 
     def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
@@ -203,8 +201,6 @@ class SqliteInbox(Inbox):
     def _tends_wal(self) -> bool:
         """Whether this process holds the lease for the WAL, by now. It ends soon after a holder
         that was killed, or writes no more: whoever writes then takes it over."""
-        if self.version < SINCE_LEASES:  # of an earlier release: a copy that nobody else has open
-            return True
         if self._lease is not None and self._lease.left_here > TEND_SECONDS * instants.SECOND // 2:
             return True
         self._unmoved = -MOST_UNMOVED  # the lease's own row is written on the way

@@ -330,7 +330,7 @@ def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
 
 def _size(stated: JsonValue) -> int | None:
     """The number of bytes that a collection states. None where it is not a number, or larger than a
-    table holds: earlier releases recorded such sizes."""
+    table holds: a package of somebody else's may state anything."""
     try:
         size = int(stated)
     except (TypeError, ValueError):

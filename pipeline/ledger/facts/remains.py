@@ -48,7 +48,7 @@ fixes, and an attempt's outcome follows from it."""
 
 _OF_NOBODY: Final = frozenset({MISSING, "[]", "{}", '""', '"true"', '"false"'})
 """What `mask_found` leaves of what came in the place of an unreadable part, whichever it is. It
-stays, since the finding about that part says it; what earlier releases erased is without."""
+stays, since the finding about that part says it."""
 
 TYPED: Final[Mapping[str, frozenset[str]]] = {
     code: kind.typed for code, kind in kinds().items() if kind.typed is not None
@@ -58,8 +58,6 @@ where it, or the reason, quotes a person who is forgotten. Who did what, and whe
 
 _KEYED: Final = frozenset({"taxpayer_key", "ein_key", "document_key"})
 """Under the key of tax ids, which may be another machine's."""
-_LATER: Final = frozenset({"found"})
-"""Not there where an earlier release erased."""
 _WHY: Final = frozenset({"reason of work"})
 """A reason that stays unless it quotes the person."""
 
@@ -112,11 +110,9 @@ def _kept(fact: Fact) -> dict[str, Any]:
 
 
 def agree(stated: bytes, expected: bytes) -> bool:
-    """Whether both are what stays of the same bytes, under whichever key tax ids compare, and
-    whichever release erased what is `stated`."""
+    """Whether both are what stays of the same bytes, under whichever key tax ids compare."""
     said = _comparable(stated, _KEYED)
-    left_out = (_KEYED, _KEYED | _LATER, _KEYED | _WHY)
-    return said in [_comparable(expected, it) for it in left_out]
+    return said in [_comparable(expected, it) for it in (_KEYED, _KEYED | _WHY)]
 
 
 def _comparable(stays: bytes, left_out: frozenset[str]) -> list[list[Any]] | None:

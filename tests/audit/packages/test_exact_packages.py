@@ -5,7 +5,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +14,10 @@ from pipeline.audit.package import bags
 from pipeline.audit.package.disclosure import Artifacts
 from pipeline.audit.request import Scope
 from pipeline.continuity.service import LedgerService
-from pipeline.verify import BY_EXPORTER, Fault
+from pipeline.verify import Fault
 from tests import depth
 from tests.audit import forgery, story
 from tests.audit.conftest import Made, copied, export, no_rows, quick_signatures
-from tests.fixtures import RELEASES
 
 pytestmark = quick_signatures
 
@@ -104,17 +102,6 @@ def test_files_of_bodies_are_numbered_from_1(made: Made, tmp_path: Path, name: s
     assert fault == (
         f'entry 1: bodies.csv names "data/bodies/{name}", which is not there, or not the next'
     )
-
-
-def test_a_withheld_body_of_an_older_format_is_not_there(tmp_path: Path) -> None:
-    """Without its salt nobody looked at it, and anything could stand there."""
-    files = forgery.read(RELEASES[0] / "package.zip")
-    del files["data/entries/1/body.salt"]
-    with verify.Package(forgery.write(tmp_path / "v1.zip", files)) as package:
-        sealed: Any = SimpleNamespace(package=package, data={*files}, note=b"", checkpoint=None)
-        folders = verify.Folders(sealed, {"1": {"why": BY_EXPORTER}})
-        with pytest.raises(Fault, match="the body of entry 1 is withheld, and there"):
-            folders.body(1, verify.LEAF_RULES[1], keep=True)
 
 
 def test_a_body_is_withheld_for_a_reason_that_the_format_knows(made: Made, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from pipeline.continuity.service import LedgerService
 from tests.audit import forgery
 from tests.audit.conftest import Made, export, no_rows
 from tests.audit.packages.test_packages import Text
-from tests.fixtures import PACKAGES
 
 START = "START-HERE.html"
 
@@ -118,10 +117,3 @@ def test_whoever_holds_the_key_can_neither_change_it_nor_take_it_away(
 ) -> None:
     forged = forgery.seal(change(forgery.read(made.path)), made.signer)
     assert verify.verify(forgery.write(tmp_path / "p.zip", forged), made.key).faults == [fault]
-
-
-def test_a_package_of_an_earlier_format_has_none(tmp_path: Path) -> None:
-    [version_3] = [it for it in PACKAGES if it.name == "release_5"]
-    files = forgery.read(version_3 / "package.zip")
-    path = forgery.write(tmp_path / "p.zip", {**files, START: b"run this"})
-    assert "START-HERE.html does not belong into a package" in verify.verify(path).faults

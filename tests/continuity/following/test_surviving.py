@@ -18,7 +18,7 @@ from pipeline.continuity import follower, newest
 from pipeline.continuity.definitions import altered_in_ledger
 from pipeline.continuity.kept_heads import place
 from pipeline.continuity.service import LedgerService
-from pipeline.errors import InboxUnavailable, LedgerOutdated, LedgerStalled, OperatorError
+from pipeline.errors import InboxUnavailable, LedgerStalled, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.ledger import checks, facts, file
 from pipeline.ledger.store import Ledger
@@ -257,17 +257,6 @@ def test_tax_ids_are_comparable_again_where_their_key_is_another(tmp_path: Path)
             [shown] = service.reader.read("denial_retries").to_pylist()
         settings.taxpayer_key_file.unlink()
     assert (shown["denied_sellers"], shown["reonboarded"]) == (1, 1)
-
-
-def test_a_ledger_of_before_says_from_now_on_which_key_it_compares_tax_ids_under(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "ledger.duckdb"
-    with closing(opened(path)) as ledger:
-        ledger.cursor().execute("delete from meta where name = 'taxpayer_mark'")
-    opened(path).close()
-    with pytest.raises(LedgerOutdated, match="tax ids under another key"):
-        Ledger(path, log="tests", keys=facts.Keys(values=KEYS.values, taxpayer=b"other" * 6))
 
 
 def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_is_room(

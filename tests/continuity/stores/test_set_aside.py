@@ -193,7 +193,7 @@ def test_a_user_who_may_make_no_schema_hears_why_it_is_refused(
 
 KILLED = """
 import os, signal
-from pipeline.audit import set_aside
+from pipeline.continuity import set_aside
 from pipeline.inbox.postgres.session import Session
 
 step, execute, seen = {step}, Session.execute, [0]

@@ -34,15 +34,16 @@ CALLED = {"reason": "REGISTRATION_INCONSISTENCY", "detail": f"tel:{PHONE}"}
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
     whose = {"process_id": "maria p1", "seller_id": PHONE}
-    shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", "sha256": SCREEN}]}
+    away = {"sha256": SCREEN, "kept": "elsewhere"}
+    shared = {"artifacts": [{"name": "screen.png", "media_type": "image/png", **away}]}
     account = {"id": BANK_ACCOUNT, "customer_id": PHONE}
     coded = dict.fromkeys(("mcc", "resource", "type", "marketplace_id"), "= maria")
     worded = {
         "source": f"bureau-{CPF}",
         "fields": {"documents": {CPF: "1"}, "ana@loja.example": ""},
     }
-    screen = {"name": "a.png", "media_type": f"image/{CPF}", "sha256": SCREEN}
-    text = {"name": "a.txt", "media_type": "text/plain; charset=utf-8", "sha256": "cd" * 32}
+    screen = {"name": "a.png", "media_type": f"image/{CPF}", **away}
+    text = {**away, "name": "a.txt", "media_type": "text/plain; charset=utf-8", "sha256": "cd" * 32}
     asked = ["revenue", f"documents.{CPF}", "documents.0", "by.ana%40loja"]
     history = [
         acp("= maria", process_id="maria p1", customer_id=PHONE),

@@ -33,9 +33,9 @@ WORDS = "connection refused for Olinda, Rua 12"
 OF_P1 = Scope(process_id="p1")
 ENDED = "submission_finished"
 IN_PLACE = b'"the masked profile"\n'
-UNSAID, SAID, CODE, EARLIER_START = 3, 5, 7, 8
+UNSAID, SAID, CODE, START = 3, 5, 7, 8
 """Ends of attempts: in words and without a body, in words beside one, by a code; and the start of
-one as an older release recorded it."""
+one whose key looks like a tax id."""
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]
         finished("a4", None, "2026-03-05T00:00:01Z", error="timeout", origin="live"),
     ]
     drafts = [made for line in history if (made := draft(line)) is not None]
-    older = {**drafts[7].particulars, "idempotency_key": CPF}
-    drafts[7] = drafts[7]._replace(particulars=older)
+    of_cpf = {**drafts[7].particulars, "idempotency_key": CPF}
+    drafts[7] = drafts[7]._replace(particulars=of_cpf)
     said = {"reason": "r", "actor": "Ana", "recorded_by": "user:ana"}
     drafts += [
         erasures.erasure({}, **said, seller_id="s1", process_id="p1", taxpayer_mark=""),
@@ -100,7 +100,7 @@ def test_a_record_of_which_the_mask_hides_something_is_withheld_and_its_mask_sta
     assert [at for at, it in enumerate(records, 1) if it == IN_PLACE] == [
         UNSAID,
         SAID,
-        EARLIER_START,
+        START,
     ]
     assert b'"error":"refused"' in records[CODE - 1]
     contents = json.loads(files["data/contents.json"])
@@ -159,35 +159,6 @@ def test_no_other_record_is_withheld(service: LedgerService, tmp_path: Path, pro
         assert (alone in fault) != (is_masked and may_lack_it), fault
 
 
-@no_rows
-@quick_signatures
-def test_a_package_of_the_format_before_has_every_record(
-    service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And is still verified with what its record says whole, but not as one of this release."""
-    from pipeline.audit.package import preparing, tables
-
-    v5, honest_json = "prazo package v5", preparing.canonical_json
-
-    def as_before(value: Any) -> bytes:
-        if "as_of" in value:
-            value = {**value, "format": v5}
-        return honest_json({it: value[it] for it in value if it != "withheld_records"})
-
-    monkeypatch.setattr(preparing, "canonical_json", as_before)
-    monkeypatch.setattr(tables, "FORMAT", v5)
-    withheld = export(service, OF_P1, tmp_path / "w.zip", "masked")
-    [fault] = verify.verify(withheld.path, withheld.key).faults
-    assert fault.startswith(f"entry {UNSAID}: its record is withheld, as only a masked package")
-    monkeypatch.setattr(Stating, "hides_of_records", lambda *_: set())
-    shown = export(service, OF_P1, tmp_path / "s.zip", "masked")
-    monkeypatch.undo()
-    assert WORDS.encode() in forgery.read(shown.path)["data/records.ndjson"]
-    assert verify.verify(shown.path, shown.key).faults == []
-    [fault] = verify_package(shown.path, key=shown.key).faults
-    assert fault.endswith("the software which the package names makes no prazo package v5")
-
-
 def test_a_record_is_not_withheld_for_nothing_nor_shown_where_it_should_be(
     service: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +172,7 @@ def test_a_record_is_not_withheld_for_nothing_nor_shown_where_it_should_be(
     assert verify_package(made.path, key=made.key).faults == [
         f"entry {UNSAID}: the masked profile hides its record",
         f"entry {SAID}: the masked profile hides its record",
-        f"entry {EARLIER_START}: the masked profile hides its record",
+        f"entry {START}: the masked profile hides its record",
         f"entry {CODE}: its record is withheld, and nothing of it is masked",
     ]
 
@@ -214,9 +185,9 @@ def test_a_record_is_not_withheld_for_nothing_nor_shown_where_it_should_be(
         (2, "facts.attempt_starts", "timeout_seconds", 20.0),
         (2, "facts.attempt_starts", "idempotency_key", "p2"),
         # These have a withheld record, and no body.
-        (EARLIER_START, "facts.attempt_starts", "is_object", True),
-        (EARLIER_START, "facts.attempt_starts", "payload_type", "individual"),
-        (EARLIER_START, "facts.attempt_starts", "body_size", 17),
+        (START, "facts.attempt_starts", "is_object", True),
+        (START, "facts.attempt_starts", "payload_type", "individual"),
+        (START, "facts.attempt_starts", "body_size", 17),
         (UNSAID, "facts.attempt_finishes", "status", 200),
         (UNSAID, "facts.attempt_finishes", "occurred_at", 0),
     ],
@@ -252,7 +223,7 @@ def test_what_is_stated_is_what_leaf_and_record_say(
 @pytest.mark.parametrize(
     ("table", "row", "fault"),
     [
-        ("facts.sent_fields", [EARLIER_START, "a4", "p1", "revenue"], "states what no withheld"),
+        ("facts.sent_fields", [START, "a4", "p1", "revenue"], "states what no withheld"),
         ("facts.attempt_finishes", [UNSAID, "a1"], "2 rows of attempt_finishes about it, instead"),
     ],
 )
