@@ -8,7 +8,7 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-long setup check bench soak audit lock format clean
+.PHONY: demo quick test test-long setup check bench soak audit lock format clean
 
 # uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
 # reach the public index, pip takes the one that they name.
@@ -25,6 +25,12 @@ demo: setup  ## the whole product against a simulated platform
 # fifth less with jemalloc, where that is installed. All give way alike: `prazo dashboard` does, and would
 # wait for tests that do not.
 JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
+
+quick: setup  ## format, lint, headers, translations, the house: before each commit
+	$(BIN)/ruff format --check -q .
+	$(BIN)/ruff check -q .
+	$(BIN)/pytest -q -n 2 tests/docs/test_house.py tests/docs/test_citations.py tests/docs/test_pages.py \
+		tests/test_headers.py tests/queries/test_headers.py tests/language
 
 test: export LD_PRELOAD = $(JEMALLOC)
 test: $(COMPILED)  ## each promise

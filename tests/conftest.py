@@ -6,6 +6,8 @@
 import gc
 import itertools
 import os
+import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,7 +196,21 @@ def _order(items: list[pytest.Item]) -> None:
         starts = list(itertools.accumulate((seconds[path] for path in paths), initial=0))
         for path, start in zip(paths, starts, strict=False):
             place[path] = ends * start / starts[-1]
-    items.sort(key=lambda item: place[item.path])
+    changed = _touched()
+    items.sort(key=lambda item: (not changed & {item.path, *item.path.parents}, place[item.path]))
+
+
+def _touched() -> set[Path]:
+    """Test files that are not committed yet, and the folders of tests of rooms with such a file:
+    what a change can break runs first."""
+    git = ["git", "-C", str(ROOT), "status", "--porcelain", "--no-renames", "-uall"]
+    if shutil.which("git") is None:
+        return set()
+    said = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    paths = [Path(line[3:].strip('"')).parts for line in said.splitlines()]
+    rooms = [path[path[0] == "pipeline" :][:-1] for path in paths if path[0] != "tests"]
+    folders = {ROOT / "tests" / room[0] for room in rooms if room}
+    return folders | {ROOT.joinpath(*path) for path in paths if path[0] == "tests"}
 
 
 def pytest_collection_finish() -> None:
