@@ -15,13 +15,14 @@ from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
+from pipeline.language.catalogue import Language
 from pipeline.log.kinds.reminded import reminder
 from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
 
-_LANGUAGES: Final[Mapping[str, str]] = {"pt": "Português", "en": "English"}
+_LANGUAGES: Final[Mapping[Language, str]] = {"pt": "Português", "en": "English"}
 
 
 def is_open() -> bool:

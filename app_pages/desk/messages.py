@@ -8,6 +8,7 @@ from babel import Locale, dates
 
 from app_pages.language import formats
 from app_pages.language.i18n import LANGUAGES, N_, said_in
+from pipeline.language.catalogue import Language
 
 LINK: Final = "[link]"
 """Stands where whoever sends the message puts the address of the journey."""
@@ -42,7 +43,7 @@ def reminder(
     deadline_at: datetime | None,
     *,
     is_late: bool,
-    into: str,
+    into: Language,
     link: str = LINK,
 ) -> str:
     """The message to a seller who has not answered yet. `into`: `en` or `pt`. `link`: the address
@@ -67,7 +68,7 @@ def _clock(instant: datetime, locale: Locale) -> str:
     return f"{dates.format_date(local.date(), 'long', locale=locale)}, {local:%H:%M} ({zone})"
 
 
-def _in_words(requested: Sequence[str], into: str) -> str:
+def _in_words(requested: Sequence[str], into: Language) -> str:
     """The requested fields as a seller knows them; each group once."""
     groups = {_group(path) for path in requested}
     names = [said_in(into, name) for group, name in _FIELDS.items() if group in groups]

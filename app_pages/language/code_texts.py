@@ -11,6 +11,7 @@ from app_pages.language import formats
 from app_pages.language.i18n import N_, language, said_in
 from pipeline.continuity import service
 from pipeline.language import codes
+from pipeline.language.catalogue import Language
 from pipeline.serve.identifiers import mask_within
 from pipeline.texts import PERSONAL
 
@@ -83,7 +84,7 @@ def coloured(words: Mapping[str, str], colours: Mapping[str, Colour]) -> dict[st
     return {name: colours.get(code, "orange") for code, name in by_code(words).items()}
 
 
-def word(words: Mapping[str, str], code: str | None, into: str | None = None) -> str:
+def word(words: Mapping[str, str], code: str | None, into: Language | None = None) -> str:
     """The code in words, in the reader's language or another; itself where it is not listed, but
     for an id in it that looks personal, which is masked: who sends one may write anything in its
     place. A dash for none."""

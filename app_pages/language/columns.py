@@ -9,6 +9,7 @@ import pyarrow as pa
 from app_pages.language import changes, occurrences, rulebook, sellers
 from app_pages.language.i18n import N_, said_in
 from pipeline.language import codes
+from pipeline.language.catalogue import Language
 from pipeline.language.next_actions import ACTIONS
 from pipeline.serve.compared import THEN
 
@@ -162,17 +163,17 @@ _ALERTS: Final[Mapping[str, str]] = {"alerts": "kind", "changes": "code"}
 """Views -> their column of what an alert is about, or which rule is broken."""
 
 
-def view_name(view: str, into: str) -> str:
+def view_name(view: str, into: Language) -> str:
     """What the rows of a view are called; its own name where no page lists it."""
     return said_in(into, VIEWS[view]) if view in VIEWS else view
 
 
-def label(view: str, column: str, into: str) -> str:
+def label(view: str, column: str, into: Language) -> str:
     """What stands above a column of a view: a word of a language where pages list the view."""
     return said_in(into, LABELS[column]) if view in VIEWS and column in LABELS else column
 
 
-def meanings(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[str, str]]:
+def meanings(view: str, into: Language, kinds: Iterable[str] = ()) -> dict[str, dict[str, str]]:
     """Columns of a view that pages list -> what stands for their codes in that language. `kinds`:
     of the alerts in its rows, of which the settings say how many there are."""
     if view not in VIEWS:
@@ -186,7 +187,7 @@ def meanings(view: str, into: str, kinds: Iterable[str] = ()) -> dict[str, dict[
     return named
 
 
-def sentences(view: str, into: str) -> dict[str, Callable[[Any], str]]:
+def sentences(view: str, into: Language) -> dict[str, Callable[[Any], str]]:
     """Columns of a view with other values than one code -> what says them in that language."""
 
     def of_denial(reasons: Sequence[Mapping[str, str | None]]) -> str:

@@ -11,6 +11,7 @@ from babel import Locale, dates, numbers
 
 from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
 from pipeline.continuity import service
+from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
 REMEMBERED: Final = 10_000
@@ -99,11 +100,11 @@ def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _written(instant: datetime, pattern: str, where: ZoneInfo, into: str) -> str:
+def _written(instant: datetime, pattern: str, where: ZoneInfo, into: Language) -> str:
     return dates.format_datetime(_local(instant, where), pattern, tzinfo=where, locale=_NAMES[into])
 
 
-def second_in(instant: datetime, into: str, where: ZoneInfo) -> str:
+def second_in(instant: datetime, into: Language, where: ZoneInfo) -> str:
     """An instant to the second, for a file whose reader's language and zone are known."""
     return dates.format_datetime(instant, _SECOND[into], tzinfo=where, locale=_NAMES[into])
 
@@ -127,7 +128,7 @@ def number(value: float | None) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED, typed=True)
-def _decimal(value: float, into: str) -> str:
+def _decimal(value: float, into: Language) -> str:
     written: str = numbers.format_decimal(value, locale=LANGUAGES[into])
     return written
 

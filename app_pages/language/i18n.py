@@ -7,20 +7,20 @@ import streamlit as st
 from babel import Locale
 
 from pipeline.language.catalogue import N_ as N_
-from pipeline.language.catalogue import counted_in
+from pipeline.language.catalogue import Language, counted_in
 from pipeline.language.catalogue import said_in as said_in
 
-LANGUAGES: Mapping[str, Locale] = {"en": Locale("en", "GB"), "pt": Locale("pt", "BR")}
+LANGUAGES: Mapping[Language, Locale] = {"en": Locale("en", "GB"), "pt": Locale("pt", "BR")}
 # The only scripts of our own; the content security policy lets these through by their digests.
 LANGUAGE_SCRIPTS: Mapping[str, str] = {
     code: f"document.documentElement.lang = '{str(spoken).replace('_', '-')}'"
     for code, spoken in LANGUAGES.items()
 }
 
-_OF_THIS_RUN: ContextVar[str | None] = ContextVar("language", default=None)
+_OF_THIS_RUN: ContextVar[Language | None] = ContextVar("language", default=None)
 
 
-def language() -> str:
+def language() -> Language:
     """The reader's choice, `en` or `pt`; the browser's language until there is one."""
     return _OF_THIS_RUN.get() or _asked()
 
@@ -32,9 +32,10 @@ def look_up_language() -> None:
     _OF_THIS_RUN.set(_asked())
 
 
-def _asked() -> str:
+def _asked() -> Language:
     chosen = st.session_state.get("lang") or st.query_params.get("lang")
-    return str(chosen) if chosen in LANGUAGES else preferred(st.context.locale)
+    known = (it for it in LANGUAGES if it == chosen)
+    return next(known, None) or preferred(st.context.locale)
 
 
 def declare_language() -> None:
@@ -42,7 +43,7 @@ def declare_language() -> None:
     st.html(f"<script>{LANGUAGE_SCRIPTS[language()]}</script>", unsafe_allow_javascript=True)
 
 
-def preferred(browser_locale: str | None) -> str:
+def preferred(browser_locale: str | None) -> Language:
     return "pt" if (browser_locale or "").lower().startswith("pt") else "en"
 
 

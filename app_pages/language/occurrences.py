@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from app_pages.language import formats, rulebook
 from app_pages.language.code_texts import masked, word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
 from pipeline.language import codes
+from pipeline.language.catalogue import Language
 from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.collection import COLLECTION
@@ -61,7 +62,7 @@ _UNREADABLE: Final = [
 ]
 
 
-def unreadable(reason: str, into: str | None = None) -> str:
+def unreadable(reason: str, into: Language | None = None) -> str:
     """Why a delivery is in quarantine, in the reader's language or another; one not listed as it
     is."""
     into = into or language()
@@ -74,14 +75,13 @@ def unreadable(reason: str, into: str | None = None) -> str:
     return reason
 
 
-def alert_name(kind: str, into: str | None = None) -> str:
+def alert_name(kind: str, into: Language | None = None) -> str:
     """What an alert is about, as the messages say it; a broken rule by its name on the pages. In
     the reader's language, or in another."""
     into = into or language()
     if kind in rulebook.RULES:
         return said_in(into, rulebook.RULES[kind].name)
-    spoken: Literal["pt", "en"] = "pt" if into == "pt" else "en"
-    return messages.title(kind, spoken)
+    return messages.title(kind, into)
 
 
 class EntryInWords(NamedTuple):

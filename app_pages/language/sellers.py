@@ -9,6 +9,7 @@ from app_pages.language import formats
 from app_pages.language.code_texts import Colour, word
 from app_pages.language.i18n import N_
 from pipeline.language import codes
+from pipeline.language.catalogue import Language
 
 
 class Standing(NamedTuple):
@@ -113,7 +114,7 @@ def _in_one_line(address: str) -> str:
     return " · ".join(it for it in lines if it)
 
 
-def reason(pair: Mapping[str, str | None], into: str | None = None) -> str:
+def reason(pair: Mapping[str, str | None], into: Language | None = None) -> str:
     """A denial's reason, and its detail where it has one: in the reader's language, or another."""
     said = word(codes.REASONS, pair["reason"], into)
     return (

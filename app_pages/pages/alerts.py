@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Literal
 
 import streamlit as st
 
@@ -374,8 +373,8 @@ def _made(rules: AlertRules) -> acting.Feedback:
     def make() -> None:
         by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
         secret = calendar.make(held.inbox, assignee=assignee or None, **by)
-        spoken: Literal["pt", "en"] = "pt" if language() == "pt" else "en"
-        acting.own()[NEW_CALENDAR] = calendar.address(held.settings, rules, secret.token, spoken)
+        address = calendar.address(held.settings, rules, secret.token, language())
+        acting.own()[NEW_CALENDAR] = address
 
     if (error := acting.tried(make, actor)) is not None:
         return acting.Feedback("", error=error, kept=assignee)

@@ -16,6 +16,7 @@ from app_pages.language.i18n import N_, _, language, said_in
 from app_pages.parts import views
 from pipeline import instants
 from pipeline.continuity import service
+from pipeline.language.catalogue import Language
 from pipeline.ledger.views import formats as tables
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import Format
@@ -50,7 +51,7 @@ _MASKED: Final = N_("masked")
 class Reader(NamedTuple):
     """For whom a file is made, which is known before the button is pressed."""
 
-    language: str
+    language: Language
     zone: ZoneInfo
 
 

@@ -26,13 +26,13 @@ def NC_(context: str, message: str) -> str:
     return context + _AFTER_CONTEXT + message
 
 
-def said_in(into: str, message: str, /, **values: object) -> str:
+def said_in(into: Language, message: str, /, **values: object) -> str:
     """A text in a language, `en` or `pt`, with `{names}` filled in."""
     text = translations(into).gettext(message)
     return text.format(**values) if values else text
 
 
-def counted_in(into: str, one: str, many: str, count: int, /, **values: object) -> str:
+def counted_in(into: Language, one: str, many: str, count: int, /, **values: object) -> str:
     """`one` or `many`, as the language's plural asks; `values` fill in the `{names}`."""
     return translations(into).ngettext(one, many, count).format(**values)
 
@@ -46,7 +46,7 @@ class _English(NullTranslations):
 
 
 @cache
-def translations(into: str) -> NullTranslations:
+def translations(into: Language) -> NullTranslations:
     """What translates into a language; into one that is not `pt`, the text as it stands."""
     if into != "pt":
         return _English()
