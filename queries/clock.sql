@@ -1,4 +1,5 @@
 -- One row: the instant at which every view is evaluated.
+-- open to: analysts
 -- reads:
 -- key: as_of
 -- order: as_of

@@ -1,4 +1,5 @@
 -- One row per delivery of the platform that was answered 200 or quarantined, newest first.
+-- open to: analysts
 -- reads: repeated_deliveries, facts.webhooks, facts.quarantined
 -- key: seq
 -- order: seq desc

@@ -1,5 +1,6 @@
 -- One row per endpoint to which deliveries are passed on, as the log last said how far it is: at most ten
 -- minutes ago while deliveries come (docs/forwarding.md#in-the-log). `prazo forward status` says it as of now.
+-- open to: analysts
 -- reads: facts.actions, facts.webhooks, facts.quarantined
 -- key: endpoint
 -- order: endpoint

@@ -1,5 +1,6 @@
 -- One row: when the last delivery came, and whether none has come for longer than usual
 -- (docs/alerts.md#silence). Nothing that was ingested from files counts, and no replay.
+-- open to: analysts
 -- reads: facts.webhooks, facts.quarantined, delivery_silence
 -- key: last_seq
 -- order: last_at

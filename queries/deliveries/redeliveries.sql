@@ -1,4 +1,5 @@
 -- One row per event that was delivered more than once, most often first.
+-- open to: analysts
 -- reads: repeated_deliveries, facts.webhooks
 -- key: event_id
 -- order: deliveries desc

@@ -1,5 +1,6 @@
 -- One row per broken rule and subject (docs/rules.md#findings), the gravest first, then the newest.
 -- They hold for overridden and ingested attempts too.
+-- open to: analysts
 -- key: rule, seq, process_id, detail
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: found_at desc

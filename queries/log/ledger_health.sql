@@ -1,4 +1,5 @@
 -- One row: what the ledger holds at as_of and how the log stands.
+-- open to: analysts
 -- reads: log, tree_heads, deliveries, facts.rejections, quarantine
 -- key: last_seq
 -- order: last_seq

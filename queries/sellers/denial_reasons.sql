@@ -1,5 +1,6 @@
 -- One row per distinct pair of reason and detail, most frequent first. A denial with two reasons
 -- counts in each of them, so the rows do not add up to the number of denials.
+-- open to: analysts
 -- reads: seller_events
 -- key: reason, detail
 -- order: denials desc

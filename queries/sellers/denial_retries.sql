@@ -1,4 +1,5 @@
 -- One row: which denied sellers came back as new ones, and how that went (docs/rules.md#denials).
+-- open to: analysts
 -- reads: seller_records, returned_sellers
 -- key: denied_sellers
 -- order: denied_sellers

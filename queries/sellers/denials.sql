@@ -1,4 +1,5 @@
 -- One row per denial: a `seller.denied` event that counts, newest first (docs/rules.md#denials).
+-- open to: analysts
 -- reads: seller_events
 -- key: event_id
 -- order: denied_at desc

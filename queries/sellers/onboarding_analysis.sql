@@ -1,5 +1,6 @@
 -- One row per UTC day on which the platform decided on sellers: how long its analyses took. It
 -- promises 180 seconds for 99 % of them (docs/contract.md#limits).
+-- open to: analysts
 -- reads: seller_events
 -- key: day
 -- order: day

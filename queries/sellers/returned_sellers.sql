@@ -1,5 +1,6 @@
 -- One row per denied seller that came back as a new one, the latest return first (docs/rules.md#denials).
 -- Sellers belong together when their taxpayer ids have the same letters and digits.
+-- open to: analysts
 -- reads: seller_events, seller_records
 -- key: seller_id
 -- order: came_back_at desc

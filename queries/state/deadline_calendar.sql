@@ -1,5 +1,6 @@
 -- One row per UTC day on which a process that is unfinished at as_of has its deadline.
 -- Late ones are included; days without any are absent.
+-- open to: analysts
 -- reads: clocked_processes
 -- key: day
 -- order: day

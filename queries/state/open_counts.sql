@@ -1,4 +1,5 @@
 -- One row per state and review type of unfinished processes: how many they are, for those who watch.
+-- open to: analysts
 -- reads: process_state
 -- key: state, review_type
 -- order: state

@@ -2,6 +2,7 @@
 -- the day's last microsecond, or at as_of for the current day (docs/rules.md#other-views). Processes
 -- without a review event are left out. A day shows what had been received by its end, so each row
 -- equals `process_state` as of then.
+-- open to: analysts
 -- reads: state_stretches
 -- key: day
 -- order: day

@@ -1,5 +1,6 @@
 -- One row per submission attempt, newest first, refusals included (docs/rules.md#submission-attempts).
 -- Attempts of a process are numbered by their start; a refusal was never sent and has no number.
+-- open to: analysts
 -- reads: clocked_attempts
 -- key: attempt_id
 -- order: ordered_at desc

@@ -1,5 +1,6 @@
 -- One row per UTC day and outcome: submission attempts that started that day. One whose start is
 -- lost counts on the day of its finish; refusals were never sent and count nowhere.
+-- open to: analysts
 -- reads: attempts
 -- key: day, outcome
 -- order: day

@@ -1,5 +1,6 @@
 -- One row: how often the first attempt was enough, and how often a retry succeeded after a failure
 -- (docs/rules.md#denials). Refusals were never sent and count nowhere.
+-- open to: analysts
 -- reads: submitted_processes
 -- key: processes
 -- order: processes

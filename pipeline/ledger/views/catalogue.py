@@ -26,7 +26,7 @@ _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh
 """Files at the top, and folders, that hold other SQL."""
 _LABELS: Final = frozenset(
     {
-        *("reads", "in", "key", "order", "by", "found by", "leading", "column"),
+        *("open to", "reads", "in", "key", "order", "by", "found by", "leading", "column"),
         *("materialized", "among", "written", "clustered", "stored", "derived", "rows", "settled"),
         *("within", "sets", "scanned"),
     }
@@ -98,6 +98,9 @@ class View:
     """The view that says of which processes it has the rows of the first view that it reads."""
     sets: str = ""
     """The variable that is true for it: views below it leave out rows that it does not need."""
+
+    for_analysts: bool = False
+    """Whether analysts may read it, as every other role may."""
 
     lists: tuple[str, ...] = ()
     """The views that its rows are among; each of them reads all that name it, as `found`."""
@@ -221,6 +224,7 @@ def _read(path: Path) -> View:
         among=header.first("among"),
         within=header.first("within"),
         sets=header.first("sets"),
+        for_analysts=header.first("open to") == "analysts",
         lists=header.names("in"),
         scanned=header.first("scanned"),
         sql=header.sql,

@@ -1,4 +1,5 @@
 -- One row per broken rule, the gravest and most frequent first.
+-- open to: analysts
 -- reads: findings
 -- key: rule, severity
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end

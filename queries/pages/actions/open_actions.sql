@@ -1,6 +1,7 @@
 -- One row per kind of next action among the watchlist, the gravest first: how many processes wait
 -- for it, and how late they are. What is somebody else's turn is among it once waiting is no longer safe for
 -- one of them, as alerts have it (docs/alerts.md#the-ladder): then all that wait like it are counted.
+-- open to: analysts
 -- reads: open_processes
 -- key: next_action
 -- order: expired desc

@@ -1,4 +1,5 @@
 -- One row per 24 hours of the 7 days after as_of: unfinished processes due in them.
+-- open to: analysts
 -- reads: process_state
 -- key: days_to_deadline
 -- order: range

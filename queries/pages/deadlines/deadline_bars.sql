@@ -1,5 +1,6 @@
 -- One row per UTC day and urgency of the deadlines of unfinished processes. Days more than 30 days
 -- before as_of are one row, dated the day before that window.
+-- open to: analysts
 -- reads: clock, process_state
 -- key: day, urgency
 -- order: day

@@ -1,4 +1,5 @@
 -- One row: the figures at the head of the overview.
+-- open to: analysts
 -- reads: clock, process_state, state_stretches, onboarding_weeks, quarantine
 -- key: as_of
 -- order: as_of

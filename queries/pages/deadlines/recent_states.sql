@@ -1,4 +1,5 @@
 -- One row per UTC day of the last thirty, from the first opened_at on: as `state_daily`, newest last.
+-- open to: analysts
 -- reads: clock, state_stretches
 -- key: day
 -- order: day

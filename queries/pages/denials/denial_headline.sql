@@ -1,4 +1,5 @@
 -- One row: how few reasons explain most denials, and what became of the sellers denied.
+-- open to: analysts
 -- reads: clock, denial_pareto, denials, denial_retries, returned_sellers
 -- key: denials
 -- order: denials

@@ -1,5 +1,6 @@
 -- One row per month and reason of the 12 calendar months that end with as_of's: denials that carry it.
 -- A month without any has one row, of no reason, so that months stand side by side as they passed.
+-- open to: analysts
 -- reads: clock, seller_events
 -- key: ends_on, reason, detail
 -- order: ends_on

@@ -1,5 +1,6 @@
 -- One row per reason and detail of denials, the most frequent first, with its share of all reasons
 -- given. The vital few are those that together reach 80 %.
+-- open to: analysts
 -- reads: denial_reasons
 -- key: reason, detail
 -- order: denials desc

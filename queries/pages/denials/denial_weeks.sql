@@ -1,5 +1,6 @@
 -- One row per week and reason of the 12 weeks that end with as_of's UTC day: denials that carry it.
 -- A week without any has one row, of no reason, so that weeks stand side by side as they passed.
+-- open to: analysts
 -- reads: clock, past_weeks, seller_events
 -- key: ends_on, reason, detail
 -- order: ends_on

@@ -1,5 +1,6 @@
 -- One row per week of the 12 that end with as_of's UTC day, oldest first: sellers that the platform
 -- enabled or denied.
+-- open to: analysts
 -- reads: past_weeks, seller_events
 -- key: ends_on
 -- order: ends_on

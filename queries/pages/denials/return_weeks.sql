@@ -1,5 +1,6 @@
 -- One row per week of the 12 that end with as_of's UTC day, oldest first: denied sellers that came back
 -- as new ones in it, and what became of them (docs/rules.md#denials).
+-- open to: analysts
 -- reads: past_weeks, returned_sellers
 -- key: ends_on
 -- order: ends_on

@@ -1,4 +1,5 @@
 -- One row per UTC day and kind of entry: what an audit package of these days would hold at least.
+-- open to: analysts
 -- reads: timeline
 -- key: day, kind
 -- order: day

@@ -1,5 +1,6 @@
 -- One row per type of review and where its processes stand, over those opened in the 90 days
 -- before as_of.
+-- open to: analysts
 -- reads: process_state
 -- key: review_type, ends_as
 -- order: review_type

@@ -1,4 +1,5 @@
 -- One row per outcome: the attempts that came to it, refusals included.
+-- open to: analysts
 -- reads: attempts
 -- key: outcome
 -- order: outcome

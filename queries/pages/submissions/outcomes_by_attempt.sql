@@ -1,5 +1,6 @@
 -- One row per place of an attempt among those of its process, and outcome. The fifth place stands
 -- for every later one as well.
+-- open to: analysts
 -- reads: attempt_facts
 -- key: place, outcome
 -- order: place

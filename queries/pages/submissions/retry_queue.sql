@@ -1,4 +1,5 @@
 -- One row: how many of our own retries wait, are due, and should have been sent long ago.
+-- open to: analysts
 -- reads: clocked_attempts
 -- key: waiting
 -- order: waiting

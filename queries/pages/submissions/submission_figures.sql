@@ -1,4 +1,5 @@
 -- One row: the figures at the head of the submissions page.
+-- open to: analysts
 -- reads: clock, clocked_attempts, submission_retries, submitted_processes
 -- key: attempts
 -- order: attempts

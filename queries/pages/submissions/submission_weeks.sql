@@ -1,5 +1,6 @@
 -- One row per week of the 12 that end with as_of's UTC day, oldest first: processes that were first
 -- submitted in it, and how that went so far (docs/rules.md#denials).
+-- open to: analysts
 -- reads: past_weeks, submitted_processes
 -- key: ends_on
 -- order: ends_on

@@ -1,5 +1,6 @@
 -- One row per unfinished review process whose last attempt was not accepted, the nearest deadline
 -- first: what is to be done, by us or by a person.
+-- open to: analysts
 -- reads: unfinished_work
 -- key: process_id
 -- order: deadline_at nulls last

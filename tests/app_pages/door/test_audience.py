@@ -89,7 +89,7 @@ def test_analysts_open_some_pages_and_every_other_role_opens_all():
 def test_analysts_read_every_view_but_those_about_one_process_or_seller():
     closed = {view for view in public() if not audience.may_read(person(Role.ANALYST), view)}
     assert closed == CLOSED_VIEWS, (
-        "decide whether analysts read it: name it in _VIEWS_FOR_ANALYSTS of audience.py, or in"
+        "decide whether analysts read it: say `open to: analysts` in its header, or name it in"
         " CLOSED_VIEWS here"
     )
     for role in (Role.OFFICER, Role.AUDITOR, Role.ADMIN):
