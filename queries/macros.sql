@@ -232,8 +232,7 @@ create or replace macro alert_rules() as from_json(
                      {"rung": "before_3d", "hours": 72}, {"rung": "before_1d", "hours": 24},
                      {"rung": "before_4h", "hours": 4}],
           "risk": 72, "even_while_awaiting": 72, "silence": null,
-          "conditions": ["breach", "unauthorized", "tls_refused", "ticket_due", "retries_exhausted",
-                         "quarantined", "silence"]}'
+          "conditions": ' || conditions_in_force() || '}'
     ),
     '{"look_back": "INTEGER", "held": "INTEGER", "longest_snooze": "INTEGER", "reach": "INTEGER",
       "opened": ["VARCHAR"], "overdue": "BOOLEAN", "expired": "BOOLEAN",
@@ -258,11 +257,6 @@ create or replace macro may_be_raised(since) as
 -- Until when an alert is put off, if it is: not for longer than anybody may put it off.
 create or replace macro snooze_end(until, raised_at) as
     if(until is null, null, least(until, raised_at + to_hours(alert_rules().longest_snooze)));
-
--- Kinds of what begins and ends beside the log, and that only a `cleared` entry ends.
-create or replace macro lasts(kind) as
-    kind in ('inbox_down', 'receiver_down', 'ledger_down', 'ledger_behind', 'ledger_unverified',
-             'platform_files', 'channel_files');
 
 -- The name of an alert, the same however often it is worked out.
 create or replace macro alert_name(kind, subject) as left(sha256(kind || ':' || subject), 32);

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
-from pipeline.alert_rules.references import BESIDE_THE_LOG
+from pipeline.conditions import BESIDE_THE_LOG
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts.remains import said_in
 from pipeline.log.entries import LIVE
@@ -28,9 +28,8 @@ _ENTRIES = f"""
     limit {READ_AT_ONCE}"""
 _BEFORE = "select seq from entries where recorded_at < $1 order by seq desc limit 1"
 
-LASTING: Final = frozenset(BESIDE_THE_LOG) - {"certificate_ends"}
-"""Kinds of alerts that only a `cleared` entry ends. `lasts` in `queries/macros.sql` has them,
-too."""
+LASTING: Final = frozenset(kind for kind, it in BESIDE_THE_LOG.items() if it.lasts)
+"""Kinds of alerts that only a `cleared` entry ends."""
 
 
 class Delivery(NamedTuple):

@@ -30,7 +30,7 @@ from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.channels import all_channels
-from pipeline.alert_rules.references import BESIDE_THE_LOG
+from pipeline.conditions import BESIDE_THE_LOG
 from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat

@@ -22,8 +22,8 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import LASTING, Alarm
 from pipeline.alert.entries import Due
 from pipeline.alert_rules.ladder import Watched
-from pipeline.alert_rules.references import BESIDE_THE_LOG
 from pipeline.aside import Aside, OneAtATime
+from pipeline.conditions import BESIDE_THE_LOG
 from pipeline.continuity.follower import BEHIND_SECONDS
 from pipeline.errors import SettingsError
 from pipeline.files.reread import READ_SECONDS, unread
@@ -258,7 +258,8 @@ def _numbered(kind: str, number: int) -> str:
 
 def due_beside(name: str, kind: str, since: int, *, deadline_at: int | None = None) -> Due:
     """An alert of a kind that lies beside the log."""
-    return Due(name, kind, BESIDE_THE_LOG[kind], "admin", since, deadline_at=deadline_at)
+    known = BESIDE_THE_LOG[kind]
+    return Due(name, kind, known.severity, known.role, since, deadline_at=deadline_at)
 
 
 def _shown(place: str) -> str:

@@ -6,7 +6,7 @@ What is alarming is worked out by the views, which get their part as JSON (`for_
 import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self
 
 from pydantic import (
     Field,
@@ -30,6 +30,7 @@ from pipeline.alert_rules.recipients import (
 from pipeline.alert_rules.references import unknown_kinds, unknown_recipients
 from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report
 from pipeline.alert_rules.untold import untold
+from pipeline.conditions import of_log as every_condition
 from pipeline.contract.body import canonical_json
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
@@ -55,7 +56,9 @@ class AlertRules(Part):
 
     look_back_days: int = Field(7, ge=1, le=366)
     silence_hours: int | None = Field(None, ge=1, le=504)
-    conditions: tuple[Condition, ...] = get_args(Condition)
+    conditions: tuple[Condition, ...] = tuple(
+        code for code, condition in every_condition().items() if condition.is_default
+    )
     ladder: Ladder = Ladder()
     watch: Watched = Watched.model_validate({})
     dashboard_url: PlainUrl | None = None

@@ -3,19 +3,15 @@
 from itertools import pairwise
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, GetPydanticSchema, field_validator
+from pydantic_core import core_schema
 
+from pipeline import conditions
 from pipeline.alert_rules.parts import Hours, Part
 from pipeline.settings_files import PlainUrl
 
-Condition = Literal[
-    "breach",
-    "unauthorized",
-    "tls_refused",
-    "ticket_due",
-    "retries_exhausted",
-    "quarantined",
-    "silence",
+Condition = Annotated[
+    str, GetPydanticSchema(lambda *_: core_schema.literal_schema([*conditions.of_log()]))
 ]
 
 RISK_HOURS: Final = 72

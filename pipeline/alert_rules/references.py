@@ -4,24 +4,13 @@ It reads the file's tables as they stand: a mistake elsewhere in the file hides 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 from pipeline import findings
-from pipeline.alert_rules.ladder import Condition
+from pipeline.conditions import BESIDE_THE_LOG, BREACH, of_log
 
-CONDITIONS: Final = tuple(it for it in get_args(Condition) if it != "breach")
+CONDITIONS: Final = tuple(it for it in of_log() if it != BREACH)
 """Each is a kind of its own; of breaches each finding is."""
-BESIDE_THE_LOG: Final[Mapping[str, Literal["breach", "risk"]]] = {
-    "inbox_down": "breach",
-    "receiver_down": "breach",
-    "ledger_down": "breach",
-    "ledger_behind": "risk",
-    "ledger_unverified": "breach",
-    "platform_files": "risk",
-    "channel_files": "risk",
-    "certificate_ends": "risk",
-}
-"""Kind -> severity."""
 RUNGS: Final = ("opened", "overdue", "expired")
 KINDS: Final = (*RUNGS, *findings.breaches(), *CONDITIONS, *BESIDE_THE_LOG)
 """Of alerts that routes lead somewhere, beside the rungs before the deadline."""

@@ -1,14 +1,11 @@
 """Says which alerts would reach no one, before one of them is raised."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from pipeline import findings
 from pipeline.alert_rules.ladder import RISK_HOURS, Ladder
 from pipeline.alert_rules.recipients import Role, Route, Severity
-from pipeline.alert_rules.references import BESIDE_THE_LOG
-
-_FOR_ADMINS: Final = {"unauthorized", "tls_refused", "quarantined", "silence"}
+from pipeline.conditions import BESIDE_THE_LOG, BREACH, of_log
 
 
 def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -> list[str]:
@@ -47,9 +44,8 @@ def possible(ladder: Ladder, conditions: Iterable[str]) -> Iterator[tuple[str, S
         if hours is None or until[hours] < RISK_HOURS:  # else the next rung comes before
             yield rung, "risk", "officer"
     for condition in conditions:
-        if condition == "breach":
-            yield from ((it, "breach", "officer") for it in findings.breaches())
-        else:
-            yield condition, "risk", "admin" if condition in _FOR_ADMINS else "officer"
-    for kind, severity in BESIDE_THE_LOG.items():
-        yield kind, severity, "admin"
+        known = of_log()[condition]
+        for kind in findings.breaches() if condition == BREACH else (condition,):
+            yield kind, known.severity, known.role
+    for kind, known in BESIDE_THE_LOG.items():
+        yield kind, known.severity, known.role

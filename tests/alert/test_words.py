@@ -12,8 +12,9 @@ from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.alert_rules.references import BESIDE_THE_LOG, KINDS
+from pipeline.alert_rules.references import KINDS
 from pipeline.audit.package.report_texts import WORDS
+from pipeline.conditions import BESIDE_THE_LOG
 from pipeline.language.catalogue import Language
 
 ZONE = "America/Sao_Paulo"

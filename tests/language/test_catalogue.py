@@ -9,7 +9,7 @@ from typing import Any
 
 from babel.messages.pofile import read_po
 
-from pipeline import findings
+from pipeline import conditions, findings
 from pipeline.language.catalogue import CATALOGUE, NC_, counted_in, said_in
 from tests.docs.pages import ROOT
 
@@ -65,6 +65,8 @@ def messages() -> Iterator[tuple[Message, str]]:
                     yield (literals[0], literals[1]), where
     for code, rule in findings.rules().items():
         yield from ((text, code) for text in (rule.name, rule.meaning, rule.remedy))
+    for code, condition in conditions.of_log().items():
+        yield from ((text, code) for text in (condition.name, condition.advice) if text)
 
 
 def catalogue() -> dict[Message, tuple[str, ...]]:

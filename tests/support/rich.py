@@ -122,12 +122,14 @@ RICH = [
         level=0,
         answer="550 no",
     ),
-    # Of the last days: an attempt that fails, a payload that lacks fields, and a refusal.
+    # Of the last days: an attempt that fails, a payload that lacks fields, a refusal, and a
+    # delivery that cannot be read.
     started("a10", "2026-05-28T01:00:00Z", process_id="p10", body={"process_id": "p10"}),
     finished("a10", 503, "2026-05-28T01:00:01Z", process_id="p10"),
     started("a11", "2026-05-28T02:00:00Z", process_id="p2", body={"process_id": "p2", "type": "x"}),
     finished("a11", 401, "2026-05-28T02:00:01Z", process_id="p2"),
     seller("created", "v30", "2026-05-28T03:00:00Z", "s7", taxpayer_id="12-3"),
+    webhook("no json", "2026-05-28T04:00:00Z"),
 ]
 """Something of everything, so that every view has rows."""
 

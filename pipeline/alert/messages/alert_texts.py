@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline import findings, instants
+from pipeline import conditions, findings, instants
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part
@@ -37,63 +37,13 @@ _RUNGS: Final[Mapping[str, str]] = {
     "expired": N_("Deadline passed (EXPIRED)"),
 }
 _REPORTED_EXPIRED: Final = N_("EXPIRED by the platform's report, before the deadline")
-_CONDITIONS: Final[Mapping[str, str]] = {
-    "ticket_due": N_("A support ticket is due"),
-    "quarantined": N_("Deliveries in quarantine"),
-    "silence": N_("The platform is silent"),
-    "inbox_down": N_("Nothing can be recorded now"),
-    "receiver_down": N_("The receiver does not answer, or cannot record"),
-    "ledger_down": N_("The ledger does not answer"),
-    "ledger_behind": N_("The ledger lags behind"),
-    "ledger_unverified": N_("The ledger is not verified"),
-    "platform_files": N_("The files for the platform cannot be used"),
-    "channel_files": N_("Files that channels of alerts need cannot be used"),
-    "certificate_ends": N_("A certificate for the platform ends"),
+_LISTS: Final[Mapping[str, str]] = {
     "digest": N_("Summary of the day"),
     "report": N_("Scheduled report"),
     "test": N_("Test message"),
 }
+_CONDITIONS: Final = {**conditions.of_log(), **conditions.BESIDE_THE_LOG}
 _ASKED: Final = N_("Make sure that the seller was asked, and wait for the answer")
-_CERTIFICATES: Final = N_(
-    "Run `prazo doctor` where Prazo runs: it names the file. If it is the certificate, ask the"
-    " platform for another"
-)
-_LEDGER: Final = N_(
-    "Start what holds the ledger again, or read in its log what holds it up. Deliveries are"
-    " recorded all the same"
-)
-_ADVICE: Final[Mapping[str, str]] = {
-    "unauthorized": N_(
-        "Put the credentials right and try them with `prazo doctor --platform`; then"
-        " `prazo resume --process ID` for each attempt that ended in 401"
-    ),
-    "tls_refused": _CERTIFICATES,
-    "platform_files": _CERTIFICATES,
-    "certificate_ends": _CERTIFICATES,
-    "quarantined": N_(
-        "Run `prazo quarantine`: it says why each delivery cannot be read. A review with a deadline"
-        " may be among them"
-    ),
-    "silence": N_(
-        "Ask the platform whether it sends, and look at what stands between it and the receiver"
-    ),
-    "receiver_down": N_(
-        "Run `prazo doctor` on the receiver's machine: disk, rights, database. Until then the"
-        " platform's deliveries, or collections, get 503 or no answer"
-    ),
-    "ledger_down": _LEDGER,
-    "ledger_behind": _LEDGER,
-    "ledger_unverified": N_("Run `prazo verify`: it names each fault"),
-    "inbox_down": N_(
-        "Run `prazo doctor` where Prazo runs: it says why. Until then no delivery of the platform's"
-        " is taken there, and no alert can be acknowledged"
-    ),
-    "channel_files": N_(
-        "Run `prazo doctor` where Prazo runs: it says what is wrong with each file. Until then"
-        " nobody is told by these channels"
-    ),
-}
-"""What to do first where no process is concerned (docs/alerts.md#beside-the-log)."""
 _LOST: Final = N_(
     "the list could not be made: its saved view is gone, or names a seller by a tax id or an e-mail"
     " address"
@@ -135,9 +85,11 @@ def _id(text: str) -> str:
 
 def title(kind: str, language: Language) -> str:
     """An alert's kind in a few words; a broken rule's name is the one of packages and pages."""
-    for named in (_RUNGS, _CONDITIONS):
+    for named in (_RUNGS, _LISTS):
         if kind in named:
             return said_in(language, named[kind])
+    if kind in _CONDITIONS:
+        return said_in(language, _CONDITIONS[kind].name)
     if kind in findings.rules():
         return said_in(language, findings.rules()[kind].name)
     if (ahead := _AHEAD.fullmatch(kind)) is None:
@@ -303,8 +255,9 @@ def _lines(
         lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
     else:
         lines.append((label("since"), local(due.since, here)))
-    if due.kind in _ADVICE:
-        lines.append((label("next"), said_in(language, _ADVICE[due.kind])))
+    condition = _CONDITIONS.get(due.kind)
+    if condition is not None and condition.advice is not None:
+        lines.append((label("next"), said_in(language, condition.advice)))
     elif due.next_action == "await_seller":
         # It alarms because waiting is no longer safe, or because the link for the seller is in
         # somebody's mail and may be there alone.

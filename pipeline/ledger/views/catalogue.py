@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from pipeline import headers
+from pipeline import conditions, headers
 from pipeline.errors import OperatorError, UnknownView
 from pipeline.headers import QUERIES, Header
 from pipeline.log import kinds as kinds_of_entries
@@ -184,8 +184,8 @@ def script(name: str) -> str:
 
 def macros() -> str:
     """The statements that make all macros of the views: those that ask for facts of kinds of
-    entries, and ours."""
-    return f"{kinds_of_entries.macros()}\n\n{script('macros')}"
+    entries and of conditions of alerts, and ours."""
+    return "\n\n".join((kinds_of_entries.macros(), conditions.macros(), script("macros")))
 
 
 @cache

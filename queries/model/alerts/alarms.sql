@@ -8,7 +8,7 @@
 --   while, or it was somebody else's turn.
 --
 -- Where the variable `unraised` is set, only those that became due not long ago and were not raised.
--- reads: due_rungs, alarming_findings, recent_failures, delivery_silence, raised_alerts, alert_steps, log
+-- reads: due_rungs, alarming_conditions, raised_alerts, alert_steps, log
 -- key: alert_id
 -- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
 -- column: kind | a rung, a rule of `findings`, or another condition (docs/alerts.md#conditions)
@@ -20,31 +20,7 @@
 -- column: seq | an entry that shows it
 -- column: is_rung | it is a rung of the ladder
 
-with acknowledged as (
-    -- When somebody has seen to bad deliveries, and of which day these were.
-    select strftime(coalesce(raised.since, raised.step_at), '%Y-%m-%d') as day, seen.step_at as seen_at
-    from alert_steps as seen
-    join alert_steps as raised on raised.alert_id = seen.alert_id
-    where seen.step = 'acknowledged' and raised.step = 'raised' and raised.kind = 'quarantined'
-),
-
-quarantined as (
-    select
-        found.rule,
-        found.severity,
-        found.found_at,
-        found.seq,
-        strftime(found.found_at, '%Y-%m-%d') as day,
-        max(acknowledged.seen_at) as seen_at
-    from alarming_findings as found
-    left join acknowledged
-        on acknowledged.day = strftime(found.found_at, '%Y-%m-%d')
-        and acknowledged.seen_at < found.found_at
-    where found.rule = 'quarantined'
-    group by all
-),
-
-found as (
+with found as (
     select
         alert_name(rung, epoch_us(deadline_at) || ':' || process_id) as alert_id,
         rung as kind,
@@ -64,63 +40,17 @@ found as (
     from due_rungs
     union all
     select
-        alert_name(rule, concat_ws(':', seq, process_id, detail)) as alert_id,
-        rule as kind,
-        severity,
-        if(rule in ('unauthorized', 'tls_refused'), 'admin', 'officer') as role,
-        process_id,
-        seller_id,
-        found_at as since,
-        seq,
-        false as is_rung,
-        false as is_pressing
-    from alarming_findings
-    where rule <> 'quarantined'
-    union all
-    select
         alert_name(kind, subject) as alert_id,
         kind,
-        'risk' as severity,
-        'officer' as role,
+        condition_severity(condition) as severity,
+        condition_role(condition) as role,
         process_id,
-        null as seller_id,
+        seller_id,
         since,
         seq,
         false as is_rung,
         false as is_pressing
-    from recent_failures
-    where contains(alert_rules().conditions, kind) and may_alert(since)
-    union all
-    -- Bad deliveries come in crowds: one alert for those of a day, and another for what came after somebody had
-    -- seen to that: a review may be among them.
-    select
-        alert_name(rule, concat_ws(':', day, epoch_us(seen_at))) as alert_id,
-        rule as kind,
-        severity,
-        'admin' as role,
-        null as process_id,
-        null as seller_id,
-        -- Of a day that is half in the look-back, what is in it.
-        coalesce(min(found_at) filter (may_be_raised(found_at)), min(found_at)) as since,
-        coalesce(min(seq) filter (may_be_raised(found_at)), min(seq)) as seq,
-        false as is_rung,
-        false as is_pressing
-    from quarantined
-    group by rule, severity, alert_id
-    union all
-    select
-        alert_name('silence', cast(epoch_us(last_at) as varchar)) as alert_id,
-        'silence' as kind,
-        'risk' as severity,
-        'admin' as role,
-        null as process_id,
-        null as seller_id,
-        since,
-        seq,
-        false as is_rung,
-        false as is_pressing
-    from delivery_silence
-    where contains(alert_rules().conditions, 'silence') and may_alert(since)
+    from alarming_conditions
 ),
 
 -- Since when alerts are raised here: an entry of our own says so, and not a file.

@@ -1,13 +1,20 @@
 -- One row per try that was given up not long ago (retries_exhausted), and per process that a support
 -- ticket may be due for, since its last attempt failed, or came after its try was given up, not long
 -- ago (ticket_due).
+-- in: alarming_conditions
 -- reads: attempt_facts
 -- key: kind, process_id, seq
--- column: kind | retries_exhausted or ticket_due
--- column: subject | what makes it one alert and not another
--- column: process_id | the review process
--- column: since | when it became so
--- column: seq | the entry that shows it
+--
+-- condition: ticket_due
+-- place: 40
+-- severity: risk
+-- role: officer
+-- name: A support ticket is due
+--
+-- condition: retries_exhausted
+-- place: 50
+-- severity: risk
+-- role: officer
 
 with failed as (
     select
@@ -20,18 +27,22 @@ with failed as (
 )
 
 select
+    'retries_exhausted' as condition,
     'retries_exhausted' as kind,
     concat_ws(':', coalesce(finish_seq, start_seq), process_id, attempt_id) as subject,
     process_id,
+    null as seller_id,
     gives_up_at as since,
     coalesce(finish_seq, start_seq) as seq
 from failed
 where is_given_up and not was_given_up
 union all
 select
+    'ticket_due' as condition,
     'ticket_due' as kind,
     concat_ws(':', process_id, epoch_us(coalesce(failing_since, ordered_at))) as subject,
     process_id,
+    null as seller_id,
     if(outcome = 'platform_error', outcome_at, ordered_at) as since,
     coalesce(finish_seq, start_seq) as seq
 from failed
