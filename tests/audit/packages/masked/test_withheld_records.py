@@ -105,7 +105,7 @@ def test_a_record_of_which_the_mask_hides_something_is_withheld_and_its_mask_sta
     assert b'"error":"refused"' in records[CODE - 1]
     contents = json.loads(files["data/contents.json"])
     assert contents["withheld_records"] == {"submission_finished": 2, "submission_started": 1}
-    assert b"2 \xc3\x97 The platform&#39;s answer: record" in files["data/report.html"]
+    assert b"2 \xc3\x97 Submission answered: record" in files["data/report.html"]
     errors = {it["seq"]: it["error"] for it in forgery.parse_csv(files["data/entries.csv"])}
     assert [errors[str(it)] for it in (UNSAID, SAID, CODE)] == [
         *["connection refused ***"] * 2,
