@@ -177,4 +177,6 @@ def clearance(step: str, occurred_at: str, **content: Any) -> dict[str, Any]:
 
 
 def live(line: dict[str, Any], recorded_at: str | None = None) -> dict[str, Any]:
-    return {**line, "origin": "live", "recorded_at": recorded_at or line["occurred_at"]}
+    """As the product records it when it happens; an attempt came by the API unless it says how."""
+    via = {"via": "api"} if line["kind"] == "submission_started" else {}
+    return {**via, **line, "origin": "live", "recorded_at": recorded_at or line["occurred_at"]}
