@@ -20,29 +20,27 @@ create or replace macro whole_days(later, earlier) as
 create or replace macro whole_seconds(later, earlier) as
     (epoch_us(later) - epoch_us(earlier) + 1000000000000000000) // 1000000 - 1000000000000;
 
--- What an ACP's or another review's clock says at an instant (docs/rules.md#state).
+-- What a review's clock says at an instant (docs/rules.md#state).
 create or replace macro clock_state(review_type, overdue_at, deadline_at, instant) as
     case
         when instant >= deadline_at then 'EXPIRED'
-        when review_type = 'ACP' and instant < overdue_at then 'PENDING'
+        when contract.pending_days(review_type) > 0 and instant < overdue_at then 'PENDING'
         else 'OVERDUE'
     end;
 
 -- A process's deadline: what its events carry, else the contract's total from its opening on
 -- (docs/rules.md#review-processes; contract, "Limits").
-create or replace macro contract_deadline(carried_at, opened_at, object_type) as
-    coalesce(carried_at, in_calendar(
-        opened_at
-        + if(object_type = 'REGISTRATION_REVIEW_REQUIRED', interval 60 day, interval 30 day)
-    ));
+create or replace macro contract_deadline(carried_at, opened_at, review_type) as
+    coalesce(carried_at, in_calendar(opened_at + to_days(contract.total_days(review_type))));
 
--- When it becomes OVERDUE by the clock: an ACP on day 30 or 30 days before its deadline, whichever
--- is first; any other review at once.
-create or replace macro overdue_instant(carried_at, opened_at, object_type) as
+-- When it becomes OVERDUE by the clock: after the days in which it is PENDING, or as long before its deadline as
+-- the days after these take, whichever is first; at once where it has none.
+create or replace macro overdue_instant(carried_at, opened_at, review_type) as
     case
-        when object_type = 'REGISTRATION_REVIEW_REQUIRED' then greatest(opened_at, in_calendar(least(
-            opened_at + interval 30 day,
-            contract_deadline(carried_at, opened_at, object_type) - interval 30 day
+        when contract.pending_days(review_type) > 0 then greatest(opened_at, in_calendar(least(
+            opened_at + to_days(contract.pending_days(review_type)),
+            contract_deadline(carried_at, opened_at, review_type)
+                - to_days(contract.total_days(review_type) - contract.pending_days(review_type))
         )))
         else opened_at
     end;
@@ -227,7 +225,7 @@ create or replace macro alert_rules() as from_json(
     coalesce(
         getvariable('alert_rules'),
         '{"look_back": 168, "held": 336, "longest_snooze": 1440, "reach": 1944,
-          "opened": ["ACI", "ACP"], "overdue": true, "expired": true,
+          "opened": ' || contract.every_review_type() || ', "overdue": true, "expired": true,
           "before": [{"rung": "before_15d", "hours": 360}, {"rung": "before_7d", "hours": 168},
                      {"rung": "before_3d", "hours": 72}, {"rung": "before_1d", "hours": 24},
                      {"rung": "before_4h", "hours": 4}],

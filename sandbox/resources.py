@@ -12,18 +12,24 @@ from sandbox.clock import DAY, offset_text, utc_text
 from sandbox.people import Address, Profile
 
 Json = dict[str, Any]
-ReviewType = Literal["ACP", "ACI"]
+ReviewType = str  # a key of REVIEW_TYPES
 ReviewStatus = Literal["PENDING", "OVERDUE", "EXPIRED", "FINISHED"]
 SellerStatus = Literal["pending", "enabled", "denied", "disabled", "deleted"]
 
-ACP_DAYS = 60
-ACI_DAYS = 30
-PENDING_DAYS = 30  # an ACP's first days
-TOLERANCE_DAYS = 30  # an ACP's last days, in which it is OVERDUE
 
-CODE_OF_TYPE: dict[ReviewType, str] = {
-    "ACP": "REGISTRATION_REVIEW_REQUIRED",
-    "ACI": "INCONSISTENT_DATA_UPDATE_REQUIRED",
+@dataclass(frozen=True)
+class Terms:
+    """What the platform asks by a type of review, and how long it gives."""
+
+    code: str
+    days: int
+    pending_days: int  # its first days; in the others it is OVERDUE
+    is_whole: bool  # asks for the whole registration; else for the requested fields alone
+
+
+REVIEW_TYPES: dict[ReviewType, Terms] = {
+    "ACP": Terms("REGISTRATION_REVIEW_REQUIRED", 60, 30, is_whole=True),
+    "ACI": Terms("INCONSISTENT_DATA_UPDATE_REQUIRED", 30, 0, is_whole=False),
 }
 
 ADDRESS_FIELDS = ("line1", "line2", "line3", "city", "state", "postal_code", "country_code")
@@ -112,15 +118,14 @@ class Process:
 
     @property
     def overdue_at(self) -> int:
-        """When the process becomes OVERDUE.
-
-        An ACI has no PENDING phase. An ACP's ends with its day 30, even if the deadline was moved,
-        or earlier if fewer than 30 days are left.
-        """
-        if self.review_type == "ACI":
+        """When the process becomes OVERDUE: after its days of PENDING, even if the deadline was
+        moved, or earlier if fewer days are left than those after them."""
+        terms = REVIEW_TYPES[self.review_type]
+        if not terms.pending_days:
             return self.opened_at
-        last = min(self.opened_at + PENDING_DAYS * DAY, self.deadline_at - TOLERANCE_DAYS * DAY)
-        return max(self.opened_at, last)
+        pending_until = self.opened_at + terms.pending_days * DAY
+        tolerance = (terms.days - terms.pending_days) * DAY
+        return max(self.opened_at, min(pending_until, self.deadline_at - tolerance))
 
     def status_at(self, now: int) -> ReviewStatus:
         if self.finished_at is not None and self.finished_at <= now:
@@ -167,7 +172,7 @@ def to_bytes(document: Json) -> bytes:
 
 def review_object(process: Process, status: ReviewStatus) -> Json:
     return {
-        "type": CODE_OF_TYPE[process.review_type],
+        "type": REVIEW_TYPES[process.review_type].code,
         "process_id": process.process_id,
         "customer_id": process.seller_id,
         "status": status,

@@ -1,13 +1,14 @@
 """What is alarming: the ladder of a process and the conditions beside it."""
 
 from itertools import pairwise
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field, GetPydanticSchema, field_validator
 from pydantic_core import core_schema
 
 from pipeline import conditions
 from pipeline.alert_rules.parts import Hours, Part
+from pipeline.contract import review_types
 from pipeline.settings_files import PlainUrl
 
 Condition = Annotated[
@@ -25,7 +26,7 @@ _NEAR, _FAR, _DAY = 4, 12, 24
 class Ladder(Part):
     """The rungs on which a process is an alert (docs/alerts.md#the-ladder)."""
 
-    opened: tuple[Literal["ACI", "ACP"], ...] = ("ACI", "ACP")
+    opened: tuple[review_types.Name, ...] = tuple(sorted(review_types.NAMES))
     overdue: bool = True
     before: tuple[Hours, ...] = (360, 168, 72, 24, 4)
     expired: bool = True

@@ -9,6 +9,7 @@ from pydantic import Field, create_model, field_validator, model_validator
 
 from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
+from pipeline.contract.review_types import Name, named
 from pipeline.places import Zone
 
 Severity = Literal["breach", "risk", "notice"]
@@ -143,7 +144,7 @@ class Route(Part):
     kinds: tuple[str, ...] | None = None
     severities: tuple[Severity, ...] | None = None
     roles: tuple[Role, ...] | None = None
-    review_types: tuple[Literal["ACI", "ACP"], ...] | None = None
+    review_types: tuple[Name, ...] | None = None
     at_any_hour: tuple[Severity, ...] = ("breach",)
     """Severities that do not wait for working hours."""
     escalate: tuple[Escalation, ...] = ()
@@ -160,12 +161,12 @@ class Route(Part):
             yield f"after {step.after}h: {' '.join(step.to)}"
 
     def takes(self, kind: str, severity: str, role: str, review_type: str | None) -> bool:
-        """Whether an alert goes this way. An unknown review type counts as an ACI."""
+        """Whether an alert goes this way. No review type counts as `UNLISTED`."""
         return (
             (self.kinds is None or kind in self.kinds)
             and (self.severities is None or severity in self.severities)
             and (self.roles is None or role in self.roles)
-            and (self.review_types is None or (review_type or "ACI") in self.review_types)
+            and (self.review_types is None or named(review_type).name in self.review_types)
         )
 
 

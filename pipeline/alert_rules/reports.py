@@ -8,13 +8,14 @@ from pydantic import Field, field_validator, model_validator
 
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
+from pipeline.contract import review_types
 from pipeline.texts import is_tax_id, names_person
 
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "lane": ("all", "savable", "EXPIRED"),
     "state": ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN"),
     "due": ("7",),
-    "type": ("ACI", "ACP"),
+    "type": tuple(sorted(review_types.NAMES)),
     "action": None,
     "whose": ("all", "mine", "unassigned"),
     "period": ("all", "this_week", "this_month", "last_month"),

@@ -1,25 +1,29 @@
 """Says which alerts would reach no one, before one of them is raised."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from pipeline import findings
 from pipeline.alert_rules.ladder import RISK_HOURS, Ladder
 from pipeline.alert_rules.recipients import Role, Route, Severity
 from pipeline.conditions import BESIDE_THE_LOG, BREACH, of_log
+from pipeline.contract.review_types import REVIEW_TYPES, UNLISTED
+
+_TYPES: Final = sorted(REVIEW_TYPES)
 
 
 def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -> list[str]:
     """The alerts that no route takes: kind, type where it is one alone, severity, role."""
-    # What is about no review is taken like an ACI.
     types_of = {
         "opened": ladder.opened,
-        **dict.fromkeys(("overdue", "acp_incomplete"), ("ACP",)),
-        "aci_extra_field": ("ACI",),
-        "officer": ("ACI", "ACP"),
+        "overdue": [it.name for it in _TYPES if it.pending_days],
+        "acp_incomplete": [it.name for it in _TYPES if not it.is_partial],
+        "aci_extra_field": [it.name for it in _TYPES if it.is_partial],
+        "officer": [it.name for it in _TYPES],
     }
     found = []
     for kind, severity, role in possible(ladder, conditions):
-        types = types_of.get(kind) or types_of.get(role, ("ACI",))
+        types = types_of.get(kind) or types_of.get(role, [UNLISTED.name])
         lost = [
             review_type
             for review_type in types

@@ -5,18 +5,17 @@ with the key of tax ids one can tell whether a value is the one that was looked 
 no one can try all CPFs.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from pipeline import instants
 from pipeline.clearance.acts import personal_columns
+from pipeline.contract import codes, review_types
 from pipeline.contract.body import JsonValue
-from pipeline.contract.readings import REVIEW_TYPES, SELLER_EVENTS
+from pipeline.contract.event_types import SELLER_EVENTS
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Keys
-from pipeline.ledger.views import catalogue
 from pipeline.ledger.views.formats import plain
 
 DIGEST: Final = "hmac:"
@@ -24,7 +23,6 @@ _OWN_WORDS: Final = (
     *("UNKNOWN", "breach", "risk", "notice", "true", "false", "individual", "business"),
     *("pending_analysis", "unknown"),
 )
-_CODE: Final = re.compile(r"\('[a-z ]+', '([^']+)'\)")
 _OF: Final = {
     "process_id": "select 1 from entries where process_id = $1 limit 1",
     "seller_id": "select 1 from entries where seller_id = $1 limit 1",
@@ -36,9 +34,9 @@ _OF: Final = {
 def words() -> frozenset[str]:
     """What filters ask for besides people, which stands as it was typed: codes of the contract and
     of ours."""
-    codes = _CODE.findall(catalogue.catalogue()["contract_codes"].sql)
+    listed = (code for _, code in codes.listed())
     of_events = (it.partition(".")[2] for it in SELLER_EVENTS)
-    return frozenset((*codes, *of_events, *REVIEW_TYPES.values(), *_OWN_WORDS))
+    return frozenset((*listed, *of_events, *review_types.NAMES, *_OWN_WORDS))
 
 
 class Sought:

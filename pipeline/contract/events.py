@@ -14,13 +14,9 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.contract import shapes
 from pipeline.contract.body import JsonValue, identifier, parse_content, parse_json
+from pipeline.contract.event_types import FAMILIES
 from pipeline.contract.readings import (
-    BANK_ACCOUNT_EVENTS,
-    EVENT_TYPES,
     MISSING,
-    REVIEW_REQUIRED,
-    REVIEW_TYPES,
-    SELLER_EVENTS,
     TAX_IDS,
     DecisionReason,
     Event,
@@ -35,6 +31,7 @@ from pipeline.contract.readings import (
     tax_id,
     text_of,
 )
+from pipeline.contract.review_types import of_code
 from pipeline.errors import Unreadable
 
 
@@ -118,18 +115,18 @@ class _Objects(NamedTuple):
 
 def _objects(envelope: Mapping[str, JsonValue]) -> _Objects:
     """Raises `Unreadable` for a review that names no process."""
-    event_type, payload = envelope["type"], envelope.get("payload")
+    family, payload = FAMILIES.get(envelope["type"]), envelope.get("payload")
     payload = payload if isinstance(payload, dict) else {}
     inner = payload.get("object")
-    if event_type == REVIEW_REQUIRED:
+    if family == "review":
         if not isinstance(inner, dict):
             raise Unreadable("a review event without an object at payload.object")
         if platform_id(inner.get("process_id")) is None:
             raise Unreadable("a review event without a readable payload.object.process_id")
         return _Objects(review=inner)
-    if event_type in SELLER_EVENTS:
+    if family == "seller":
         return _Objects(seller=next((it for it in (inner, payload) if _has_id(it)), None))
-    if event_type in BANK_ACCOUNT_EVENTS:
+    if family == "bank account":
         return _Objects(account={**payload, **inner} if isinstance(inner, dict) else payload)
     return _Objects()
 
@@ -235,7 +232,8 @@ def _unreadable_parts(
     envelope: Mapping[str, JsonValue], objects: _Objects
 ) -> Iterator[UnreadablePart]:
     """The parts that the rules read and that are not there as the contract shows them."""
-    if envelope["type"] not in EVENT_TYPES:
+    family = FAMILIES.get(envelope["type"])
+    if family is None:
         return
     yield from _odd("id", envelope.get("id"), identifier)
     yield from _odd("created_at", envelope.get("created_at"), instants.parse)
@@ -248,7 +246,7 @@ def _unreadable_parts(
             if objects.account.get(name) is not None:
                 yield from _odd(name, objects.account[name], identifier)
                 return
-    elif envelope["type"] in SELLER_EVENTS:
+    elif family == "seller":
         yield from _odd("record.id", _unread_id(envelope.get("payload")), identifier)
 
 
@@ -278,7 +276,8 @@ def _odd_in_review(inner: Mapping[str, JsonValue]) -> Iterator[UnreadablePart]:
             yield from _odd(name, inner[name], read)
         elif is_open:
             yield UnreadablePart(name, MISSING)
-    if inner.get("requested_fields") == [] and REVIEW_TYPES.get(str(inner.get("type"))) == "ACI":
+    listed = of_code(inner.get("type"))
+    if inner.get("requested_fields") == [] and listed is not None and listed.is_partial:
         yield UnreadablePart.of("requested_fields", [])
 
 

@@ -2,7 +2,7 @@
 look like, and how objects flatten into dotted paths."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
@@ -16,6 +16,7 @@ class Format:
 
     expected: str
     accepts: Callable[[JsonValue], bool]
+    is_optional: bool = False  # its object, or the body, may always go without it
 
 
 Shown: TypeAlias = Format | Mapping[str, "Shown"]
@@ -68,6 +69,7 @@ _ADDRESS: Final[Mapping[str, Shown]] = {
     "line2": Format(
         "the complement as a string, which may be empty, or no key",
         lambda value: isinstance(value, str),
+        is_optional=True,
     ),
     "line3": Format("the neighbourhood as a non-empty string", _is_text),
     "city": Format("the city as a non-empty string", _is_text),
@@ -75,12 +77,18 @@ _ADDRESS: Final[Mapping[str, Shown]] = {
     "postal_code": Format("a string of 8 digits without a mask", _is_postal_code),
     "country_code": Format("an ISO 3166-1 alpha-2 code in upper case, such as BR", _is_country),
 }
+OWNER: Final = "owner"
+"""What only a business is asked for."""
+OF_OWNERS: Final[Mapping[str, Shown]] = {"revenue": BAND, "address": _ADDRESS}
 BODY: Final[Mapping[str, Shown]] = {
     "revenue": BAND,
     "address": _ADDRESS,
-    "owner": {"revenue": BAND, "address": _ADDRESS},
+    OWNER: OF_OWNERS,
 }
 """The seller's data in the body; `process_id` and `type` stand beside it."""
+
+IDENTITY: Final = ("process_id", "type")
+"""Keys that say which review is answered and for what kind of seller: no seller's data."""
 
 
 def shown_at(path: str) -> Shown | None:
@@ -89,6 +97,34 @@ def shown_at(path: str) -> Shown | None:
     for key in path.split("."):
         shown = shown.get(key) if isinstance(shown, Mapping) else None
     return shown
+
+
+def paths(shown: Mapping[str, Shown] = BODY, above: str = "") -> Iterator[str]:
+    """The dotted paths of all that the contract shows: of objects, and of what is in them."""
+    for name, inner in shown.items():
+        yield f"{above}{name}"
+        if not isinstance(inner, Format):
+            yield from paths(inner, f"{above}{name}.")
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    path: shown for path in paths() if isinstance(shown := shown_at(path), Format)
+}
+"""Path of each field of the body -> its format, in the contract's order."""
+
+OPTIONAL: Final = tuple(path for path, shown in FORMATS.items() if shown.is_optional)
+"""The paths of the fields that may always be left out."""
+
+REQUIRED: Final[Mapping[str, Sequence[str]]] = {
+    above: [
+        path
+        for path, shown in FORMATS.items()
+        if path.startswith(f"{above}.") and not shown.is_optional
+    ]
+    for above in paths()
+    if above not in FORMATS
+}
+"""Path of an object of the body -> the fields that it must have, in the contract's order."""
 
 
 _LINES: Final[Mapping[str, str]] = {

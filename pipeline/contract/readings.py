@@ -1,24 +1,8 @@
 """What an event says once it is read, and what reads single values of it. No I/O."""
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple, Self
 
 from pipeline.contract.body import JsonValue, canonical_form, canonical_json, identifier
-
-REVIEW_REQUIRED: Final = "regulatory.registration.review.required"
-
-SELLER_EVENTS: Final = frozenset(
-    f"seller.{what}" for what in ("created", "enabled", "denied", "disabled", "updated", "deleted")
-)
-
-BANK_ACCOUNT_EVENTS: Final = frozenset({"bank_account.associated", "bank_account.deleted"})
-
-EVENT_TYPES: Final = SELLER_EVENTS | BANK_ACCOUNT_EVENTS | {REVIEW_REQUIRED}
-
-REVIEW_TYPES: Final[Mapping[str, str]] = {
-    "REGISTRATION_REVIEW_REQUIRED": "ACP",
-    "INCONSISTENT_DATA_UPDATE_REQUIRED": "ACI",
-}
 
 MISSING: Final = "missing"
 

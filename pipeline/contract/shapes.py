@@ -12,9 +12,8 @@ from msgspec.structs import astuple
 
 from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue
+from pipeline.contract.event_types import FAMILIES, Family
 from pipeline.contract.readings import (
-    REVIEW_REQUIRED,
-    SELLER_EVENTS,
     DecisionReason,
     Event,
     Identity,
@@ -104,10 +103,11 @@ class _SellerEvent(Struct):
     payload: _SellerPayload
 
 
-_KINDS: Final[Mapping[str, type[_ReviewEvent | _SellerEvent]]] = {
-    REVIEW_REQUIRED: _ReviewEvent,
-    **dict.fromkeys(SELLER_EVENTS, _SellerEvent),
+_KINDS: Final[Mapping[Family, type[_ReviewEvent | _SellerEvent]]] = {
+    "review": _ReviewEvent,
+    "seller": _SellerEvent,
 }
+_KIND_OF: Final = {code: _KINDS[family] for code, family in FAMILIES.items() if family in _KINDS}
 
 
 def identify(envelope: Mapping[str, JsonValue]) -> Identity | None:
@@ -149,7 +149,7 @@ def read_event(envelope: Mapping[str, JsonValue], content_sha256: bytes) -> Even
 
 
 def _shown(envelope: Mapping[str, JsonValue]) -> _ReviewEvent | _SellerEvent | None:
-    kind = _KINDS.get(envelope["type"])
+    kind = _KIND_OF.get(envelope["type"])
     if kind is None:
         return None
     try:

@@ -6,12 +6,12 @@ One thing a screen: an address takes five of them. Each value passes the contrac
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from pipeline.contract.body import JsonValue
-from pipeline.contract.fields import Format, shown_at
+from pipeline.contract.fields import BODY, OF_OWNERS, OWNER, Format, shown_at
 from pipeline.submit.demand import TYPES, Wanted
 
 Kind = Literal["type", "bands", "band", "postal_code", "line", "state", "country", "other"]
@@ -168,17 +168,25 @@ def questions(
         if fields:
             found.append(Question(slug, fields))
 
-    for owner in ("", "owner."):
-        person = owner.replace(".", "-")
-        take(f"{person}revenue", [f"{owner}revenue"])
-        for names in _TOGETHER:
-            take(
-                f"{person}{names[0].replace('_', '-')}",
-                [f"{owner}address.{name}" for name in names],
-            )
+    for paths in _screens():
+        person = f"{OWNER}-" if paths[0].startswith(f"{OWNER}.") else ""
+        take(f"{person}{paths[0].rpartition('.')[2].replace('_', '-')}", paths)
     for number, path in enumerate(list(left), 1):
         take(f"other-{number}", [path])
     return found
+
+
+def _screens() -> Iterator[tuple[str, ...]]:
+    """The fields of the body, screen by screen: a seller's own, then those of a business's owner.
+    Of an object, fields that `_TOGETHER` does not name come last, each on a screen of its own."""
+    known = {name for names in _TOGETHER for name in names}
+    for above, shown in (("", BODY), (f"{OWNER}.", OF_OWNERS)):
+        for name, inner in shown.items():
+            if isinstance(inner, Format):
+                yield (f"{above}{name}",)
+            elif name != OWNER:
+                for names in (*_TOGETHER, *((it,) for it in inner if it not in known)):
+                    yield tuple(f"{above}{name}.{it}" for it in names)
 
 
 def _kind(path: str, *, has_bands: bool) -> Kind:

@@ -18,7 +18,7 @@ from pipeline.inbox import Inbox
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
-from pipeline.submit.casefile import CaseFile, CaseFiles, required_fields
+from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.demand import Process, Wanted, asks_for_nothing, known_type, wanted
 
 MAX_KEPT: Final = 2000
@@ -78,7 +78,7 @@ class Review:
         """The fields that are asked. `answered_type`: what the seller said of themselves, where
         the log does not know it."""
         seller_type = self.seller_type or answered_type
-        return wanted(self.process, seller_type, required_fields())
+        return wanted(self.process, seller_type)
 
     def asks_any_of(self, paths: Sequence[str] | None) -> bool:
         """Whether a link for these fields has a question left: the platform may have asked for
@@ -157,7 +157,7 @@ def _judged(inbox: Inbox, case: CaseFile) -> Review:
         return Review(case.process, case.seller_type, case.process_n, refused_at=last.outcome_at)
     named = set(_texts(said))
     seller_type = known_type(case.process, case.seller_type) or _answered_type(case)
-    asked = wanted(case.process, seller_type, case.required_fields)
+    asked = wanted(case.process, seller_type)
     to_correct = tuple(path for path in (*asked.needed, *asked.optional) if path in named)
     return Review(case.process, case.seller_type, case.process_n, to_correct, last.outcome_at)
 

@@ -403,11 +403,11 @@ def _renew_macros(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _drop_macros(connection: duckdb.DuckDBPyConnection) -> None:
     """One that only the former release had would be taken for somebody else's."""
-    functions = "select distinct function_name, function_type from system.main.duckdb_functions()"
-    held = connection.execute(f"{functions} where not internal and schema_name = 'main'")
-    for name, kind in held.fetchall():
-        quoted = name.replace('"', '""')
-        connection.execute(f'drop {kind.replace("table_macro", "macro table")} "{quoted}"')
+    functions = "select distinct schema_name, function_name, function_type"
+    held = connection.execute(f"{functions} from system.main.duckdb_functions() where not internal")
+    for *names, kind in held.fetchall():
+        path = ".".join('"{}"'.format(it.replace('"', '""')) for it in names)
+        connection.execute(f"drop {kind.replace('table_macro', 'macro table')} {path}")
 
 
 def _put_macros(connection: duckdb.DuckDBPyConnection) -> None:

@@ -8,9 +8,15 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json, parse_json
 from pipeline.contract.encodings import decoded
+from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.contract.events import identify, read_event
 from pipeline.contract.fields import flatten
-from pipeline.contract.readings import MISSING, REVIEW_REQUIRED, code, platform_id, requested_fields
+from pipeline.contract.readings import (
+    MISSING,
+    code,
+    platform_id,
+    requested_fields,
+)
 from pipeline.errors import CallerError, Unreadable
 from pipeline.log.actions import action
 from pipeline.log.entries import LIVE, Draft, Entry

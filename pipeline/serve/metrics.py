@@ -15,6 +15,7 @@ from pipeline import instants
 from pipeline.audit import seals
 from pipeline.continuity.follower import Status
 from pipeline.continuity.service import LedgerService
+from pipeline.contract import review_types
 from pipeline.serve import calendar, figures, standing
 from pipeline.serve.figures import Figures
 from pipeline.texts import counted
@@ -181,7 +182,7 @@ def _processes(found: Figures) -> Iterator[Metric]:
         "prazo_open_processes", "Unfinished review processes", labels=["state", "type"]
     )
     due, late = {}, {}
-    for review_type in ("ACP", "ACI", None):
+    for review_type in (*review_types.NAMES, None):
         rows = {it["state"]: it for it in found.open_counts if it["review_type"] == review_type}
         label = review_type or "unknown"
         for state in ("PENDING", "OVERDUE", "EXPIRED", "UNKNOWN"):

@@ -103,8 +103,6 @@ class CaseFile:
     spent: Spent
     """What the starts of attempts say of the process's leases."""
 
-    required_fields: Mapping[str, Sequence[str]]
-    """Path of an object of the body -> the fields that it must have."""
     seller_type: str | None = None
     """The type in the seller's latest record that has one."""
 
@@ -156,7 +154,6 @@ class CaseFiles:
             attempts=made,
             overridden=frozenset(it for _, it in actions),
             payloads={seq: by_seq[seq].body or b"" for seq in starts - gone},
-            required_fields=required_fields(),
             spent=_spent(own),
             seller_type=types.get(process.seller_id) if process is not None else None,
         )
@@ -280,20 +277,8 @@ def _excerpt() -> Iterator[Excerpt]:
     _IDLE.put(excerpt)
 
 
-@cache
-def required_fields() -> Mapping[str, Sequence[str]]:
-    """Path of an object of the body -> the fields that it must have, by the view of this name. The
-    view reads no entry, so it is asked once."""
-    found: dict[str, list[str]] = {}
-    with duckdb.connect(":memory:") as connection:
-        for path, name in connection.execute(catalogue()["required_fields"].sql).fetchall():
-            found.setdefault(path, []).append(name)
-    return found
-
-
 def warm_up() -> None:
     """Does what the first case file needs once, before anybody waits for it."""
-    required_fields()
     with _excerpt():
         pass
 

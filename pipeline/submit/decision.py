@@ -186,7 +186,6 @@ def _verdict(
         payload,
         case.process,
         case.answers,
-        required_fields=case.required_fields,
         process_id=order.process_id,
         seller_id=order.seller_id,
         evidence_gate=terms.evidence_gate,

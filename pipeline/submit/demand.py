@@ -1,14 +1,12 @@
 """Says what the platform asks of a process: the fields that a payload has to hold, and may hold."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pipeline.contract import review_types
 from pipeline.contract.body import JsonValue
-from pipeline.contract.fields import BODY, shown_at
-
-IDENTITY: Final = frozenset({"process_id", "type"})
-"""Keys that say which review is answered and for what kind of seller: no seller's data."""
+from pipeline.contract.fields import BODY, IDENTITY, OPTIONAL, OWNER, REQUIRED
 
 TYPES: Final = ("individual", "business")
 """The kinds of seller that the contract knows."""
@@ -20,10 +18,15 @@ class Process:
 
     process_id: str
     seller_id: str | None
-    review_type: str | None  # ACP, ACI, or None for a type that the contract does not list
+    review_type: str | None  # None for a type that the contract does not list
     state: str
     opened_at: int | None
     requested_fields: tuple[str, ...]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it takes the requested fields alone."""
+        return review_types.named(self.review_type).is_partial
 
     @property
     def has_review_event(self) -> bool:
@@ -39,17 +42,11 @@ class Wanted:
     optional: tuple[str, ...]  # may be left out
 
 
-def wanted(
-    process: Process | None, seller_type: str | None, required_fields: Mapping[str, Sequence[str]]
-) -> Wanted:
+def wanted(process: Process | None, seller_type: str | None) -> Wanted:
     """What a payload for this process has to hold besides `IDENTITY`, and what it may hold more;
     nothing where nobody can know what is asked."""
-    demand = demand_of(process, seller_type, required_fields)
-    optional = [
-        f"{name}.line2"
-        for name in ("address", "owner.address")
-        if f"{name}.line2" in demand.listed or demand.listed & {name, name.partition(".")[0]}
-    ]
+    demand = demand_of(process, seller_type)
+    optional = (it for it in OPTIONAL if not demand.listed.isdisjoint({it, *_above(it)}))
     return Wanted(demand.needed, tuple(optional))
 
 
@@ -75,51 +72,42 @@ class Demand:
 
 def asks_for_nothing(process: Process) -> bool:
     """Whether nothing may be sent: only what is requested may be, and nothing is."""
-    return process.review_type != "ACP" and not process.requested_fields
+    return process.is_partial and not process.requested_fields
 
 
-def demand_of(
-    process: Process | None,
-    seller_type: JsonValue,
-    required_fields: Mapping[str, Sequence[str]],
-) -> Demand:
-    """What the process asks of a seller of this type; nothing, where nobody can know.
-
-    A review type that the contract does not list is answered as an ACI: the rules give it an ACI's
-    clock, and to send data that nobody asked for is the graver mistake.
-    """
+def demand_of(process: Process | None, seller_type: JsonValue) -> Demand:
+    """What the process asks of a seller of this type; nothing, where nobody can know."""
     if process is None or asks_for_nothing(process):
         return Demand(seller_type)
     # What lies below `process_id` or `type` cannot be sent beside them, so it asks for nothing.
     asked = [path for path in process.requested_fields if path.partition(".")[0] not in IDENTITY]
-    is_complete = process.review_type == "ACP"
-    foreseen = (it for it in BODY if it != "owner" or seller_type == "business")
-    full = tuple(foreseen) if is_complete else ()
-    needed = dict.fromkeys(
-        field for path in (*full, *asked) for field in _stands_for(path, required_fields)
-    )
+    foreseen = (it for it in BODY if it != OWNER or seller_type == "business")
+    full = () if process.is_partial else tuple(foreseen)
+    needed = dict.fromkeys(field for path in (*full, *asked) for field in _stands_for(path))
     return Demand(
         seller_type=seller_type,
         asked=_tree(asked),
         needed=tuple(needed),
         listed=frozenset((*full, *asked)),
-        is_partial=not is_complete,
+        is_partial=process.is_partial,
         why=(
-            "an ACP is complete and holds every path of requested_fields"
-            if is_complete
-            else "requested_fields ask for it"
+            "requested_fields ask for it"
+            if process.is_partial
+            else f"an {process.review_type} is complete and holds every path of requested_fields"
         ),
     )
 
 
-def _stands_for(path: str, required_fields: Mapping[str, Sequence[str]]) -> Sequence[str]:
+def _stands_for(path: str) -> Sequence[str]:
     """The fields that a requested path needs: those of an object that the contract shows, else the
-    path itself; none where its object may go without it."""
-    if path in required_fields:
-        return required_fields[path]
-    around = required_fields.get(path.rpartition(".")[0])
-    may_be_left_out = around is not None and path not in around and shown_at(path) is not None
-    return () if may_be_left_out else (path,)
+    path itself; none where it may be left out."""
+    return REQUIRED.get(path, () if path in OPTIONAL else (path,))
+
+
+def _above(path: str) -> Iterator[str]:
+    """The paths of the objects around a field."""
+    while path := path.rpartition(".")[0]:
+        yield path
 
 
 def _tree(paths: Iterable[str]) -> Asked:
@@ -142,4 +130,4 @@ def known_type(process: Process | None, recorded: str | None) -> str | None:
 
 def asks_for_owner(process: Process) -> bool:
     """Whether a requested path names a business's owner."""
-    return any(path.partition(".")[0] == "owner" for path in process.requested_fields)
+    return any(path.partition(".")[0] == OWNER for path in process.requested_fields)

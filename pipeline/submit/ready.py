@@ -73,7 +73,7 @@ def _said_type(case: CaseFile) -> Answer | None:
 
 def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
     """The answers to what is asked, in the payload's order."""
-    asked = wanted(case.process, _seller_type(case), case.required_fields)
+    asked = wanted(case.process, _seller_type(case))
     left = sorted(case.answers)
     for path in asked.needed:
         if path in case.answers:
@@ -82,7 +82,7 @@ def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
             yield from ((leaf, case.answers[leaf]) for leaf in _taken_below(path, left))
     process = case.process
     # Left out of a partial review, it would stay as it was.
-    emptied = () if process is None or process.review_type == "ACP" else process.requested_fields
+    emptied = process.requested_fields if process is not None and process.is_partial else ()
     for path in asked.optional:
         given = case.answers.get(path)
         if given is not None and (given.value != "" or path in emptied):

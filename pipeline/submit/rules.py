@@ -6,7 +6,7 @@ found in one go, and no text here repeats a value of the payload: values are per
 violations end up on terminals, in logs and in answers to callers.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -16,6 +16,8 @@ from pipeline.contract.differences import how_they_differ, in_words
 from pipeline.contract.fields import (
     BAND,
     BODY,
+    IDENTITY,
+    OWNER,
     Format,
     Shown,
     flatten_under,
@@ -24,7 +26,6 @@ from pipeline.contract.fields import (
     shown_at,
 )
 from pipeline.submit.demand import (
-    IDENTITY,
     TYPES,
     Asked,
     Demand,
@@ -112,7 +113,6 @@ def check(
     process: Process | None,
     answers: Mapping[str, Answer],
     *,
-    required_fields: Mapping[str, Sequence[str]],
     process_id: str,
     seller_id: str,
     evidence_gate: Literal["block", "warn"],
@@ -129,7 +129,6 @@ def check(
     `seller_id` are those of the call; `process` (None: nothing names it) and `answers` (by field
     path) are what was known when the attempt started.
 
-    required_fields   path of an object of the body -> the fields that it must have, in their order
     bands             all revenue bands of the platform; None where they are not known
     seller_type       the type in the seller's latest record
     is_sent_before    these very bytes went out for this process, so they may be sent again even
@@ -144,7 +143,7 @@ def check(
         )
         return Verdict((not_an_object,), ())
     known = process if process is not None and process.has_review_event else None
-    demand = demand_of(known, payload.get("type"), required_fields)
+    demand = demand_of(known, payload.get("type"))
     reading = _Reading(demand, allow_numeric_revenue, bands)
     reading.read(payload)
 
@@ -317,11 +316,11 @@ class _Reading:
 
     def read(self, payload: Mapping[str, JsonValue]) -> None:
         members = {key: value for key, value in payload.items() if key not in IDENTITY}
-        is_asked = "owner" in self.demand.asked.below
-        if self.demand.seller_type == "individual" and "owner" in members and not is_asked:
-            del members["owner"]
+        is_asked = OWNER in self.demand.asked.below
+        if self.demand.seller_type == "individual" and OWNER in members and not is_asked:
+            del members[OWNER]
             expected = "no owner: only a business has one"
-            self._refuse("owner", "owner_on_individual", "an owner", expected, _BODY_FIELDS)
+            self._refuse(OWNER, "owner_on_individual", "an owner", expected, _BODY_FIELDS)
         self._members("", members, BODY, self.demand.asked, is_covered=False)
 
     def _members(

@@ -11,7 +11,7 @@
 -- column: assignee | staff | whose calendar it is in; null for that of all
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
--- column: review_type | word | ACP or ACI; null for an unknown type
+-- column: review_type | word | the type, such as ACP; null for an unknown type
 -- column: state | word | PENDING, OVERDUE, EXPIRED or FINISHED
 -- column: deadline_at | the current deadline
 -- column: is_cancelled | it was finished, or given to somebody else

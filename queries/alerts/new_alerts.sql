@@ -14,7 +14,7 @@
 -- column: assignee | staff | who sees to the process; null where nobody is assigned
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller under review; null where it is about none
--- column: review_type | word | ACP or ACI; null for an unknown type, or no process
+-- column: review_type | word | the type, such as ACP; null for an unknown type, or no process
 -- column: state | word | the process's state; null where it is about none
 -- column: since | when it became due
 -- column: deadline_at | the process's deadline; null where it has none

@@ -9,14 +9,10 @@
 with expected as (
     select
         seq,
-        case
-            when event_type = 'regulatory.registration.review.required' then 'reviews'
-            when event_type in (
-                'seller.created', 'seller.enabled', 'seller.denied', 'seller.disabled',
-                'seller.updated', 'seller.deleted'
-            ) and is_shape_known then 'seller_events'
-            when event_type in ('bank_account.associated', 'bank_account.deleted')
-                then 'bank_account_events'
+        case contract.event_family(event_type)
+            when 'review' then 'reviews'
+            when 'seller' then if(is_shape_known, 'seller_events', null)
+            when 'bank account' then 'bank_account_events'
         end as fact
     from facts.webhooks
 ),

@@ -1,7 +1,7 @@
 -- One row per process and field path, over the paths requested, answered and sent
 -- (docs/rules.md#collection-evidence). A requested object stands for the fields of it that the contract
 -- requires.
--- reads: process_facts, field_evidence, required_fields
+-- reads: process_facts, field_evidence
 -- key: process_id, path
 -- order: process_place
 -- order: path_place
@@ -46,7 +46,8 @@ asked_for as (
         outline_requests.outline,
         coalesce(required_fields.field, outline_requests.path) as path
     from outline_requests
-    left join required_fields on required_fields.path = outline_requests.path
+    left join contract.required_fields() as required_fields
+        on required_fields.path = outline_requests.path
 ),
 
 parents as (

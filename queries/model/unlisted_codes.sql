@@ -1,6 +1,6 @@
 -- One row per delivery and code in it that the contract does not list, whether the delivery counts or not.
 -- Materialized in `materialized.unlisted_codes`: an entry's rows never change.
--- reads: contract_codes, facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events
+-- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events
 -- materialized: unlisted_codes
 -- key: seq, kind, code
 -- column: seq | the delivery
@@ -34,7 +34,7 @@ with codes as (
 unlisted as (
     select distinct seq, kind, code
     from codes
-    anti join contract_codes using (kind, code)
+    anti join contract.codes() as listed using (kind, code)
     where code <> '' or kind = 'requested path'
 )
 

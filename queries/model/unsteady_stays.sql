@@ -50,7 +50,7 @@ versions as (
         from_at,
         any_value(until_at) as until_at,
         min(created_at) as opened_at,
-        arg_min(coalesce(object_type, ''), place) as object_type,
+        contract.review_type(arg_min(coalesce(object_type, ''), place)) as review_type,
         arg_max(deadline_at, place) as carried_at,
         list(struct_pack(counts_for, gravity := gravity(status)))
             filter (where gravity(status) > 1) as grave_reports
@@ -61,9 +61,8 @@ versions as (
 dated as (
     select
         *,
-        object_type = 'REGISTRATION_REVIEW_REQUIRED' as is_acp,
-        contract_deadline(carried_at, opened_at, object_type) as deadline_at,
-        overdue_instant(carried_at, opened_at, object_type) as overdue_at
+        contract_deadline(carried_at, opened_at, review_type) as deadline_at,
+        overdue_instant(carried_at, opened_at, review_type) as overdue_at
     from versions
 ),
 
@@ -88,7 +87,8 @@ clocks as (
         row_number() over (partition by graded.process_id order by graded.from_at) = 1
             as is_first,
         case
-            when graded.gravest >= 2 or not graded.is_acp then graded.from_at
+            when graded.gravest >= 2 or contract.pending_days(graded.review_type) = 0
+                then graded.from_at
             else graded.overdue_at
         end as overdue_from,
         case

@@ -48,12 +48,7 @@ with events as (
         *,
         -- A number: each of the thirty aggregates below would build a key of its own from a struct.
         row_number() over (order by created_at, occurred_at, event_id) as place,
-        case event_type
-            when 'seller.enabled' then 'enabled'
-            when 'seller.denied' then 'denied'
-            when 'seller.disabled' then 'disabled'
-            when 'seller.deleted' then 'deleted'
-        end as decided
+        contract.seller_status(event_type) as decided
     from seller_events
 ),
 

@@ -5,7 +5,7 @@
 -- order: state
 -- order: review_type nulls last
 -- column: state | word | PENDING, OVERDUE, EXPIRED or UNKNOWN
--- column: review_type | word | ACP or ACI; null for an unknown type
+-- column: review_type | word | the type, such as ACP; null for an unknown type
 -- column: processes | unfinished processes
 -- column: due_within_7_days | those due in the 7 days to come
 -- column: late | those whose deadline has passed

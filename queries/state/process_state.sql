@@ -1,8 +1,8 @@
 -- One row per review process seen in a review event, an attempt or a collection
 -- (docs/rules.md#review-processes), as it stands at as_of.
 --
---     (created) --ACP--> PENDING --day 30, or 30 days before the deadline--> OVERDUE --> EXPIRED
---     (created) --ACI--> OVERDUE --the deadline--> EXPIRED
+--     (created) --its type has such days--> PENDING --overdue_at--> OVERDUE --the deadline--> EXPIRED
+--     (created) --it has none--> OVERDUE --the deadline--> EXPIRED
 --     PENDING, OVERDUE, EXPIRED --a 200, or the platform reports it--> FINISHED
 --
 -- reads: current_processes
@@ -12,10 +12,10 @@
 -- column: process_id | the platform's id of the process
 -- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether an open process still stands; null unless deleted
--- column: review_type | word | ACP or ACI, from the earliest event alone; null for an unknown type
+-- column: review_type | word | the type, such as ACP, from the earliest event alone; null for an unknown type
 -- column: state | word | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
 -- column: opened_at | when the platform created the earliest event
--- column: overdue_at | ACP: day 30, or 30 days before the deadline where that is earlier; otherwise opened_at
+-- column: overdue_at | after its days of PENDING, or as long before the deadline as the other days take where that is earlier; opened_at where it has none
 -- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: days_to_deadline | whole days of 24 hours left; 0 is due within 24 hours, negative is late; null once finished
 -- column: seconds_to_deadline | whole seconds left, rounded down; 0 at the deadline, negative once late; null once finished
@@ -30,7 +30,7 @@
 -- column: last_outcome | word | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: ticket_due | a person has to open a support ticket: the last try was given up, or the platform keeps failing; not while one is open, nor once finished
--- column: deadline_mismatch | the deadline is more than a day off 60 (ACP) or 30 (ACI) days
+-- column: deadline_mismatch | the deadline is more than a day off the contract's total
 -- column: deadline_changed | events of the process disagree on the deadline
 -- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
 -- column: open_after_finish | an event created after finished_at reports an open status

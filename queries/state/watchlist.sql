@@ -10,7 +10,7 @@
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted
--- column: review_type | word | ACP or ACI; null for an unknown type
+-- column: review_type | word | the type, such as ACP; null for an unknown type
 -- column: state | word | EXPIRED or OVERDUE
 -- column: opened_at | when the platform created the process's earliest event
 -- column: deadline_at | the current deadline

@@ -19,7 +19,14 @@ from sandbox import people
 from sandbox.clock import DAY, HOUR, MINUTE, SECOND, exact_text
 from sandbox.market.screens import screen
 from sandbox.people import Profile
-from sandbox.resources import ADDRESS_FIELDS, BUSINESS_FIELDS, INDIVIDUAL_FIELDS, Json, to_bytes
+from sandbox.resources import (
+    ADDRESS_FIELDS,
+    BUSINESS_FIELDS,
+    INDIVIDUAL_FIELDS,
+    REVIEW_TYPES,
+    Json,
+    to_bytes,
+)
 
 Step = Literal["invited", "opened", "answered", "confirmed"]
 Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code"]
@@ -27,6 +34,7 @@ Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code"]
 CHANNELS = ("in_app", "web_form", "email", "push", "sms", "chat", "phone")
 _CHANNEL_WEIGHTS = (40, 22, 14, 9, 6, 6, 3)
 
+_WHOLE = {it.code for it in REVIEW_TYPES.values() if it.is_whole}
 _FRAME = ("process_id", "type")  # in every payload, and nothing that a seller is asked
 
 MAX_ATTEMPTS = 30
@@ -210,7 +218,7 @@ class _Case:
     process_id: str
     seller_id: str
     requested_fields: tuple[str, ...]
-    is_acp: bool
+    is_whole: bool
     plan: Plan
     journey_id: str
     answers: dict[str, Any] = field(default_factory=dict)
@@ -315,7 +323,7 @@ class Marketplace:
             process_id=process_id,
             seller_id=subject["customer_id"],
             requested_fields=tuple(subject["requested_fields"]),
-            is_acp=subject["type"] == "REGISTRATION_REVIEW_REQUIRED",
+            is_whole=subject["type"] in _WHOLE,
             plan=plan,
             journey_id=plan.journey_id or f"jrn_{self._rng.getrandbits(64):016x}",
         )
@@ -405,7 +413,7 @@ class Marketplace:
             self._customers[case.seller_id] = known
         said = _fields_of(known)
         asked: tuple[str, ...] = case.requested_fields
-        if case.is_acp:
+        if case.is_whole:
             asked = (
                 *asked,
                 *(INDIVIDUAL_FIELDS if known.type == "individual" else BUSINESS_FIELDS),

@@ -36,7 +36,7 @@ from starlette.routing import Route
 from sandbox.clock import DAY
 from sandbox.platform.api import Api
 from sandbox.platform.service import Service, process_view, seller_view
-from sandbox.resources import ENABLED, Json, Reason, Verdict, denied
+from sandbox.resources import ENABLED, REVIEW_TYPES, Json, Reason, Verdict, denied
 
 MAX_FLOOD = 10_000
 
@@ -134,8 +134,8 @@ class _Answers:
 
     async def require_review(self, request: Request) -> Response:
         terms = await _terms(request)
-        if terms.get("review_type") not in ("ACP", "ACI"):
-            raise ValueError("review_type must be ACP or ACI")
+        if terms.get("review_type") not in REVIEW_TYPES:
+            raise ValueError(f"review_type must be {' or '.join(REVIEW_TYPES)}")
         fields = terms.get("requested_fields")
         process = self._service.require_review(
             str(terms.get("seller_id")),

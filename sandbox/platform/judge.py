@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.resources import ADDRESS_FIELDS, BUSINESS_FIELDS, Json, Process, Seller
+from sandbox.resources import ADDRESS_FIELDS, BUSINESS_FIELDS, REVIEW_TYPES, Json, Process, Seller
 
 _BAND = re.compile(r"([0-9]{1,18})_to_([0-9]{1,18})")
 _REQUIRED_OF_ADDRESS = tuple(name for name in ADDRESS_FIELDS if name != "line2")
@@ -125,7 +125,7 @@ def _violations(
 
     sent = dict(flatten({k: v for k, v in document.items() if k not in _FRAME}))
     is_business = seller.profile.type == "business"
-    if process.review_type == "ACP":
+    if REVIEW_TYPES[process.review_type].is_whole:
         allowed = {*_registration_of(is_business), *process.requested_fields}
     else:
         allowed = set(process.requested_fields)
@@ -160,7 +160,7 @@ def _is_answerable(path: object) -> bool:
 
 
 def _registration_of(is_business: bool) -> tuple[str, ...]:
-    """All registration fields of the seller type, which an ACP must contain."""
+    """All registration fields of the seller type, which a whole review must contain."""
     own = ("revenue", "address")
     return (*own, "owner.revenue", "owner.address") if is_business else own
 

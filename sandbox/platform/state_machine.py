@@ -20,13 +20,12 @@ from sandbox.clock import DAY, MINUTE, SECOND, to_millisecond
 from sandbox.people import Address, Profile
 from sandbox.platform.judge import Violation, judge, unanswerable
 from sandbox.resources import (
-    ACI_DAYS,
-    ACP_DAYS,
     ADDRESS_FIELDS,
     BUSINESS_FIELDS,
     DENIAL_REASONS,
     ENABLED,
     INDIVIDUAL_FIELDS,
+    REVIEW_TYPES,
     BankAccount,
     Event,
     Json,
@@ -234,15 +233,15 @@ class Platform:
         if impossible := unanswerable(requested_fields or ()):
             raise ValueError(f"no submission could answer {', '.join(map(repr, impossible))}")
         at = to_millisecond(now)
-        days = ACP_DAYS if review_type == "ACP" else ACI_DAYS
+        terms = REVIEW_TYPES[review_type]
         process = Process(
             process_id=self._new_id("prc"),
             seller_id=seller_id,
             review_type=review_type,
             opened_at=at,
-            deadline_at=at + days * DAY,
+            deadline_at=at + terms.days * DAY,
             requested_fields=requested_fields or self._draw_requested_fields(seller, review_type),
-            status="PENDING" if review_type == "ACP" else "OVERDUE",
+            status="PENDING" if terms.pending_days else "OVERDUE",
         )
         self.processes[process.process_id] = process
         self._say_of_review(process, at)
@@ -440,7 +439,7 @@ class Platform:
 
     def _draw_requested_fields(self, seller: Seller, review_type: ReviewType) -> tuple[str, ...]:
         is_business = seller.profile.type == "business"
-        if review_type == "ACP":
+        if REVIEW_TYPES[review_type].is_whole:
             return BUSINESS_FIELDS if is_business else INDIVIDUAL_FIELDS
         return self._rng.choice(
             _BUSINESS_INCONSISTENCIES if is_business else _INDIVIDUAL_INCONSISTENCIES

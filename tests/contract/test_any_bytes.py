@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.contract.body import canonical_json, parse_json
+from pipeline.contract.event_types import FAMILIES, REVIEW_REQUIRED
 from pipeline.contract.events import read_event
-from pipeline.contract.readings import EVENT_TYPES, REVIEW_REQUIRED
 from pipeline.errors import Unreadable
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Place, record_entry
@@ -79,7 +79,7 @@ def _inside(objects: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 envelopes = st.one_of(
     _envelopes(json_values, payloads),
-    _envelopes(st.sampled_from(sorted(EVENT_TYPES)), st.one_of(payloads, _inside(payloads))),
+    _envelopes(st.sampled_from(sorted(FAMILIES)), st.one_of(payloads, _inside(payloads))),
     _envelopes(st.just(REVIEW_REQUIRED), _inside(st.one_of(records, readable_reviews))),
 )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipeline.contract import events, shapes
 from pipeline.contract.body import content_sha256, parse_json
-from pipeline.contract.readings import REVIEW_REQUIRED, SELLER_EVENTS
+from pipeline.contract.event_types import REVIEW_REQUIRED, SELLER_EVENTS
 from tests.contract.bodies import body, review
 from tests.contract.test_any_bytes import FIELDS
 from tests.support.events import SAMPLES

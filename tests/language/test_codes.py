@@ -3,21 +3,15 @@
 import re
 from collections.abc import Iterable, Mapping
 
-import duckdb
 import pytest
 
 from pipeline import headers
+from pipeline.contract import review_types
+from pipeline.contract.codes import KINDS
 from pipeline.language import codes
-from pipeline.ledger.views.catalogue import catalogue as views
 from pipeline.log.entries import CHANNELS
 from pipeline.serve.roles import Role
 from tests.language.test_catalogue import catalogue
-
-
-def of_contract(kind: str) -> set[str]:
-    """The codes of a kind that the contract lists."""
-    sql = f"select code from ({views()['contract_codes'].sql}) where kind = $1"
-    return {code for (code,) in duckdb.connect(":memory:").execute(sql, [kind]).fetchall()}
 
 
 def outcomes() -> list[str]:
@@ -29,15 +23,16 @@ def outcomes() -> list[str]:
 @pytest.mark.parametrize(
     ("listed", "words"),
     [
-        (of_contract("event type"), codes.EVENT_TYPES),
-        (of_contract("review status"), codes.STATES),
-        (of_contract("reason"), codes.REASONS),
-        (of_contract("detail"), codes.DETAILS),
+        (KINDS["event type"], codes.EVENT_TYPES),
+        (review_types.NAMES, codes.REVIEW_TYPES),
+        (KINDS["review status"], codes.STATES),
+        (KINDS["reason"], codes.REASONS),
+        (KINDS["detail"], codes.DETAILS),
         (CHANNELS, codes.CHANNELS),
         (outcomes(), codes.OUTCOMES),
         (Role, codes.ROLES),
     ],
-    ids=["event type", "status", "reason", "detail", "channel", "outcome", "role"],
+    ids=["event type", "review type", "status", "reason", "detail", "channel", "outcome", "role"],
 )
 def test_a_code_has_a_word_in_both_languages(
     listed: Iterable[str], words: Mapping[str, str]

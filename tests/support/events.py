@@ -5,19 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.support.oracle.contract import LISTED_EVENTS
+
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 REVIEW = "regulatory.registration.review.required"
-EVENT_TYPES = (  # by hand, from the contract
-    "seller.created",
-    "seller.enabled",
-    "seller.denied",
-    "seller.disabled",
-    "seller.updated",
-    "seller.deleted",
-    "bank_account.associated",
-    "bank_account.deleted",
-    REVIEW,
-)
+EVENT_TYPES = LISTED_EVENTS
 
 _numbers = itertools.count(1)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pipeline import instants
 from pipeline.contract.body import parse_json
-from pipeline.contract.readings import REVIEW_REQUIRED
+from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.log.entries import Entry, public_name
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import PERSONAL, holds_personal_id

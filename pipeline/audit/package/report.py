@@ -18,7 +18,8 @@ import jinja2
 from pipeline import instants
 from pipeline.audit.package.report_texts import WORDS
 from pipeline.audit.package.screens import Screen
-from pipeline.contract.readings import REVIEW_REQUIRED
+from pipeline.contract import review_types
+from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
@@ -42,7 +43,7 @@ _SEVERITIES: Final = ("breach", "risk", "notice")
 
 GLOSSARY: Final = (
     ("word", "process"),
-    *(("review type", it) for it in ("ACP", "ACI")),
+    *(("review type", it) for it in review_types.NAMES),
     *(("state", it) for it in ("OVERDUE", "EXPIRED")),
     *(("severity", it) for it in ("breach", "risk", "notice")),
     *(("word", it) for it in ("covered", "entry", "withheld", "log")),

@@ -12,9 +12,10 @@ from typing import Final
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_form, content_sha256, parse_json
+from pipeline.contract.event_types import FAMILIES
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
-from pipeline.contract.readings import BANK_ACCOUNT_EVENTS, SELLER_EVENTS, DecisionReason
+from pipeline.contract.readings import DecisionReason
 from pipeline.errors import CallerError, LedgerRefused, Unreadable
 from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (
@@ -133,7 +134,7 @@ def _content_sha256(entry: Entry) -> bytes:
 def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
     # The most frequent facts are given their values by position: by name it takes twice as long.
     event = read_event(entry.body or b"")
-    is_seller_event = event.type in SELLER_EVENTS
+    family = FAMILIES.get(event.type)
     yield Webhook(
         entry.seq,
         event.id,
@@ -144,7 +145,7 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
         entry.origin,
         entry.is_again,
         event.has_id,
-        event.seller is not None or not is_seller_event,
+        event.seller is not None or family != "seller",
         entry.particulars.get("replay_of") if entry.record else None,
         event.content_sha256,
     )
@@ -218,7 +219,7 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
             seller.retry,
             _reasons(seller.decision_reasons),
         )
-    elif event.type in BANK_ACCOUNT_EVENTS:
+    elif family == "bank account":
         yield BankAccountEvent(
             seq=entry.seq,
             event_id=event.id,

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pipeline import conditions, headers
+from pipeline.contract import sql as contract
 from pipeline.errors import OperatorError, UnknownView
 from pipeline.headers import QUERIES, Header
 from pipeline.log import kinds as kinds_of_entries
@@ -183,9 +184,10 @@ def script(name: str) -> str:
 
 
 def macros() -> str:
-    """The statements that make all macros of the views: those that ask for facts of kinds of
-    entries and of conditions of alerts, and ours."""
-    return "\n\n".join((kinds_of_entries.macros(), conditions.macros(), script("macros")))
+    """The statements that make all macros of the views: those of the contract, those that ask for
+    facts of kinds of entries and of conditions of alerts, and ours."""
+    parts = (contract.macros(), kinds_of_entries.macros(), conditions.macros(), script("macros"))
+    return "\n\n".join(parts)
 
 
 @cache

@@ -8,7 +8,7 @@
 -- column: role | who sees to it: officer or admin
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller under review; null where it is about none
--- column: review_type | ACP or ACI; null for an unknown type, or no process
+-- column: review_type | the type, such as ACP; null for an unknown type, or no process
 -- column: state | the process's state; null where it is about none
 -- column: since | when it became due
 -- column: deadline_at | the process's deadline; null where it has none

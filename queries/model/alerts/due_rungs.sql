@@ -4,7 +4,7 @@
 -- key: process_id
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: review_type | the type, such as ACP; null for an unknown type
 -- column: state | PENDING, OVERDUE or EXPIRED
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late
@@ -21,12 +21,14 @@ reached as (
     select
         open_ones.*,
         case
-            when contains(alert_rules().opened, coalesce(review_type, 'ACI'))
+            when contains(alert_rules().opened, coalesce(review_type, contract.unlisted_review_type()))
                 -- What is yet to come by the platform's clock must hide no rung before the deadline.
                 then least(opened_at, first_received_at)
         end as opened_since,
         case
-            when alert_rules().overdue and review_type = 'ACP' and state = 'OVERDUE'
+            -- One that is never PENDING is OVERDUE from its opening on: its rung `opened` says so.
+            when alert_rules().overdue and contract.pending_days(review_type) > 0
+                and state = 'OVERDUE'
                 then least(overdue_found_at, overdue_known_at)
         end as overdue_since,
         before.rung as before_rung,

@@ -4,7 +4,7 @@
 -- key: process_id
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: review_type | the type, such as ACP; null for an unknown type
 -- column: state | PENDING, OVERDUE, EXPIRED or UNKNOWN
 -- column: opened_at | when the platform created the earliest event
 -- column: deadline_at | the current deadline

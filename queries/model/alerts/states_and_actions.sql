@@ -3,7 +3,7 @@
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: review_type | the type, such as ACP; null for an unknown type
 -- column: state | PENDING, OVERDUE, EXPIRED, FINISHED or UNKNOWN
 -- column: deadline_at | the current deadline
 -- column: seconds_to_deadline | whole seconds left, negative once late; null once finished

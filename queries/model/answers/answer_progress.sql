@@ -1,7 +1,7 @@
 -- One row per unfinished process that was asked for fields: how many it needs, and how many of them the
--- seller has answered since the request. An ACP needs all fields of its seller's type, whatever its
--- list says (docs/rules.md#what-may-be-sent). What may be left out counts where it alone was asked for.
--- reads: unfinished_processes, seller_records, current_answers, required_fields
+-- seller has answered since the request. One that is not partial needs all fields of
+-- its seller's type, whatever its list says (docs/rules.md#what-may-be-sent). What may be left out counts where it alone was asked for.
+-- reads: unfinished_processes, seller_records, current_answers
 -- key: process_id
 -- column: process_id | the review process
 -- column: required | fields that a submission of it needs
@@ -38,18 +38,20 @@ asked as (
 listed as (
     select demand, unnest(requested_fields) as path from demands
     union
-    select demand, unnest(['revenue', 'address']) as path from demands where review_type = 'ACP'
-    union
-    select demand, 'owner' as path from demands where review_type = 'ACP' and is_business
+    select demands.demand, foreseen.path
+    from demands
+    join contract.foreseen_fields() as foreseen
+        on not foreseen.is_of_business or demands.is_business
+    where not contract.is_partial(demands.review_type)
 ),
 
 needed as (
     select distinct
         listed.demand,
         coalesce(required_fields.field, listed.path) as path,
-        listed.path in ('address.line2', 'owner.address.line2') as may_be_left_out
+        contract.may_be_left_out(listed.path) as may_be_left_out
     from listed
-    left join required_fields on required_fields.path = listed.path
+    left join contract.required_fields() as required_fields on required_fields.path = listed.path
     -- `process_id` and `type` are not answers, and nothing can be sent below them.
     where not covers('process_id', listed.path) and not covers('type', listed.path)
     qualify not may_be_left_out

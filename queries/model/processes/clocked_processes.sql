@@ -3,10 +3,10 @@
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: review_type | the type, such as ACP; null for an unknown type
 -- column: state | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
 -- column: opened_at | when the platform created the earliest event
--- column: overdue_at | from when an ACP is OVERDUE; otherwise opened_at
+-- column: overdue_at | from when it is OVERDUE
 -- column: deadline_at | the current deadline
 -- column: days_to_deadline | whole days of 24 hours left; null once finished
 -- column: seconds_to_deadline | whole seconds left; null once finished

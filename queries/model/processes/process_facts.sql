@@ -18,9 +18,9 @@
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
--- column: review_type | ACP or ACI, from the earliest event alone; null for an unknown type
+-- column: review_type | the type, such as ACP, from the earliest event alone; null for an unknown type
 -- column: opened_at | when the platform created the earliest event; null while none is known
--- column: overdue_at | ACP: day 30, or 30 days before the deadline where that is earlier; otherwise opened_at
+-- column: overdue_at | after its days of PENDING, or as long before the deadline as the other days take where that is earlier; opened_at where it has none
 -- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: overdue_from | from when it is at least OVERDUE, by the clock or as reported for this deadline; null without an event
 -- column: expired_from | from when it is EXPIRED, likewise
@@ -47,7 +47,7 @@
 -- column: overdue_since | from when it is at least OVERDUE for each day's end as well; null where its events took the state back or ahead of its clock, so that days follow from `unsteady_stays`
 -- column: expired_since | from when it is EXPIRED, likewise
 -- column: finished_known_at | when it was first known to be finished: the answer, or the receipt of a report
--- column: deadline_mismatch | the deadline is more than a day off 60 (ACP) or 30 (ACI) days
+-- column: deadline_mismatch | the deadline is more than a day off the contract's total
 -- column: deadline_changed | events of the process disagree on the deadline
 -- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
 -- column: open_after_finish | an event created after finished_at reports an open status
@@ -90,7 +90,7 @@ reviews as (
         process_id,
         min(created_at) as opened_at,
         nullif(arg_min(coalesce(seller_id, ''), place), '') as seller_id,
-        nullif(arg_min(coalesce(object_type, ''), place), '') as object_type,
+        contract.review_type(arg_min(coalesce(object_type, ''), place)) as review_type,
         max(created_at) as reported_at,
         coalesce(
             arg_max(deadline_at, place) filter (where may_move), arg_min(deadline_at, place)
@@ -116,8 +116,8 @@ reviews as (
 
 reviewed as (
     select
-        * replace (contract_deadline(deadline_at, opened_at, object_type) as deadline_at),
-        overdue_instant(deadline_at, opened_at, object_type) as overdue_at
+        * replace (contract_deadline(deadline_at, opened_at, review_type) as deadline_at),
+        overdue_instant(deadline_at, opened_at, review_type) as overdue_at
     from reviews
 ),
 
@@ -224,10 +224,7 @@ known as (
             when reviewed.process_id is not null then reviewed.seller_id
             else coalesce(submissions.seller_id, collected.seller_id)
         end as seller_id,
-        case reviewed.object_type
-            when 'REGISTRATION_REVIEW_REQUIRED' then 'ACP'
-            when 'INCONSISTENT_DATA_UPDATE_REQUIRED' then 'ACI'
-        end as review_type,
+        reviewed.review_type,
         reviewed.process_id is not null as has_event,
         reviewed.opened_at,
         reviewed.overdue_at,
@@ -256,7 +253,7 @@ known as (
             -- No report came ahead of the clock.
             and coalesce(expired_received_at >= reviewed.deadline_at, true)
             and coalesce(
-                object_type <> 'REGISTRATION_REVIEW_REQUIRED'
+                contract.pending_days(review_type) = 0
                     or overdue_received_at >= reviewed.overdue_at,
                 true
             )
@@ -285,7 +282,8 @@ clocked as (
     select
         *,
         case
-            when has_event and review_type is distinct from 'ACP' then timestamp '-infinity'
+            when has_event and contract.pending_days(review_type) = 0
+                then timestamp '-infinity'
             else overdue_at
         end as overdue_by_clock,
         case when gravest >= 2 then timestamp '-infinity' else overdue_by_clock end
@@ -339,7 +337,7 @@ select
     finished_known_at,
     case when has_event then coalesce(
         abs(epoch_us(deadline_at) - epoch_us(opened_at)
-            - case review_type when 'ACP' then 60 else 30 end * 86400000000)
+            - contract.total_days(review_type) * 86400000000)
             > 86400000000,
         false
     ) end as deadline_mismatch,

@@ -3,7 +3,7 @@
 -- key: process_id
 -- column: process_id | the review process
 -- column: seller_id | the seller under review
--- column: review_type | ACP or ACI; null for an unknown type
+-- column: review_type | the type, such as ACP; null for an unknown type
 -- column: opened_at | when the platform created the earliest event
 -- column: requested_fields | the field paths asked for
 

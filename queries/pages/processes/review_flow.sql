@@ -5,7 +5,7 @@
 -- key: review_type, ends_as
 -- order: review_type
 -- order: ends_as
--- column: review_type | word | ACP or ACI
+-- column: review_type | word | the type, such as ACP
 -- column: ends_as | word | finished_in_time, finished_late, pending, overdue or expired
 -- column: processes | how many
 -- column: end_share | processes of either type that stand there / all of them

@@ -11,7 +11,7 @@
 -- column: subject | text | what tells it from other changes of its kind
 -- column: process_id | the review process it is about; null where it is about none
 -- column: seller_id | the seller it is about; null where it is about none
--- column: review_type | word | ACP or ACI of the process; null for an unknown type, or no process
+-- column: review_type | word | the process's type, such as ACP; null for an unknown type, or no process
 -- column: code | text | the broken rule of a finding, or what an alert is about; null for others
 -- column: reasons | text | of a denial, the sorted distinct list of {reason, detail}; null for others
 -- column: severity | word | of a finding or an alert; null for others
@@ -24,7 +24,7 @@ with processes as (
         review_type,
         unnest([
             struct_pack(change := 'opened', changed_at := first_received_at),
-            -- An ACI is overdue from its opening on, which is news enough.
+            -- One that is overdue from its opening on is news enough by that.
             struct_pack(change := 'overdue', changed_at := case
                 when overdue_found_at > opened_at and overdue_known_at <= as_of()
                     and overdue_known_at < expired_known_at

@@ -2,9 +2,6 @@
 
 import re
 
-import duckdb
-
-from pipeline.ledger.views.catalogue import catalogue
 from pipeline.log.kinds import kinds
 from tests.docs import pages
 
@@ -29,14 +26,3 @@ def test_the_page_lists_every_kind_that_files_may_have() -> None:
     cells = re.findall(r"^\|(.*?)\|", table, re.MULTILINE)
     listed = {kind for cell in cells for kind in re.findall("`(.*?)`", cell)}
     assert listed == {code for code, kind in kinds().items() if kind.is_in_files}
-
-
-def test_every_code_of_the_contract_is_on_its_page() -> None:
-    """Nothing held the list that decides what is a `new_code` to what people read of it."""
-    sql = f"select kind, code from ({catalogue()['contract_codes'].sql})"
-    rows = duckdb.connect(":memory:").execute(sql).fetchall()
-    page = pages.text(pages.ROOT / "docs/contract.md")
-    # A path stands there by its last name, one of an owner's address too.
-    names = {it: it.rpartition(".")[2] if kind == "requested path" else it for kind, it in rows}
-    unsaid = [code for code, name in names.items() if f"`{name}`" not in page]
-    assert unsaid == [], "write them into docs/contract.md"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pipeline.submit.casefile import required_fields
 from pipeline.submit.demand import Process, wanted
 from tests.support.ledgers import World, asked
 from tests.support.lines import (
@@ -146,8 +145,8 @@ def test_an_acp_lacks_all_that_the_rules_ask_for(business, individual):
     """A field that the rules alone knew was never missing: what they refuse was `submit`."""
     asked_for = Process("p1", "s1", "ACP", "PENDING", 0, ("revenue",))
     for history, seller_type in ((business, "business"), (individual, "individual")):
-        needed = wanted(asked_for, seller_type, required_fields()).needed
-        assert progress(history) == (0, len(needed)), "list it in answer_progress.sql, too"
+        needed = wanted(asked_for, seller_type).needed
+        assert progress(history) == (0, len(needed))
 
 
 LINE2 = aci(requested_fields=["address.line2"])

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pipeline.submit.casefile import required_fields
 from pipeline.submit.demand import Process
 from pipeline.submit.rules import Answer, Verdict, Violation, check
 
@@ -104,7 +103,6 @@ def judge(payload: Any, process: Process | None, **changes: Any) -> Verdict:
     """The verdict on a payload whose every field the seller answered, unless `changes` say so."""
     answers = changes.pop("answers", None)
     call: dict[str, Any] = {
-        "required_fields": required_fields(),
         "process_id": "rev_1",
         "seller_id": "sel_1",
         "evidence_gate": "block",

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pipeline.submit.casefile import required_fields
 from pipeline.submit.demand import Process, wanted
 from tests.submit.rules.builders import (
     ADDRESS,
@@ -99,7 +98,7 @@ def test_the_other_type_is_refused_with_how_the_sellers_type_is_known(
 def test_a_complement_may_be_given_wherever_its_address_is_asked_for(
     process: Process, optional: tuple[str, ...]
 ) -> None:
-    assert wanted(process, "business", required_fields()).optional == optional
+    assert wanted(process, "business").optional == optional
 
 
 def test_an_unknown_type_is_not_called_another_one() -> None:

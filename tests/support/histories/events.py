@@ -19,6 +19,7 @@ from tests.support.histories.names import (
     usually,
     without,
 )
+from tests.support.oracle.contract import BANK_EVENTS, SELLER_EVENTS
 
 BROKEN_BODIES = [
     "",
@@ -139,8 +140,7 @@ NO_RECORD = [{}, {"object": {}}, {"object": {"status": "enabled"}}, None]
 
 @st.composite
 def seller_events(draw, event_type: str | None = None) -> dict:
-    actions = ["created", "enabled", "denied", "disabled", "updated", "deleted"]
-    event_type = event_type or f"seller.{draw(st.sampled_from(actions))}"
+    event_type = event_type or draw(st.sampled_from(SELLER_EVENTS))
     record = {
         "id": draw(st.sampled_from(SELLERS)),
         "status": draw(st.sampled_from(["enabled", "denied", "waiting", None])),
@@ -186,9 +186,7 @@ def seller_events(draw, event_type: str | None = None) -> dict:
 def other_events(draw) -> dict:
     envelope = {
         "id": draw(st.sampled_from(EVENT_IDS)),
-        "type": draw(
-            st.sampled_from(["bank_account.associated", "bank_account.deleted", "seller.paused"])
-        ),
+        "type": draw(st.sampled_from([*BANK_EVENTS, "seller.paused"])),
         "created_at": draw(spelled(moments())),
         "payload": draw(
             st.sampled_from(

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from tests.support.oracle.contract import REVIEW_TYPES
+
 START = datetime(2026, 3, 1, 12, tzinfo=UTC).replace(tzinfo=None)
 TICK = timedelta(microseconds=1)
 HOUR = timedelta(hours=1)
@@ -45,7 +47,8 @@ def early_moments() -> st.SearchStrategy[datetime]:
 
 def deadlines() -> st.SearchStrategy[datetime]:
     """At the contract's distance from an opening, at its tolerance of a day, or past either."""
-    distances = [30 * DAY, 30 * DAY, 60 * DAY, 60 * DAY, 29 * DAY, 31 * DAY, 61 * DAY, 45 * DAY]
+    usual = [it.total for it in REVIEW_TYPES.values()]
+    distances = [*usual, *usual, 29 * DAY, 31 * DAY, 61 * DAY, 45 * DAY]
     return st.builds(
         lambda opened, distance, ticks: opened + distance + ticks * TICK,
         early_moments(),

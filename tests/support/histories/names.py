@@ -1,25 +1,22 @@
 """Ids and codes: a handful, so that occurrences meet each other."""
 
+from itertools import cycle
+
 from hypothesis import strategies as st
+
+from tests.support.oracle import contract
 
 SELLERS = ["s1", "s2", "s3", "vendedor ção/4", "7"]
 HOME_OF = {"p1": "s1", "p2": "s1", "p3": "s2", "p4": "s3"}
-TYPE_OF = {
-    "p1": "REGISTRATION_REVIEW_REQUIRED",
-    "p2": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-    "p3": "REGISTRATION_REVIEW_REQUIRED",
-    "p4": "INCONSISTENT_DATA_UPDATE_REQUIRED",
-}
-REVIEW_TYPES = [*sorted(set(TYPE_OF.values())), "SOMETHING_NEW"]
-STATUSES = ["PENDING", "OVERDUE", "EXPIRED", "FINISHED", "SUSPENDED", None]
+TYPE_OF = dict(zip(HOME_OF, cycle(contract.REVIEW_TYPES), strict=False))
+REVIEW_TYPES = [*contract.REVIEW_TYPES, "SOMETHING_NEW"]
+STATUSES = [*contract.REVIEW_STATUSES, "SUSPENDED", None]
 EVENT_IDS = [f"evt_{number}" for number in range(1, 17)]
 ATTEMPT_OF = {"a1": "p1", "a2": "p1", "a3": "p1", "a4": "p2", "a5": "p3", "a6": "p9"}
 REASONS = [
-    {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
-    {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_NOT_MATCH"},
-    {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"},
+    *({"reason": "DOCUMENT_VALIDATION", "detail": it} for it in contract.DETAILS),
+    *({"reason": it} for it in contract.REASONS),
     {"reason": "INTERNAL_KYC_POLICY", "detail": ""},
-    {"reason": "INTERNAL_KYC_POLICY"},
     {"reason": "FRAUD_PREVENTION", "detail": None},
     {"reason": "NEW_REASON", "detail": "NEW_DETAIL"},
 ]

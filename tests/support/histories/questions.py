@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 
 from tests.support.histories.moments import DAY, START, TICK
 from tests.support.histories.whole import histories, instant_of
+from tests.support.oracle.contract import REVIEW_TYPES
+
+TYPES = REVIEW_TYPES.values()
 
 
 def instants_of(history: list[dict]) -> st.SearchStrategy[datetime]:
@@ -43,9 +46,13 @@ def points_of_body(line: dict) -> set[datetime]:
     created_at, deadline_at = (datetime_of(text) for text in said)
     points = set()
     if created_at is not None:
-        points |= {created_at + days * DAY for days in (0, 1, 30, 31, 60)}
+        spans = {span for it in TYPES for span in (it.pends, it.total)}
+        points |= {created_at, created_at + DAY, *(created_at + it for it in spans)}
+        points |= {created_at + it + DAY for it in spans}
     if deadline_at is not None:
-        points |= {deadline_at + days * DAY for days in (-30, -29, -3, -1, 0, 1)}
+        spans = {it.total - it.pends for it in TYPES if it.pends}
+        points |= {deadline_at + days * DAY for days in (-3, -1, 0, 1)}
+        points |= {deadline_at - it + late for it in spans for late in (timedelta(0), DAY)}
     return points
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from .findings import findings
-from .model import ACP, Log
+from .model import Log
 from .processes import OPEN, Process, process_state, processes
 from .reading import DAY, HOUR, day_of
 from .tries import trailing_run, tries
@@ -51,7 +51,7 @@ def rungs(process: Process) -> list[Rung]:
         return [Rung("expired", min([process.deadline_at, *reported(process, "EXPIRED")]))]
     received = min(event.delivery.occurred_at for event in process.events)
     found = [Rung("opened", min(process.opened_at, received))]
-    if process.state == "OVERDUE" and process.review_type == ACP:
+    if process.state == "OVERDUE" and process.traits.pends:
         found.append(Rung("overdue", min([process.overdue_at, *reported(process, "OVERDUE")])))
     found += [
         Rung(name, process.deadline_at - span)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from .model import BANK_EVENTS, Delivery, Log
+from .contract import BANK_EVENTS
+from .model import Delivery, Log
 from .reading import identifier, instant
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from .contract import REVIEW_REQUIRED
 from .reading import (
     Unreadable,
     identifier,
@@ -20,24 +21,6 @@ from .reading import (
     utc,
 )
 
-REVIEW_REQUIRED = "regulatory.registration.review.required"
-SELLER_EVENTS = (
-    "seller.created",
-    "seller.enabled",
-    "seller.denied",
-    "seller.disabled",
-    "seller.updated",
-    "seller.deleted",
-)
-BANK_EVENTS = ("bank_account.associated", "bank_account.deleted")
-LISTED_EVENTS = (*SELLER_EVENTS, *BANK_EVENTS, REVIEW_REQUIRED)
-
-ACP = "ACP"
-ACI = "ACI"
-REVIEW_TYPES = {
-    "REGISTRATION_REVIEW_REQUIRED": ACP,
-    "INCONSISTENT_DATA_UPDATE_REQUIRED": ACI,
-}
 DEFAULT_TIMEOUT = timedelta(seconds=60)
 NOT_CONTENT = ("kind", "occurred_at", "recorded_at", "origin", "via")
 """What a submission entry says of its recording, or what is equal where contents are compared."""

@@ -52,8 +52,10 @@ def fields_asked_for(listed: str) -> tuple[str, ...]:
     return FIELDS_UNDER.get(listed, (listed,))
 
 
-def missing_from_acp(attempt: Attempt, requested: list[str], *, came_by_gateway: bool) -> list[str]:
-    """What an ACP payload lacks: the fields foreseen for its type, and every path requested.
+def missing_from_whole(
+    attempt: Attempt, requested: list[str], *, came_by_gateway: bool
+) -> list[str]:
+    """What a payload lacks of the fields foreseen for the seller's type, and of what is requested.
 
     A gateway's call goes out as it came, and may leave out the `process_id`; so may who repeats it.
     """
@@ -79,7 +81,7 @@ def is_sent(path: str, fields: dict[str, object]) -> bool:
     return any(covers(path, field) for field in fields)
 
 
-def extra_in_aci(attempt: Attempt, requested: list[str]) -> list[str]:
+def extra_in_partial(attempt: Attempt, requested: list[str]) -> list[str]:
     """Fields sent that no requested path covers."""
     return sorted(
         path

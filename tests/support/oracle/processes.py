@@ -1,20 +1,17 @@
 """Review processes and their clocks (docs/rules.md#review-processes)."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 
 from .attempts import by_process, is_refused, outcome
-from .model import ACI, ACP, REVIEW_TYPES, Attempt, Entry, Log, ReviewEvent
+from .contract import REVIEW_TYPES, UNKNOWN_TYPE, ReviewType
+from .model import Attempt, Entry, Log, ReviewEvent
 from .reading import DAY, HOUR, day_of, end_of_day, whole_days, whole_seconds
 from .tries import GivenUp, given_up, keeps_failing, trailing_run, tries
 
 RANK = {"PENDING": 1, "OVERDUE": 2, "EXPIRED": 3}
 OPEN = tuple(RANK)
-ACP_PENDS = timedelta(days=30)
-OVERDUE_BEFORE_DEADLINE = timedelta(days=30)
-ACP_TOTAL = timedelta(days=60)
-OTHER_TOTAL = timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,14 @@ class Process:
         return self.events[-1] if self.events else None
 
     @property
+    def traits(self) -> ReviewType:
+        """Of the type that the earliest event alone names."""
+        code = self.earliest.type_code if self.earliest else None
+        return REVIEW_TYPES.get(code, UNKNOWN_TYPE)
+
+    @property
     def review_type(self) -> str | None:
-        return REVIEW_TYPES.get(self.earliest.type_code) if self.earliest else None
+        return self.traits.name or None
 
     @property
     def seller_id(self) -> str | None:
@@ -70,11 +73,6 @@ class Process:
     def opened_at(self) -> datetime | None:
         return self.earliest.created_at if self.earliest else None
 
-    @property
-    def total(self) -> timedelta:
-        """How long the contract gives."""
-        return ACP_TOTAL if self.review_type == ACP else OTHER_TOTAL
-
     @cached_property
     def deadline_at(self) -> datetime | None:
         """Of the latest event that carries a readable one, else the contract's total.
@@ -85,7 +83,7 @@ class Process:
             return None
         carrying = [event for event in self.events if event.deadline_at is not None]
         if not carrying:
-            return self.opened_at + self.total
+            return self.opened_at + self.traits.total
         in_time = [event for event in carrying if not self.comes_with_the_end(event)]
         return in_time[-1].deadline_at if in_time else carrying[0].deadline_at
 
@@ -97,11 +95,11 @@ class Process:
 
     @property
     def overdue_at(self) -> datetime | None:
-        """Of an ACP by its day 30 or 30 days before the deadline, whichever is first."""
-        if self.review_type == ACP:
-            first = min(self.opened_at + ACP_PENDS, self.deadline_at - OVERDUE_BEFORE_DEADLINE)
-            return max(first, self.opened_at)
-        return self.opened_at
+        """After its days of PENDING, or so long before the deadline as the others take."""
+        if self.opened_at is None or not self.traits.pends:
+            return self.opened_at
+        by_deadline = self.deadline_at - (self.traits.total - self.traits.pends)
+        return max(min(self.opened_at + self.traits.pends, by_deadline), self.opened_at)
 
     @property
     def requested_fields(self) -> list[str] | None:
@@ -141,7 +139,7 @@ class Process:
         """The clock's state at `at`, whatever was reported."""
         if at >= self.deadline_at:
             return "EXPIRED"
-        if self.review_type == ACP and at < self.overdue_at:
+        if self.traits.pends and at < self.overdue_at:
             return "PENDING"
         return "OVERDUE"
 
@@ -182,7 +180,7 @@ class Process:
     def deadline_mismatch(self) -> bool | None:
         if not self.events:
             return None
-        return abs(self.deadline_at - self.opened_at - self.total) > DAY
+        return abs(self.deadline_at - self.opened_at - self.traits.total) > DAY
 
     @property
     def deadline_changed(self) -> bool | None:
@@ -342,8 +340,8 @@ def deadline_calendar(log: Log) -> list[dict]:
             day = day_of(process["deadline_at"])
             count = days.setdefault(day, {"day": day, "due": 0, "due_acp": 0, "due_aci": 0})
             count["due"] += 1
-            count["due_acp"] += process["review_type"] == ACP
-            count["due_aci"] += process["review_type"] == ACI
+            count["due_acp"] += process["review_type"] == "ACP"
+            count["due_aci"] += process["review_type"] == "ACI"
     return [days[day] for day in sorted(days)]
 
 

@@ -6,17 +6,12 @@ import string
 from datetime import datetime, timedelta
 
 from .attempts import share
+from .contract import BANK_EVENTS, SELLER_EVENTS, STATUS_OF
 from .deliveries import bank_account_seller
-from .model import BANK_EVENTS, SELLER_EVENTS, Delivery, Log
+from .model import Delivery, Log
 from .processes import OPEN, process_state
 from .reading import day_of, identifier, instant, is_whole_number, json_bytes, text_of
 
-STATUS_OF = {
-    "seller.enabled": "enabled",
-    "seller.denied": "denied",
-    "seller.disabled": "disabled",
-    "seller.deleted": "deleted",
-}
 PLAIN_FIELDS = (
     "resource",
     "mcc",
@@ -95,10 +90,10 @@ def status(events: list[Delivery]) -> str:
     if deletion(events):
         return "deleted"
     for event in reversed(events):
-        if event.event_type in STATUS_OF:
+        if event.event_type != "seller.created" and STATUS_OF[event.event_type]:
             return STATUS_OF[event.event_type]
     if any(event.event_type == "seller.created" for event in events):
-        return "pending_analysis"
+        return STATUS_OF["seller.created"]
     return carried(events, "status", text_of) or "unknown"
 
 

@@ -2,7 +2,7 @@
 -- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
 -- start; `detail` lists the paths. A body that nobody can read as a JSON object holds nothing of what either asks for.
 -- in: sent_findings
--- reads: attempts, review_events, required_fields, contract_codes, facts.sent_fields
+-- reads: attempts, review_events, facts.sent_fields
 -- key: rule, seq
 --
 -- rule: acp_incomplete
@@ -40,7 +40,7 @@ asked as (
     -- What had been asked for when each attempt started; attempts before any event are not judged.
     select
         sent.attempt_id,
-        arg_min(coalesce(events.object_type, ''), place) as object_type,
+        contract.review_type(arg_min(coalesce(events.object_type, ''), place)) as review_type,
         coalesce(arg_max(events.requested_fields, place), []) as requested_fields
     from sent
     join (
@@ -54,25 +54,25 @@ asked as (
 requested as (
     select
         attempt_id,
-        object_type = 'REGISTRATION_REVIEW_REQUIRED' as is_acp,
+        contract.is_partial(review_type) as is_partial,
         unnest(requested_fields) as path
     from asked
-    where object_type in ('REGISTRATION_REVIEW_REQUIRED', 'INCONSISTENT_DATA_UPDATE_REQUIRED')
+    where review_type is not null
 ),
 
 foreseen as (
-    -- An ACP asks for all that the contract foresees for the type of seller.
+    -- One that is not partial asks for all that the contract foresees for the type of seller.
     select asked.attempt_id, fields.path
     from asked
     join sent on sent.attempt_id = asked.attempt_id
     join (
-        select code as path
-        from contract_codes
-        where kind = 'requested path' and not contains(code, '.')
-    ) as fields on fields.path <> 'owner' or sent.payload_type = 'business'
-    where asked.object_type = 'REGISTRATION_REVIEW_REQUIRED'
+        select path, is_of_business from contract.foreseen_fields()
+        union all
+        select unnest(['process_id', 'type']) as path, false as is_of_business
+    ) as fields on not fields.is_of_business or sent.payload_type = 'business'
+    where asked.review_type is not null and not contract.is_partial(asked.review_type)
     union
-    select attempt_id, path from requested where is_acp
+    select attempt_id, path from requested where not is_partial
 ),
 
 needed as (
@@ -81,8 +81,9 @@ needed as (
         coalesce(required_fields.field, foreseen.path) as path
     from foreseen
     join sent on sent.attempt_id = foreseen.attempt_id
-    left join required_fields on required_fields.path = foreseen.path
-    where foreseen.path not in ('address.line2', 'owner.address.line2')
+    left join contract.required_fields() as required_fields
+        on required_fields.path = foreseen.path
+    where not contract.may_be_left_out(foreseen.path)
         -- Nothing can be sent below these two.
         and not starts_with(foreseen.path, 'process_id.')
         and not starts_with(foreseen.path, 'type.')
@@ -109,7 +110,7 @@ missing as (
     -- A path that the contract does not show takes any value, an object too.
     select needed.attempt_id, needed.path
     from needed
-    left join contract_codes as shown
+    left join contract.codes() as shown
         on shown.kind = 'requested path' and shown.code = needed.path
     left join (
         select attempt_id, covered_by, bool_or(is_value) as is_value
@@ -133,7 +134,7 @@ extra as (
             and requested.path = covering.covered_by
     ) as listed
         on listed.attempt_id = fields.attempt_id and listed.path = fields.path
-    where asked.object_type = 'INCONSISTENT_DATA_UPDATE_REQUIRED'
+    where asked.review_type is not null and contract.is_partial(asked.review_type)
         and fields.path not in ('process_id', 'type')
 ),
 
@@ -148,14 +149,11 @@ broken as (
     union all
     select
         asked.attempt_id,
-        case asked.object_type
-            when 'REGISTRATION_REVIEW_REQUIRED' then 'acp_incomplete'
-            else 'aci_extra_field'
-        end as rule,
+        if(contract.is_partial(asked.review_type), 'aci_extra_field', 'acp_incomplete') as rule,
         'no readable JSON object' as detail
     from asked
     join sent on sent.attempt_id = asked.attempt_id and not sent.has_payload
-    where asked.object_type in ('REGISTRATION_REVIEW_REQUIRED', 'INCONSISTENT_DATA_UPDATE_REQUIRED')
+    where asked.review_type is not null
     union all
     select
         attempt_id,

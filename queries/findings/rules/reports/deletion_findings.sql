@@ -42,7 +42,10 @@ select
 from deleted_sellers
 join seller_events on seller_events.seller_id = deleted_sellers.seller_id
 where seller_events.created_at > deleted_sellers.deleted_at
-    and seller_events.event_type <> 'seller.updated'
+    and (
+        seller_events.event_type = 'seller.created'
+        or contract.seller_status(seller_events.event_type) is not null
+    )
 union all
 select
     'deleted_with_open' as rule,

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from tests.support.oracle.attempts import RETRYABLE, outcome, sent_attempts
-from tests.support.oracle.model import ACI, ACP, REVIEW_TYPES, Attempt, Log
-from tests.support.oracle.payload import extra_in_aci, missing_from_acp, payload_of
+from tests.support.oracle.contract import REVIEW_TYPES
+from tests.support.oracle.model import Attempt, Log
+from tests.support.oracle.payload import extra_in_partial, missing_from_whole, payload_of
 from tests.support.oracle.processes import Process, processes, requested_by
 
 from .finding import BREACH, RISK, finding
@@ -47,17 +48,17 @@ def sent_against_the_rules(process: Process) -> Iterator[dict]:
             continue
         review_type = REVIEW_TYPES.get(received[0].type_code)
         requested = requested_by(received)
-        if review_type == ACP:
+        if review_type is None:
+            continue
+        if review_type.is_partial:
+            rule, faults = "aci_extra_field", extra_in_partial(attempt, requested)
+        else:
             rule, faults = (
                 "acp_incomplete",
-                missing_from_acp(
+                missing_from_whole(
                     attempt, requested, came_by_gateway=first_via[attempt.body] == "gateway"
                 ),
             )
-        elif review_type == ACI:
-            rule, faults = "aci_extra_field", extra_in_aci(attempt, requested)
-        else:
-            continue
         if payload_of(attempt) is None:
             faults = ["no readable JSON object"]
         if faults and (rule, attempt.body) not in seen:

@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tests.support.oracle.deliveries import bank_account_seller, replays
-from tests.support.oracle.model import (
+from tests.support.oracle.contract import (
     BANK_EVENTS,
+    DETAILS,
     LISTED_EVENTS,
+    REASONS,
+    REVIEW_STATUSES,
     REVIEW_TYPES,
     SELLER_EVENTS,
-    Delivery,
-    Log,
 )
+from tests.support.oracle.deliveries import bank_account_seller, replays
+from tests.support.oracle.model import Delivery, Log
 from tests.support.oracle.payload import SHOWN_PATHS
 from tests.support.oracle.reading import identifier
 from tests.support.oracle.sellers import is_denial, reasons, record, record_id
@@ -19,21 +21,6 @@ from tests.support.oracle.sellers import is_denial, reasons, record, record_id
 from .finding import NOTICE, RISK, finding, process_of
 
 SLOW = timedelta(seconds=5)
-
-REVIEW_STATUSES = ("PENDING", "OVERDUE", "EXPIRED", "FINISHED")
-REASONS = (
-    "DOCUMENT_VALIDATION",
-    "INTERNAL_KYC_POLICY",
-    "FRAUD_PREVENTION",
-    "REGISTRATION_INCONSISTENCY",
-)
-DETAILS = (
-    "DOCUMENT_NOT_MATCH",
-    "DOCUMENT_QUALITY",
-    "NAME_INVALID",
-    "BIRTH_DATE_INVALID",
-    "REGISTRATION_STATUS_INVALID",
-)
 
 
 def event_altered(log: Log) -> Iterator[dict]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
+from tests.support.oracle.contract import STATUS_OF
 from tests.support.oracle.model import Log
 from tests.support.oracle.processes import OPEN, processes
-from tests.support.oracle.sellers import STATUS_OF, deletion, seller_events
+from tests.support.oracle.sellers import deletion, seller_events
 
 from .finding import RISK, finding
-
-STATUS_EVENTS = ("seller.created", *STATUS_OF)
 
 
 def status_after_deletion(log: Log) -> Iterator[dict]:
@@ -17,7 +16,7 @@ def status_after_deletion(log: Log) -> Iterator[dict]:
         deleted = deletion(events)
         for event in events:
             is_later = deleted is not None and event.created_at > deleted.created_at
-            if is_later and event.event_type in STATUS_EVENTS:
+            if is_later and STATUS_OF[event.event_type]:
                 row = finding(
                     "status_after_deletion",
                     RISK,

@@ -3,16 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 
-from tests.support.oracle.deliveries import seller_named_by
-from tests.support.oracle.model import (
-    ACI,
+from tests.support.oracle.contract import (
     BANK_EVENTS,
     LISTED_EVENTS,
     REVIEW_TYPES,
     SELLER_EVENTS,
-    Delivery,
-    Log,
 )
+from tests.support.oracle.deliveries import seller_named_by
+from tests.support.oracle.model import Delivery, Log
 from tests.support.oracle.reading import instant, json_bytes, list_of_texts, text_of
 from tests.support.oracle.sellers import TAX_IDS, compared, is_denial, record, tax_id
 
@@ -141,8 +139,8 @@ def odd_parts_of_review(event: Delivery) -> Iterator[Part]:
     for name in expected:
         if review.get(name) is None:
             yield name, MISSING
-    is_aci = REVIEW_TYPES.get(event.review.type_code) == ACI
-    if is_aci and event.review.requested_fields == []:
+    listed = REVIEW_TYPES.get(event.review.type_code)
+    if listed and listed.is_partial and event.review.requested_fields == []:
         yield "requested_fields", spelled([])
 
 
