@@ -125,10 +125,11 @@ FOREVER: Final = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 
 def as_recorded(history: Sequence[dict[str, Any]], reader: Reader) -> list[dict[str, Any]]:
-    """The lines that the ledger holds, each with the instant at which it was recorded really."""
+    """The lines that the ledger holds, each with the instant at which it was recorded really, and
+    the way that `draft` takes where a line names none."""
     recorded_at = {row["seq"]: row["recorded_at"] for row in rows(reader, "timeline", FOREVER)}
     return [
-        {**entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
+        {"via": "api", **entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
         for entry in entries(history)
     ]
 
