@@ -125,11 +125,10 @@ FOREVER: Final = datetime(2200, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 
 def as_recorded(history: Sequence[dict[str, Any]], reader: Reader) -> list[dict[str, Any]]:
-    """The lines that the ledger holds, each with the instant at which it was recorded really, and
-    the way that `draft` takes where a line names none."""
+    """The lines that the ledger holds, each with the instant at which it was recorded really."""
     recorded_at = {row["seq"]: row["recorded_at"] for row in rows(reader, "timeline", FOREVER)}
     return [
-        {"via": "api", **entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
+        {**entry.line, "recorded_at": recorded_at[entry.seq].isoformat()}
         for entry in entries(history)
     ]
 
