@@ -372,7 +372,9 @@ def test_a_finding_without_attempts_is_looked_for_where_a_process_is_suspected()
     rules = {it for it in views["process_findings"].reads if it.endswith("_findings")}
     others = rules - {"sent_findings"}
     lost = {it for it in others if "suspected_processes" not in all_read(views[it])}
-    assert lost == set(), "have them read suspected_processes (CONTRIBUTING.md#add-a-rule)"
+    assert lost == set(), (
+        "have them read suspected_processes (CONTRIBUTING.md#findings-views-and-pages)"
+    )
 
 
 def test_what_was_sent_is_set_against_its_evidence_once_in_a_batch():

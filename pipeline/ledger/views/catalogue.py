@@ -172,7 +172,7 @@ def asked_for(name: str) -> View:
             f"The view {name} cannot be shown",
             f"the header of {view.file} has no line {' and none '.join(lacking)}",
             "say there by which columns a row is one of its kind, and in which order rows are"
-            " (CONTRIBUTING.md#add-a-view)",
+            " (CONTRIBUTING.md#findings-views-and-pages)",
         )
     return view
 
@@ -203,7 +203,9 @@ def read(path: Path) -> View:
     try:
         return _read(path)
     except _Misread as error:
-        remedy = "write it as in queries/state/watchlist.sql (CONTRIBUTING.md#add-a-view)"
+        remedy = (
+            "write it as in queries/state/watchlist.sql (CONTRIBUTING.md#findings-views-and-pages)"
+        )
         raise OperatorError(f"The header of {path} cannot be read", str(error), remedy) from None
 
 
