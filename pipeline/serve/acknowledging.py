@@ -22,7 +22,7 @@ from pipeline.continuity.service import current
 from pipeline.errors import PrazoError
 from pipeline.language.catalogue import N_, said_in
 from pipeline.serve import standing
-from pipeline.serve.openapi import PAGE, Call
+from pipeline.serve.openapi import HTML, Call
 
 LOG = logging.getLogger(__name__)
 
@@ -95,8 +95,8 @@ def calls() -> list[Call]:
     shown = "What following the link of a message would record"
     recorded = "Records it: somebody sees to an alert, or puts it off"
     return [
-        Call("GET", path, _link, shown, PAGE, is_open=True),
-        Call("POST", path, _link, recorded, PAGE, is_open=True),
+        Call("GET", path, _link, shown, HTML, is_open=True),
+        Call("POST", path, _link, recorded, HTML, is_open=True),
     ]
 
 

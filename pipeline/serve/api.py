@@ -4,7 +4,7 @@ audit packages, checkpoints and audits of the stores."""
 import functools
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypeVar, get_args
 
@@ -141,12 +141,11 @@ def calls() -> list[Call]:
 
 def routes() -> list[BaseRoute]:
     """The routes of these calls, and of what is not there."""
-    methods: dict[str, list[str]] = {}
+    methods: dict[tuple[str, Callable[[Request], Awaitable[Response]]], list[str]] = {}
     for call in calls():
-        methods.setdefault(call.path, []).append(call.method)
-    handlers = {it.path: it.do for it in calls()}
+        methods.setdefault((call.path, call.do), []).append(call.method)
     return [
-        *(Route(path, do, methods=methods[path]) for path, do in handlers.items()),
+        *(Route(path, do, methods=taken) for (path, do), taken in methods.items()),
         *calendar.routes(),
         Route("/api/{rest:path}", _nothing_here),
     ]

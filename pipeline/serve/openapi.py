@@ -24,7 +24,7 @@ MOMENT: Final[Schema] = {"anyOf": [_INSTANT, {"type": "string", "format": "date"
 """An instant, or a day in the holder's zone, as somebody asks for it."""
 JSON: Final[Mapping[str, Schema]] = {"application/json": {}}
 PLAIN_TEXT: Final[Mapping[str, Schema]] = {"text/plain": {}}
-PAGE: Final[Mapping[str, Schema]] = {"text/html": {}}
+HTML: Final[Mapping[str, Schema]] = {"text/html": {}}
 OF_A_VIEW: Final = "/api/views/{name}"
 """Paths that begin so are described for each view."""
 
