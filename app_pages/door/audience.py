@@ -1,4 +1,4 @@
-"""Decides which pages and which views each role opens. Pure.
+"""Decides which pages and which views each role opens, by what their files say. No other I/O.
 
 Officers, auditors and administrators open everything. An analyst's questions are about many
 sellers at once, so analysts open pages whose `PAGE` says so, views whose header says

@@ -42,8 +42,9 @@ def pages() -> Mapping[str, Page]:
     found = {path.stem: _read(path) for path in FOLDER.glob("[a-z]*.py")}
     sections = list(Section)
 
-    def stands(named: tuple[str, Page]) -> tuple[int, int]:
-        return sections.index(named[1].section), named[1].place
+    def stands(named: tuple[str, Page]) -> tuple[int, int, str]:
+        name, page = named
+        return sections.index(page.section), page.place, name
 
     return dict(sorted(found.items(), key=stands))
 

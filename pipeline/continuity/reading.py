@@ -45,9 +45,8 @@ class ReadAhead:
 
     def _read_on(self, after: LastEntry, end: int) -> None:
         try:
-            with (
-                short_turns.short_in_python()
-            ):  # whoever writes needs its lock for each table of a batch
+            # The writer needs Python's lock for each table of a batch.
+            with short_turns.short_in_python():
                 while self._wait_for_room():
                     batch = self._read(after, end)
                     if batch is None:
