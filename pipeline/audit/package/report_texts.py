@@ -7,6 +7,7 @@ from typing import Final
 
 from pipeline import findings, instants
 from pipeline.audit.package.first_page import FIRST_PAGE
+from pipeline.contract import review_types
 from pipeline.language import codes
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.log.kinds import kinds
@@ -39,6 +40,14 @@ class Words:
     def of(self, table: str, code: str) -> str:
         """The word for a code of one of the `tables`, or the code itself if there is none."""
         return tables(self.into)[table].get(code, code)
+
+    def about(self, table: str, name: str) -> str:
+        """What a word of the glossary means."""
+        if table != "review type":
+            return self[f"about_{name}"]
+        listed = review_types.named(name)
+        text = "about_partial" if listed.is_partial else "about_whole"
+        return self.say(text, days=listed.total_days)
 
     def of_step(self, kind: str, step: str) -> str:
         """The word for a step of a kind of entry, such as a ticket that was opened; where it has
@@ -167,10 +176,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "about_process": N_(
         "One review of a seller's registration, which the platform asked for, with its deadline."
     ),
-    "about_ACP": N_("A periodic update: 60 days, every field is sent."),
-    "about_ACI": N_(
-        "An update because of an inconsistency: 30 days, only the requested fields are sent."
-    ),
+    "about_whole": N_("{days} days, every field is sent."),
+    "about_partial": N_("{days} days, only the requested fields are sent."),
     "about_OVERDUE": N_(
         "In its tolerance period: the deadline has not passed, and a submission is in time."
     ),
