@@ -32,6 +32,7 @@ from pipeline.contract.readings import (
     text_of,
 )
 from pipeline.contract.review_types import of_code
+from pipeline.contract.seller_record import FIELDS
 from pipeline.errors import Unreadable
 
 
@@ -176,19 +177,20 @@ _Read = Callable[[JsonValue], object]
 _AMOUNT: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,9})?", re.ASCII)
 _FLAGS: Final = {**dict.fromkeys((1, "1", "true"), True), **dict.fromkeys((0, "0", "false"), False)}
 
-_SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = tuple(
-    {
-        **dict.fromkeys(SellerRecord._fields[:-2], text_of),
-        **dict.fromkeys(("account_balance", "current_balance", "revenue"), _number),
-        **dict.fromkeys(("show_profile_online", "is_mobile", "delinquent"), _flag_of_record),
-        **dict.fromkeys(
-            ("decline_on_fail_security_code", "decline_on_fail_zipcode"), _flag_of_record
-        ),
-        **dict.fromkeys(("created_at", "updated_at"), instants.parse),
-        **dict.fromkeys(("status", "type"), code),
-        **dict.fromkeys(("taxpayer_id", "ein"), tax_id),
-        "retry": _flag,
-    }.items()
+_READERS: Final[Mapping[str, _Read]] = {
+    "code": code,
+    "text": text_of,
+    "anything": text_of,
+    "number": _number,
+    "flag": _flag_of_record,
+    "instant": instants.parse,
+    "tax id": tax_id,
+}
+
+_SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = (
+    ("id", text_of),
+    *((each.name, _READERS[each.kind]) for each in FIELDS),
+    ("retry", _flag),
 )
 """What reads each field of a seller record that is not null, but for the last two."""
 

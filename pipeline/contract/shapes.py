@@ -4,10 +4,10 @@ Nearly all events have it. Of any other this gives None, and `events.py` reads i
 type here may ask for more than the rules do, and must never take what they read otherwise. No I/O.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, defstruct
 from msgspec.structs import astuple
 
 from pipeline import instants
@@ -21,6 +21,7 @@ from pipeline.contract.readings import (
     SellerRecord,
     text_of,
 )
+from pipeline.contract.seller_record import FIELDS
 
 _Identifier: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_ID_CHARACTERS)]
 _Code: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -40,43 +41,27 @@ class _Reason(Struct):
     detail: str | None = None
 
 
-class _Seller(Struct, kw_only=True):
-    """Field by field as `SellerRecord` has them."""
+_KINDS_OF_FIELDS: Final[Mapping[str, Any]] = {
+    "code": _Code | None,
+    "text": str | None,
+    "anything": Any,
+    "number": float | None,
+    "flag": bool | None,
+    "instant": str | None,
+    "tax id": str | None,
+}
 
-    id: _Identifier
-    status: _Code | None = None
-    resource: str | None = None
-    account_balance: float | None = None
-    current_balance: float | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    email: str | None = None
-    taxpayer_id: str | None = None
-    phone_number: str | None = None
-    birthdate: str | None = None
-    address: Any = None
-    mcc: str | None = None
-    show_profile_online: bool | None = None
-    is_mobile: bool | None = None
-    decline_on_fail_security_code: bool | None = None
-    decline_on_fail_zipcode: bool | None = None
-    delinquent: bool | None = None
-    marketplace_id: str | None = None
-    uri: str | None = None
-    metadata: Any = None
-    created_at: str | None = None
-    updated_at: str | None = None
-    revenue: float | None = None
-    type: _Code | None = None
-    document_number: str | None = None
-    ein: str | None = None
-    business_name: str | None = None
-    business_email: str | None = None
-    business_phone: str | None = None
-    business_address: Any = None
-    owner: Any = None
-    retry: bool | None = None
-    decision_reasons: tuple[_Reason, ...] = ()
+_Seller: Any = defstruct(
+    "_Seller",
+    [
+        ("id", _Identifier),
+        *((each.name, _KINDS_OF_FIELDS[each.kind], None) for each in FIELDS),
+        ("retry", bool | None, None),
+        ("decision_reasons", tuple[_Reason, ...], ()),
+    ],
+    kw_only=True,
+)
+"""Field by field as `SellerRecord` has them."""
 
 
 class _ReviewPayload(Struct):
@@ -188,15 +173,14 @@ def _reasons(shown: Sequence[_Reason]) -> tuple[DecisionReason, ...]:
     return tuple([DecisionReason(it.reason, it.detail or None) for it in shown])
 
 
+_READERS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "anything": text_of,
+    "instant": instants.parse,
+}
 _READ_AFTERWARDS: Final = tuple(
     (SellerRecord._fields.index(name), read)
     for name, read in (
-        ("address", text_of),
-        ("metadata", text_of),
-        ("business_address", text_of),
-        ("owner", text_of),
-        ("created_at", instants.parse),
-        ("updated_at", instants.parse),
+        *((each.name, _READERS[each.kind]) for each in FIELDS if each.kind in _READERS),
         ("decision_reasons", _reasons),
     )
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import duckdb
 
+from pipeline.contract import seller_record
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.log.entries import Entry
 
@@ -32,23 +33,7 @@ _MASKED_RECORD: Final = (
 
 MASKED_COLUMNS: Final = {
     "log": {"body": "null", "salt": "null", "record": _MASKED_RECORD},
-    "facts.seller_events": {
-        "first_name": "mask_text(first_name)",
-        "last_name": "mask_text(last_name)",
-        "email": "mask_text(email)",
-        "taxpayer_id": "mask_number(taxpayer_id)",
-        "phone_number": "mask_number(phone_number)",
-        "birthdate": "mask_all(birthdate)",
-        "address": "mask_all(address)",
-        "metadata": "mask_all(metadata)",
-        "document_number": "mask_number(document_number)",
-        "ein": "mask_number(ein)",
-        "business_name": "mask_text(business_name)",
-        "business_email": "mask_text(business_email)",
-        "business_phone": "mask_number(business_phone)",
-        "business_address": "mask_all(business_address)",
-        "business_owner": "mask_all(business_owner)",
-    },
+    "facts.seller_events": seller_record.MASKS,
     "facts.unreadable_parts": {"found": "mask_found(part, found)"},
     "facts.attempt_finishes": {"error": "mask_error(error)"},
     "facts.collections": {"actor": "mask_text(actor)"},
