@@ -8,6 +8,7 @@ from app_pages.language import formats, rulebook
 from app_pages.language.code_texts import masked, word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
+from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.log.kinds import Kind, collection, kinds, webhook
@@ -19,7 +20,6 @@ from pipeline.log.kinds.webhook import WEBHOOK
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
 STEPS: Final = collection.KIND.steps
-REVIEW_EVENT: Final = "regulatory.registration.review.required"
 
 
 # Why a delivery could not be read, as `pipeline/contract/` says it and the receiver records it.
@@ -96,14 +96,14 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     """A row of `timeline` in words; what came from outside is shown as plain text."""
     kind, status, error = row["kind"], row["status"], row["error"]
     reason = row["reason"] and masked(row["reason"])
-    if kind == WEBHOOK and row["event_type"] == REVIEW_EVENT:
+    if kind == WEBHOOK and row["event_type"] == REVIEW_REQUIRED:
         reported = word(codes.STATES, row["reported_status"])
         detail = _(
             "The platform reports {status}, deadline {deadline}",
             status=formats.plain(reported),
             deadline=formats.minute(row["deadline_at"]),
         )
-        return EntryInWords(":material/campaign:", _(codes.EVENT_TYPES[REVIEW_EVENT]), detail)
+        return EntryInWords(":material/campaign:", _(codes.EVENT_TYPES[REVIEW_REQUIRED]), detail)
     if kind == WEBHOOK:
         title = formats.plain(word(codes.EVENT_TYPES, row["event_type"]))
         return EntryInWords(webhook.KIND.icon, title, "")
