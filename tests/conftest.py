@@ -29,6 +29,9 @@ GUARDED = (ROOT / "data", ROOT / ".hypothesis")
 MEMORY_BYTES = 4 * 2**30
 """With so much room in memory, tests write there: they sync tens of thousands of times, and would
 wait for a disk each time."""
+UNCOMMITTED = "UNCOMMITTED_FILES"
+"""The variable by which all workers of a run know the same files: what is saved while they collect
+would give them another order."""
 
 
 # Roughly the seconds of files whose tests start browsers, mostly wait, or do neither and are long.
@@ -200,13 +203,18 @@ def _order(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (not changed & {item.path, *item.path.parents}, place[item.path]))
 
 
+def pytest_configure() -> None:
+    """Asks once, before there are workers, which files are not committed yet."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and shutil.which("git") is not None:
+        git = ["git", "-C", str(ROOT), "status", "--porcelain", "--no-renames", "-uall"]
+        said = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+        os.environ[UNCOMMITTED] = said
+
+
 def _touched() -> set[Path]:
     """Test files that are not committed yet, and the folders of tests of rooms with such a file:
     what a change can break runs first."""
-    git = ["git", "-C", str(ROOT), "status", "--porcelain", "--no-renames", "-uall"]
-    if shutil.which("git") is None:
-        return set()
-    said = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    said = os.environ.get(UNCOMMITTED, "")
     paths = [Path(line[3:].strip('"')).parts for line in said.splitlines()]
     rooms = [path[path[0] == "pipeline" :][:-1] for path in paths if path[0] != "tests"]
     folders = {ROOT / "tests" / room[0] for room in rooms if room}
