@@ -141,5 +141,4 @@ def test_the_oracle_has_every_rule_and_condition():
     folder = Path(oracle.__file__).parent
     text = "".join(file.read_text(encoding="utf-8") for file in folder.rglob("*.py"))
     named = {*re.findall('"([a-z_]+)"', text)}
-    by_hand = {"alert_undelivered"}  # is about what was sent, which no history here holds
-    assert {*RULES, *CONDITIONS} - named == by_hand
+    assert {*RULES, *CONDITIONS} <= named

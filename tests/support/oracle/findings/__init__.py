@@ -13,7 +13,7 @@ process: they name none.
 from tests.support.oracle.model import Log
 from tests.support.oracle.processes import processes as all_processes
 
-from . import attempts, deliveries, evidence, processes, sellers, unreadable_parts
+from . import alerts, attempts, deliveries, evidence, processes, sellers, unreadable_parts
 
 PROCESS_RULES = (
     processes.expired_unfinished,
@@ -31,6 +31,7 @@ LOG_RULES = (
     attempts.attempt_findings,
     attempts.unauthorized,
     attempts.tls_refused,
+    alerts.alert_undelivered,
     deliveries.event_altered,
     deliveries.slow_record,
     deliveries.quarantined,
