@@ -448,6 +448,14 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
         assert named == set(re.findall(r"\b(\w+)(?:=COLUMN=VALUE)?(?:,|$)", said))
 
 
+def test_what_is_not_declared_open_takes_no_stranger(client: Client) -> None:
+    """Each handler asks for a token itself, and the description says of each call what it does."""
+    for call in api.calls():
+        path = call.path.format(name="process_state", request_id="none", token="none")
+        answer = client.post(path, json={}) if call.method == "POST" else client.get(path)
+        assert (answer.status_code == 401) is not call.is_open, (call.method, path)
+
+
 def test_each_row_of_each_list_is_what_the_description_says(
     client: Client, read: LedgerService
 ) -> None:
