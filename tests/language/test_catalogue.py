@@ -66,7 +66,8 @@ def messages() -> Iterator[tuple[Message, str]]:
     for code, rule in findings.rules().items():
         yield from ((text, code) for text in (rule.name, rule.meaning, rule.remedy))
     for code, condition in conditions.of_log().items():
-        yield from ((text, code) for text in (condition.name, condition.advice) if text)
+        where = f"pipeline/conditions.py: {code}"
+        yield from ((text, where) for text in (condition.name, condition.advice) if text)
 
 
 def catalogue() -> dict[Message, tuple[str, ...]]:
