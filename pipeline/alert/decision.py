@@ -18,6 +18,7 @@ from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import RISK_HOURS
 from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
+from pipeline.language.codes import SEVERITIES
 from pipeline.log.entries import Draft
 
 BACKOFF: Final = tuple(
@@ -43,7 +44,7 @@ PARTS: Final = 7
 fifty alerts come in seven messages, not in fifty."""
 MAX_ITEMS: Final = 50
 """Alerts in one message; the others come in further messages."""
-_SEVERITIES: Final = ("breach", "risk", "notice")
+_SEVERITIES: Final = tuple(SEVERITIES)
 
 
 class Message(NamedTuple):

@@ -48,7 +48,7 @@ SEVERITIES: Final[Mapping[str, str]] = {
     "risk": N_("Risk"),
     "notice": N_("Notice"),
 }
-"""Of a finding or an alert."""
+"""Of a finding or an alert, the gravest first."""
 
 SELLER_STATES: Final[Mapping[str, str]] = {
     "enabled": N_("Enabled"),

@@ -20,6 +20,7 @@ from pipeline.audit.package.report_texts import WORDS
 from pipeline.audit.package.screens import Screen
 from pipeline.contract import review_types
 from pipeline.contract.event_types import REVIEW_REQUIRED
+from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
@@ -38,14 +39,12 @@ _TONES: Final = {
     **{"breach": "bad", "risk": "warn", "notice": "plain"},
 }
 _STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "FINISHED")
-_SEVERITIES: Final = ("breach", "risk", "notice")
-
 
 GLOSSARY: Final = (
     ("word", "process"),
     *(("review type", it) for it in review_types.NAMES),
     *(("state", it) for it in ("OVERDUE", "EXPIRED")),
-    *(("severity", it) for it in ("breach", "risk", "notice")),
+    *(("severity", it) for it in codes.SEVERITIES),
     *(("word", it) for it in ("covered", "entry", "withheld", "log")),
 )
 """What the report explains, by the tables of `report_texts.py` and the names in them."""
@@ -139,7 +138,7 @@ def content(
         elif not row["process_id"]:
             is_event = row["kind"] == "webhook" and row["event_type"]
             others[(row["event_type"], "event type") if is_event else (row["kind"], "kind")] += 1
-    ranked: dict[str, list[Row]] = {it: [] for it in _SEVERITIES}
+    ranked: dict[str, list[Row]] = {it: [] for it in codes.SEVERITIES}
     all_findings = 0
     for row in tables["findings.csv"]:
         all_findings += 1
@@ -186,7 +185,7 @@ def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, in
     """How many processes there are in each state, and findings of each severity."""
     return [
         *(("state", it, totals["processes"].get(it, 0)) for it in _STATES),
-        *(("severity", it, totals["findings"].get(it, 0)) for it in _SEVERITIES),
+        *(("severity", it, totals["findings"].get(it, 0)) for it in codes.SEVERITIES),
     ]
 
 

@@ -103,7 +103,7 @@ class Words:
                 states=f": {', '.join(known)}" if known else "",
             )
         ]
-        found = self._counts("severity", totals["findings"], ("breach", "risk", "notice"))
+        found = self._counts("severity", totals["findings"], codes.SEVERITIES)
         if found:
             said.append(said_in(self.into, N_("Findings: {findings}."), findings=", ".join(found)))
         if uncovered:
