@@ -127,7 +127,7 @@ def _of_log() -> Iterator[tuple[str, Condition]]:
             except (KeyError, ValueError) as error:
                 raise OperatorError(
                     f"The condition {code} in {path} cannot be read",
-                    f"it lacks a line {error}",
+                    f"a line is missing, or says what it cannot: {error}",
                     "say of it what pipeline/conditions.py lists",
                 ) from None
 

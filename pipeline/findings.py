@@ -74,7 +74,7 @@ def _rules() -> Iterator[tuple[str, Rule]]:
             except (KeyError, ValueError) as error:
                 raise OperatorError(
                     f"The rule {said['rule']} in {path} cannot be read",
-                    f"it lacks a line {error}",
+                    f"a line is missing, or says what it cannot: {error}",
                     "say of it what pipeline/findings.py lists",
                 ) from None
 
