@@ -239,14 +239,20 @@ def _completed(view: View, views: Mapping[str, View]) -> View:
     """A view with what its header leaves to others: the rows of all that say `in:` and its name, as
     `found`, and columns of other views."""
     parts = [name for name, other in views.items() if view.name in other.lists]
-    found = "\n    union all\n".join(f"    from {name}" for name in parts)
+    found = "\nunion all\n".join(f"from {name}" for name in parts)
+    sql = f"with found as (\n{found}\n)\n\n{view.sql}" if parts else view.sql
+    statement = [
+        line for line in view.sql.splitlines() if line and not line.strip().startswith("--")
+    ]
+    if statement == ["from found"]:  # each CTE takes DuckDB some time to plan
+        sql = found
     columns = list(_all_columns(view, views))
     return replace(
         view,
         reads=(*view.reads, *parts),
         columns={name: meaning for name, meaning, _ in columns},
         kinds={name: kind for name, _, kind in columns if kind},
-        sql=f"with found as (\n{found}\n)\n\n{view.sql}" if parts else view.sql,
+        sql=sql,
     )
 
 
