@@ -12,7 +12,7 @@
 -- column: process_id | the review process; null where it is about none
 -- column: seller_id | the seller; null where it is about none
 -- column: recipient | staff | who is told, by the name in the settings; empty where there is nobody to tell
--- column: via | text | the channel, by its name in the settings; empty where there is nobody to tell
+-- column: via | text | the channel, such as email, webhook or apprise; empty where there is nobody to tell
 -- column: level | 0, or how often it had been escalated
 -- column: raised_at | when the alert was raised
 -- column: tries | how often a message was sent off

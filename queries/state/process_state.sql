@@ -15,7 +15,7 @@
 -- column: review_type | word | the type, such as ACP, from the earliest event alone; null for an unknown type
 -- column: state | word | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
 -- column: opened_at | when the platform created the earliest event
--- column: overdue_at | after its days of PENDING, or as long before the deadline as the other days take where that is earlier; opened_at where it has none
+-- column: overdue_at | when its days of PENDING are over (of an ACP, day 30), or 30 days before the deadline where that is earlier; of other types, opened_at
 -- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: days_to_deadline | whole days of 24 hours left; 0 is due within 24 hours, negative is late; null once finished
 -- column: seconds_to_deadline | whole seconds left, rounded down; 0 at the deadline, negative once late; null once finished

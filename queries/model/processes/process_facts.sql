@@ -20,7 +20,7 @@
 -- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
 -- column: review_type | the type, such as ACP, from the earliest event alone; null for an unknown type
 -- column: opened_at | when the platform created the earliest event; null while none is known
--- column: overdue_at | after its days of PENDING, or as long before the deadline as the other days take where that is earlier; opened_at where it has none
+-- column: overdue_at | when its days of PENDING are over (of an ACP, day 30), or 30 days before the deadline where that is earlier; of other types, opened_at
 -- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
 -- column: overdue_from | from when it is at least OVERDUE, by the clock or as reported for this deadline; null without an event
 -- column: expired_from | from when it is EXPIRED, likewise
