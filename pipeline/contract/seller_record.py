@@ -9,17 +9,18 @@ class RecordField(NamedTuple):
 
     name: str
     kind: Literal["code", "text", "anything", "number", "flag", "instant", "tax id"]
-    mask: Literal["text", "number", "all"] | None = None
-    """What hides it, where it says something of a person: one of the macros `mask_...`."""
+    mask: Literal["text", "number", "all"] | None
+    """What hides it, where it says something of a person: a macro `mask_...`. Each row says
+    it, so that no new field is shown by oversight."""
     column: str = ""
     """Of the facts, where that has another name."""
 
 
 FIELDS: Final = (
-    RecordField("status", "code"),
-    RecordField("resource", "text"),
-    RecordField("account_balance", "number"),
-    RecordField("current_balance", "number"),
+    RecordField("status", "code", None),
+    RecordField("resource", "text", None),
+    RecordField("account_balance", "number", None),
+    RecordField("current_balance", "number", None),
     RecordField("first_name", "text", "text"),
     RecordField("last_name", "text", "text"),
     RecordField("email", "text", "text"),
@@ -27,19 +28,19 @@ FIELDS: Final = (
     RecordField("phone_number", "text", "number"),
     RecordField("birthdate", "text", "all"),
     RecordField("address", "anything", "all"),
-    RecordField("mcc", "text"),
-    RecordField("show_profile_online", "flag"),
-    RecordField("is_mobile", "flag"),
-    RecordField("decline_on_fail_security_code", "flag"),
-    RecordField("decline_on_fail_zipcode", "flag"),
-    RecordField("delinquent", "flag"),
-    RecordField("marketplace_id", "text"),
-    RecordField("uri", "text"),
+    RecordField("mcc", "text", None),
+    RecordField("show_profile_online", "flag", None),
+    RecordField("is_mobile", "flag", None),
+    RecordField("decline_on_fail_security_code", "flag", None),
+    RecordField("decline_on_fail_zipcode", "flag", None),
+    RecordField("delinquent", "flag", None),
+    RecordField("marketplace_id", "text", None),
+    RecordField("uri", "text", None),
     RecordField("metadata", "anything", "all"),
-    RecordField("created_at", "instant", column="record_created_at"),
-    RecordField("updated_at", "instant", column="record_updated_at"),
-    RecordField("revenue", "number"),
-    RecordField("type", "code"),
+    RecordField("created_at", "instant", None, column="record_created_at"),
+    RecordField("updated_at", "instant", None, column="record_updated_at"),
+    RecordField("revenue", "number", None),
+    RecordField("type", "code", None),
     RecordField("document_number", "text", "number"),
     RecordField("ein", "tax id", "number"),
     RecordField("business_name", "text", "text"),
