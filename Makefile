@@ -30,7 +30,8 @@ quick: setup  ## format, lint, headers, translations, the house: before each com
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
 	$(BIN)/pytest -q -n 2 tests/docs/test_house.py tests/docs/test_citations.py tests/docs/test_pages.py \
-		tests/test_headers.py tests/queries/test_headers.py tests/language
+		tests/test_headers.py tests/queries/test_headers.py tests/language tests/contract/test_listed.py \
+		tests/test_alert_rules.py tests/app_pages/language/test_wording.py
 
 test: export LD_PRELOAD = $(JEMALLOC)
 test: $(COMPILED)  ## each promise

@@ -10,6 +10,7 @@ import pytest
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.forward import courier, endpoints, operating, progress
+from pipeline.forward.entries import begun
 from pipeline.forward.lanes import Lanes
 from pipeline.forward.progress import Waiting
 from pipeline.inbox import Inbox
@@ -107,7 +108,7 @@ def test_what_is_asked_for_once_more_before_its_last_sending_was_kept_comes_agai
     """Of the last second: it was taken out with the wish before, or refused as not sent yet."""
     given = endpoints.load(endpoints_file(tmp_path, {"url": "http://x/"}))
     entries = deliver(inbox, of_seller("sel_1"), events.event(payload={}), of_seller("sel_2"))
-    progress.begin(inbox, "to_1", 0, 0, entries.begun("to_1", 0, 0))
+    progress.begin(inbox, "to_1", 0, 0, begun("to_1", 0, 0))
     row = progress.standings(inbox)["to_1"]
 
     def listen() -> None:
@@ -160,7 +161,7 @@ def test_what_is_asked_for_once_more_before_its_last_sending_was_kept_comes_agai
     assert progress.standings(inbox)["to_1"].position == 1
     assert progress.settled_in_log(inbox, "to_1") == 0, "entry 1 waits"
     operating.replay_from(inbox, "to_1", 1, ANA)
-    assert not progress.go_back(inbox, "to_1", row, 2, entries.begun("to_1", 2, 0))
+    assert not progress.go_back(inbox, "to_1", row, 2, begun("to_1", 2, 0))
     assert progress.standings(inbox)["to_1"].position == 0
 
 

@@ -152,7 +152,9 @@ def assert_same(view: str, found: list[dict[str, Any]], expected: list[dict[str,
                 row["detail"] = ""
         return sorted(chosen, key=lambda row: [repr(row[name]) for name in sorted(row)])
 
-    assert plain(found) == plain(expected), view
+    ours, theirs = plain(found), plain(expected)
+    alone = [row for row in ours if row not in theirs], [row for row in theirs if row not in ours]
+    assert ours == theirs, f"{view}: rows of the view alone, and of the oracle alone: {alone}"
 
 
 def standing(history: Sequence[dict[str, Any]]) -> Reader:

@@ -76,6 +76,8 @@ FIXED = {
     "More than {n} rows are not compared: choose filters.",
     "Only the first {n} of {total} deadlines",
     "There are {n} short questions. Each answer is saved at once.",
+    "{days} days, every field is sent.",
+    "{days} days, only the requested fields are sent.",
     "There are {n} short questions, or {most} for a business. Each answer is saved at once.",
 }
 """Their number is a limit of ours, far above one; or one has a text of its own."""
