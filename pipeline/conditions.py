@@ -14,17 +14,20 @@ A condition's part of a header begins with `condition:` and its code, which the 
 All texts are English, and have their Portuguese in the catalogue.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, NamedTuple, cast
 
 from pipeline import findings, headers
-from pipeline.errors import OperatorError
 from pipeline.language.catalogue import N_
 
 LABELS: Final = frozenset({"condition", "place", "severity", "role", "name", "advice", "default"})
 BREACH: Final = "breach"
 """The condition of which each rule is a kind of its own."""
+
+
+Role = Literal["officer", "admin"]
+"""Who sees to an alert."""
 
 
 class Condition(NamedTuple):
@@ -33,7 +36,7 @@ class Condition(NamedTuple):
     severity: Literal["breach", "risk"]
     name: str
     advice: str | None = None
-    role: Literal["officer", "admin"] = "admin"
+    role: Role = "admin"
     place: int = 0
     is_default: bool = True
     lasts: bool = False
@@ -96,8 +99,8 @@ BESIDE_THE_LOG: Final[Mapping[str, Condition]] = {
 def of_log() -> Mapping[str, Condition]:
     """Every condition that the log shows, by its code, in the order in which settings list them.
     Raises `OperatorError` where a header says too little of one."""
-    found = dict(_of_log())
-    return dict(sorted(found.items(), key=lambda named: named[1].place))
+    folder = "model/alerts/conditions"
+    return headers.listed(folder, "condition", LABELS, _condition, "pipeline/conditions.py")
 
 
 def macros() -> str:
@@ -118,27 +121,13 @@ def _fact(name: str) -> str:
     return f"create or replace macro condition_{name}(condition) as case condition {cases} end;"
 
 
-def _of_log() -> Iterator[tuple[str, Condition]]:
-    for path in sorted((headers.QUERIES / "model/alerts/conditions").glob("*.sql")):
-        for said in headers.read(path, LABELS).parts("condition"):
-            code = said["condition"]
-            try:
-                yield code, _condition(code, said)
-            except (KeyError, ValueError) as error:
-                raise OperatorError(
-                    f"The condition {code} in {path} cannot be read",
-                    f"a line is missing, or says what it cannot: {error}",
-                    "say of it what pipeline/conditions.py lists",
-                ) from None
-
-
-def _condition(code: str, said: Mapping[str, str]) -> Condition:
-    named = said.get("name") or findings.rules()[code].name
+def _condition(said: Mapping[str, str]) -> Condition:
+    named = said.get("name") or findings.rules()[said["condition"]].name
     return Condition(
         severity=cast(Literal["breach", "risk"], said["severity"]),
         name=named,
         advice=said.get("advice"),
-        role=cast(Literal["officer", "admin"], said["role"]),
+        role=cast(Role, said["role"]),
         place=int(said["place"]),
         is_default=said.get("default") != "no",
     )

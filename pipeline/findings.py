@@ -14,12 +14,11 @@ A rule's part of a header begins with `rule:` and its code, and says what people
 All texts are English, and have their Portuguese in the catalogue.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
 from pipeline import headers
-from pipeline.errors import OperatorError
 
 LABELS: Final = frozenset(
     {"rule", "place", "severity", "name", "fault", "means", "remedy", "alarms"}
@@ -56,27 +55,13 @@ class Rule(NamedTuple):
 def rules() -> Mapping[str, Rule]:
     """Every rule by its code, in the order in which they are offered. Raises `OperatorError` where
     a header says too little of one."""
-    found = dict(_rules())
-    return dict(sorted(found.items(), key=lambda named: named[1].place))
+    return headers.listed("findings/rules", "rule", LABELS, _rule, "pipeline/findings.py")
 
 
 @cache
 def breaches() -> tuple[str, ...]:
     """The rules of which each breach is an alert."""
     return tuple(code for code, rule in rules().items() if rule.is_breach and rule.is_alarming)
-
-
-def _rules() -> Iterator[tuple[str, Rule]]:
-    for path in sorted((headers.QUERIES / "findings" / "rules").rglob("*.sql")):
-        for said in headers.read(path, LABELS).parts("rule"):
-            try:
-                yield said["rule"], _rule(said)
-            except (KeyError, ValueError) as error:
-                raise OperatorError(
-                    f"The rule {said['rule']} in {path} cannot be read",
-                    f"a line is missing, or says what it cannot: {error}",
-                    "say of it what pipeline/findings.py lists",
-                ) from None
 
 
 def _rule(said: Mapping[str, str]) -> Rule:

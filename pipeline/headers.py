@@ -8,10 +8,12 @@
 Which labels there are, each reader of headers says. A line that begins with no label is prose.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from pipeline.errors import OperatorError
 
 QUERIES: Final = Path(__file__).resolve().parents[1] / "queries"
 
@@ -49,6 +51,38 @@ class Header(NamedTuple):
                 part[name] = said
         if part is not None:
             yield part
+
+
+class _Placed(Protocol):
+    @property
+    def place(self) -> int: ...
+
+
+Placed = TypeVar("Placed", bound=_Placed)
+
+
+def listed(
+    folder: str,
+    label: str,
+    labels: Collection[str],
+    made: Callable[[Mapping[str, str]], Placed],
+    explained_in: str,
+) -> dict[str, Placed]:
+    """What the headers below a folder of `queries/` list under `label`: code -> what `made` makes
+    of that part, in the order of their places. Raises `OperatorError` where a part says too little,
+    a `KeyError` of `made`, or what it cannot, a `ValueError`."""
+    found: dict[str, Placed] = {}
+    for path in sorted((QUERIES / folder).rglob("*.sql")):
+        for said in read(path, labels).parts(label):
+            try:
+                found[said[label]] = made(said)
+            except (KeyError, ValueError) as error:
+                raise OperatorError(
+                    f"The {label} {said[label]} in {path} cannot be read",
+                    f"a line is missing, or says what it cannot: {error}",
+                    f"say of it what {explained_in} lists",
+                ) from None
+    return dict(sorted(found.items(), key=lambda named: named[1].place))
 
 
 def read(path: Path, labels: Collection[str]) -> Header:

@@ -9,11 +9,11 @@ from pydantic import Field, create_model, field_validator, model_validator
 
 from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
+from pipeline.conditions import Role
 from pipeline.contract.review_types import Name, named
 from pipeline.places import Zone
 
 Severity = Literal["breach", "risk", "notice"]
-Role = Literal["officer", "admin"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Via = str
 """One of `all_channels()`."""

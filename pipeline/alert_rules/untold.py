@@ -5,8 +5,8 @@ from typing import Final
 
 from pipeline import findings
 from pipeline.alert_rules.ladder import RISK_HOURS, Ladder
-from pipeline.alert_rules.recipients import Role, Route, Severity
-from pipeline.conditions import BESIDE_THE_LOG, BREACH, of_log
+from pipeline.alert_rules.recipients import Route, Severity
+from pipeline.conditions import BESIDE_THE_LOG, BREACH, Role, of_log
 from pipeline.contract.review_types import REVIEW_TYPES, UNLISTED
 
 _TYPES: Final = sorted(REVIEW_TYPES)

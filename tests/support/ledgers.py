@@ -90,8 +90,9 @@ def ledger_of(history: Sequence[dict[str, Any]], steps: Iterable[Step] = ()) -> 
         _empty(ledger)
 
 
-_STANDING: list[str] = []
-"""The history that the shared ledger holds for whoever asks about it next, if it holds any."""
+_STANDING: dict[str, list[dict[str, Any]]] = {}
+"""The history that the shared ledger holds for whoever asks about it next, if it holds any: as it
+is written -> as it was recorded."""
 
 
 def asked(
@@ -106,7 +107,11 @@ def asked(
         recorded, elsewhere = list(history), OF_THE_WHOLE_LOG
     else:
         reader = standing(history)
-        found, recorded, elsewhere = rows(reader, view, as_of), as_recorded(history, reader), set()
+        found, recorded, elsewhere = (
+            rows(reader, view, as_of),
+            _STANDING[repr(list(history))],
+            set(),
+        )
     if view in oracle.VIEWS:
         expected = oracle.rows(view, recorded, as_of)
         comparable = [
@@ -162,11 +167,11 @@ def standing(history: Sequence[dict[str, Any]]) -> Reader:
     until another one is asked about."""
     ledger, reader = _shared()
     wanted = repr(list(history))
-    if [wanted] != _STANDING:
+    if wanted not in _STANDING:
         _let_go(ledger)
         assert ledger.size == 0, "a test has it open by `ledger_of`"
         _fill(ledger, history, ())
-        _STANDING[:] = [wanted]
+        _STANDING[wanted] = as_recorded(history, reader)
     return reader
 
 
