@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
+from tests.support.oracle import reading
 
 unhurried = settings(deadline=None)  # the machine may be busy
 
@@ -51,6 +52,7 @@ every_instant = st.integers(FIRST, LAST)
         ("2026-02-28T24:00:00Z", FIRST_OF_MARCH),
         ("2026-02-28T24:00:00.000Z", FIRST_OF_MARCH),
         ("2026-02-28T24:00Z", FIRST_OF_MARCH),
+        ("2026-12-31T24:00Z", 1_798_761_600_000_000),
         ("2026-02-28 24:00", FIRST_OF_MARCH),
         ("2026-02-28T23:59:60Z", FIRST_OF_MARCH),
         ("2026-02-28T20:59:60.25-03:00", FIRST_OF_MARCH + 250_000),
@@ -69,6 +71,10 @@ every_instant = st.integers(FIRST, LAST)
 )
 def test_a_date_and_time_is_read_to_the_microsecond(text: str, instant: int):
     assert instants.parse(text) == instant
+    as_the_oracle_reads_it = reading.instant(text).replace(tzinfo=UTC)
+    assert as_the_oracle_reads_it == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(
+        microseconds=instant
+    )
 
 
 def test_no_long_text_is_kept_once_it_is_read():
@@ -127,6 +133,7 @@ def test_no_long_text_is_kept_once_it_is_read():
 )
 def test_any_other_text_is_not_an_instant(text: str):
     assert instants.parse(text) is None
+    assert reading.instant(text) is None
 
 
 @pytest.mark.parametrize("value", [None, 0, 1_772_323_200, 1.5, True, [], {}, b"2026-03-01T00:00Z"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pipeline.contract import body
 from pipeline.contract.body import content_sha256, parse_content, parse_json
 from pipeline.errors import Unreadable
+from tests.support.oracle import reading
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ from pipeline.errors import Unreadable
     ],
 )
 def test_a_json_value_is_read(data: bytes, value: object):
-    assert parse_json(data) == value
+    assert parse_json(data) == value == reading.read_json(data)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,8 @@ def test_a_json_value_is_read(data: bytes, value: object):
 def test_what_two_readers_could_read_differently_is_unreadable(data: bytes, reason: str):
     with pytest.raises(Unreadable, match=reason):
         parse_json(data)
+    with pytest.raises(reading.Unreadable):
+        reading.read_json(data)
 
 
 def test_sixty_four_levels_and_many_brackets_side_by_side_are_not_too_deep():

@@ -62,8 +62,10 @@ def test_a_process_without_a_review_event_is_unknown_until_a_200():
         None,
         False,
     )
+    assert before["deadline_changed"] is None
     after = process(history, "2026-03-02T00:00:01")
     assert (after["state"], after["finished_by"]) == ("FINISHED", "submission")
+    assert after["finished_late"] is None
     assert asked(history, "deadline_calendar", at("2026-03-03T00:00:00")) == []
 
 

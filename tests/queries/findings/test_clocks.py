@@ -108,6 +108,23 @@ def test_answer_lost_where_an_attempt_of_ours_may_have_done_it(history):
 
 
 @WORLD.given(
+    just_before=[
+        *[acp(), started("a1", "2026-03-04T23:59:59.999999Z"), REPORTED],
+        finished("a1", None, "2026-03-05T00:01:00Z", error="timeout"),
+    ],
+    with_it=[
+        *[acp(), started("a1", "2026-03-05T00:00:00Z"), REPORTED],
+        finished("a1", None, "2026-03-05T00:01:00Z", error="timeout"),
+    ],
+)
+def test_only_an_attempt_that_started_before_the_finish_can_have_done_it(just_before, with_it):
+    assert len(found("answer_lost", just_before, "2026-03-06T00:00:00")) == 1
+    assert found("finished_elsewhere", just_before, "2026-03-06T00:00:00") == []
+    assert len(found("finished_elsewhere", with_it, "2026-03-06T00:00:00")) == 1
+    assert found("answer_lost", with_it, "2026-03-06T00:00:00") == []
+
+
+@WORLD.given(
     acp(),
     started("a1", "2026-03-04T23:59:30Z"),
     acp("e9", "2026-03-05T00:00:00Z", status="FINISHED"),

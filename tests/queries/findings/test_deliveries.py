@@ -3,8 +3,6 @@
 The expected rows are written out by hand: (severity, process, seller, seq, detail, found_at).
 """
 
-import json
-
 import pytest
 
 from tests.queries.findings.builders import NOON, found, notice, risk
@@ -37,23 +35,6 @@ def test_each_version_but_the_first_is_altered_and_about_what_it_names_itself(hi
         ("risk", "p2", "s2", 1, "e1", at("2026-03-01T13:00:00")),
     ]
     assert found("event_altered", history, "2026-03-01T12:59:59.999999") == []
-
-
-CPF = "529.982.247-25"
-PERSONAL = [
-    *({"requested_fields": it} for it in ("Maria da Silva", [CPF, 17], ["1990 01 02", 17])),
-    *({"deadline_at": it} for it in ("1990-01-02 11987654321", "2026-03-01 10h", CPF)),
-]
-
-
-@WORLD.given(*[acp(f"e{number}", **part) for number, part in enumerate(PERSONAL)])
-def test_nothing_of_a_person_stands_in_an_unreadable_part(history):
-    """A name, a date of birth and a punctuated CPF in the place of the list of paths were shown to
-    everybody, and so was a number behind what looked like a date."""
-    text, numbers = 'requested_fields: "***"', "requested_fields: [***]"
-    assert sorted(row[4] for row in found("unreadable_part", history, NOON)) == sorted(
-        [text, numbers, numbers, *['deadline_at: "***"'] * 3]
-    )
 
 
 @WORLD.given(
@@ -262,22 +243,6 @@ def test_override(history, replacement):
 # --- what texts, places in the log or all of it decide: in ledgers of their own ---
 
 
-def test_the_same_content_in_another_spelling_is_not_altered():
-    spelled = webhook(json.dumps(acp()["body"], indent=1), "2026-03-01T13:00:00Z")
-    history = [acp(), spelled]
-    assert found("event_altered", history, "2026-03-02T00:00:00") == []
-    [row] = asked(history, "redeliveries", at("2026-03-02T00:00:00"))
-    assert (row["deliveries"], row["altered"]) == (2, 0)
-
-
-@pytest.mark.parametrize("note", range(4))
-def test_of_versions_received_at_once_the_same_is_altered_in_every_order(note):
-    versions = [acp(note=note), acp(requested_fields=["address"])]
-    [there] = found("event_altered", versions, NOON)
-    [back] = found("event_altered", versions[::-1], NOON)
-    assert {there[3], back[3]} == {1, 2}
-
-
 def test_a_delivery_counts_from_its_earliest_receipt_in_whatever_order_it_was_recorded():
     history = [acp(occurred_at="2026-03-05T00:00:00Z"), acp(occurred_at="2026-03-02T00:00:00Z")]
     [row] = asked(history, "process_state", at("2026-03-03T00:00:00"))
@@ -301,3 +266,10 @@ def test_the_gravest_stands_first():
     ]
     found_later = asked(history, "findings", at("2026-06-01T00:00:00"))
     assert [row["severity"] for row in found_later] == ["breach", "risk", "notice"]
+
+
+def test_no_entry_is_back_dated():
+    history = [live(acp(occurred_at="2026-03-01T12:00:06Z")), live(acp("e2"))]
+    assert found("slow_record", history, "2026-03-02T00:00:00") == [
+        notice(2, "2026-03-01T12:00:06", process=None)
+    ]

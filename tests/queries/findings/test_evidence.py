@@ -8,6 +8,7 @@ import pytest
 from tests.queries.findings.builders import breach, found, notice, risk
 from tests.support.ledgers import World, asked
 from tests.support.lines import (
+    aci,
     acp,
     answered,
     at,
@@ -19,27 +20,6 @@ from tests.support.lines import (
 )
 
 WORLD = World()
-
-
-def collected(collection):
-    return WORLD.add(acp(), collection, started())
-
-
-@pytest.mark.parametrize(
-    ("history", "is_found"),
-    [
-        (collected(answered("2026-03-02T00:00:00Z")), False),  # at the very start
-        (collected(answered("2026-03-02T00:00:00.000001Z")), True),
-        (collected(answered(fields={"revenue": "1000_to_5001"})), True),
-        (collected(answered(fields={"revenue.band": "1000_to_5000"})), True),
-        (collected(answered(process_id="p2", journey_id="j2")), True),
-        (collected(invited(step="confirmed")), True),
-    ],
-)
-def test_field_without_evidence(history, is_found):
-    assert found("field_without_evidence", history, "2026-03-03T00:00:00") == (
-        [breach(3, "2026-03-02T00:00:00", "revenue")] if is_found else []
-    )
 
 
 @WORLD.given(
@@ -63,47 +43,6 @@ def test_a_refusal_needs_no_evidence_and_a_field_is_found_once(history):
     assert found("field_without_evidence", history, "2026-03-03T00:00:00") == [
         breach(4, "2026-03-02T01:00:00", "revenue")
     ]
-
-
-@WORLD.given(acp(), answered(source="bureau"), started())
-def test_source_not_seller(history):
-    assert found("source_not_seller", history, "2026-03-03T00:00:00") == [
-        breach(3, "2026-03-02T00:00:00", "revenue")
-    ]
-    assert found("field_without_evidence", history, "2026-03-03T00:00:00") == []
-
-
-OF_SELLER = answered("2026-03-01T17:00:00Z")
-OF_BUREAU = answered("2026-03-01T18:00:00Z", source="bureau")
-OF_BUREAU_BEFORE = {**OF_BUREAU, "occurred_at": "2026-03-01T16:00:00Z"}
-OTHER_VALUE = answered("2026-03-01T19:00:00Z", fields={"revenue": "5000_to_9000"})
-
-
-@WORLD.given(
-    broken=[acp(), OF_SELLER, OF_BUREAU, started()],
-    corrected=[acp(), OF_BUREAU_BEFORE, OF_SELLER, started()],
-    changed=[acp(), OF_SELLER, OF_BUREAU, OTHER_VALUE, started()],
-)
-def test_the_latest_answer_alone_is_the_evidence(broken, corrected, changed):
-    assert found("source_not_seller", broken, "2026-03-03T00:00:00") == [
-        breach(4, "2026-03-02T00:00:00", "revenue")
-    ]
-    assert found("source_not_seller", corrected, "2026-03-03T00:00:00") == []
-    assert found("source_not_seller", changed, "2026-03-03T00:00:00") == []
-    assert found("field_without_evidence", changed, "2026-03-03T00:00:00") == [
-        breach(5, "2026-03-02T00:00:00", "revenue")
-    ]
-
-
-@WORLD.given(
-    *[acp(), answered("2026-03-01T11:59:59.999999Z"), started()],
-    with_it=[acp(), answered("2026-03-01T12:00:00Z"), started()],
-)
-def test_evidence_before_request(history, with_it):
-    assert found("evidence_before_request", history, "2026-03-03T00:00:00") == [
-        breach(3, "2026-03-02T00:00:00", "revenue")
-    ]
-    assert found("evidence_before_request", with_it, "2026-03-03T00:00:00") == []
 
 
 @WORLD.given(
@@ -195,19 +134,21 @@ SAID_AGAIN = answered("2026-03-02T00:30:00Z", process_id="p2", journey_id="j2")
         *sent_for_both(),
         {**SAID_AGAIN, "occurred_at": "2026-03-02T01:00:00.000001Z"},
     ],
+    said_elsewhere=[*sent_for_both(), {**SAID_AGAIN, "source": "bureau"}],
     other=sent_for_both({**PAYLOAD, "address": {"city": "Recife"}}),
     of_other_seller=sent_for_both(seller_id="s2"),
 )
-def test_values_reused(reused, said, said_too_late, other, of_other_seller):
+def test_values_reused(reused, said, said_too_late, said_elsewhere, other, of_other_seller):
     assert found("values_reused", reused, "2026-03-03T00:00:00") == [
         risk(4, "2026-03-02T01:00:01", "a2", process="p2")
     ]
     assert found("values_reused", said, "2026-03-03T00:00:00") == [
         notice(4, "2026-03-02T01:00:01", "a2", process="p2")
     ]
-    assert found("values_reused", said_too_late, "2026-03-03T00:00:00") == [
-        risk(4, "2026-03-02T01:00:01", "a2", process="p2")
-    ]
+    for history in (said_too_late, said_elsewhere):
+        assert found("values_reused", history, "2026-03-03T00:00:00") == [
+            risk(4, "2026-03-02T01:00:01", "a2", process="p2")
+        ]
     assert found("values_reused", other, "2026-03-03T00:00:00") == []
     assert found("values_reused", of_other_seller, "2026-03-03T00:00:00") == []
 
@@ -331,3 +272,111 @@ def test_a_collection_that_comes_twice_is_one_and_what_the_seller_did_again_anot
         (4, at("2026-03-01T19:00:00")),
         (2, at("2026-03-01T18:00:00")),
     ]
+
+
+# --- the evidence beside each field that is sent ---
+
+
+def coverage(history: list[dict], as_of: str = "2026-03-03T00:00:00") -> dict:
+    return {
+        row["path"]: (row["requested"], row["covered"])
+        for row in asked(history, "evidence_coverage", at(as_of))
+    }
+
+
+def test_a_field_answered_by_the_seller_with_the_value_sent_is_covered():
+    history = [aci(), answered(), started(), finished()]
+    [row] = asked(history, "evidence_coverage", at("2026-03-03T00:00:00"))
+    assert row == {
+        "process_id": "p1",
+        "path": "revenue",
+        "requested": True,
+        "answered_at": at("2026-03-01T18:00:00"),
+        "answer_source": "seller",
+        "sent_at": at("2026-03-02T00:00:00"),
+        "covered": True,
+    }
+    assert coverage(history[:2]) == {"revenue": (True, None)}
+
+
+@pytest.mark.parametrize(
+    ("answers", "rule"),
+    [
+        ([{}], None),
+        ([{"occurred_at": "2026-03-02T00:00:00Z"}], None),
+        ([{"occurred_at": "2026-03-01T12:00:00Z"}], None),
+        ([], "field_without_evidence"),
+        ([{"step": "confirmed"}], "field_without_evidence"),
+        ([{"process_id": "p2"}], "field_without_evidence"),
+        ([{"process_id": "p2", "journey_id": "j2"}], "field_without_evidence"),
+        ([{"fields": {"revenue": 1000}}], "field_without_evidence"),
+        ([{"fields": {"revenue": "1000_to_5001"}}], "field_without_evidence"),
+        ([{"fields": {"revenue.band": "1000_to_5000"}}], "field_without_evidence"),
+        ([{"occurred_at": "2026-03-02T00:00:00.000001Z"}], "field_without_evidence"),
+        ([{"source": "bureau"}], "source_not_seller"),
+        ([{"occurred_at": "2026-03-01T11:59:59.999999Z"}], "evidence_before_request"),
+        (
+            [{"occurred_at": "2026-03-01T11:00:00Z", "source": "bureau"}],
+            "source_not_seller",
+        ),
+        (
+            [{}, {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}}],
+            "field_without_evidence",
+        ),
+        (
+            [
+                {"source": "bureau"},
+                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+            ],
+            "field_without_evidence",
+        ),
+        (
+            [{"source": "bureau", "fields": {"revenue": "1_to_2"}}],
+            "field_without_evidence",
+        ),
+        (
+            [
+                {"occurred_at": "2026-03-01T11:00:00Z"},
+                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+            ],
+            "field_without_evidence",
+        ),
+        ([{}, {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"}], "source_not_seller"),
+        (
+            [
+                {},
+                {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"},
+                {"occurred_at": "2026-03-01T20:00:00Z", "fields": {"revenue": "1_to_2"}},
+            ],
+            "field_without_evidence",
+        ),
+        ([{"source": "bureau"}, {"occurred_at": "2026-03-01T19:00:00Z"}], None),
+    ],
+)
+def test_a_field_is_covered_or_breaks_exactly_one_of_three_rules(answers, rule):
+    history = [aci(), *(answered(**answer) for answer in answers), started(), finished()]
+    its_start = breach(len(answers) + 2, "2026-03-02T00:00:00", "revenue")
+    for one in ("field_without_evidence", "source_not_seller", "evidence_before_request"):
+        assert found(one, history, "2026-03-03T00:00:00") == ([its_start] if one == rule else [])
+    [covered] = [
+        row["covered"]
+        for row in asked(history, "evidence_coverage", at("2026-03-03T00:00:00"))
+        if (row["process_id"], row["path"]) == ("p1", "revenue")
+    ]
+    assert covered is (rule is None)
+
+
+def test_objects_in_answers_and_payloads_are_flattened_to_fields():
+    history = [
+        aci(requested_fields=["address"]),
+        answered(fields={"address": {"city": "Recife"}, "address.state": "PE"}),
+        started(body={"process_id": "p1", "address": {"city": "Recife", "state": "SP"}}),
+    ]
+    assert coverage(history) == {
+        "address.city": (True, True),
+        "address.country_code": (True, None),
+        "address.line1": (True, None),
+        "address.line3": (True, None),
+        "address.postal_code": (True, None),
+        "address.state": (True, False),
+    }

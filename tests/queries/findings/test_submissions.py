@@ -385,3 +385,10 @@ def test_tls_refused_until_any_later_answer():
     ]
     assert found("unauthorized", REFUSED, "2026-03-02T10:30:00") == []
     assert found("tls_refused", REFUSED, "2026-03-02T11:30:00") == []
+
+
+def test_an_answer_at_the_same_instant_clears_no_401():
+    history = [started(), finished(status=401), started("a2"), finished("a2", 200)]
+    assert found("unauthorized", history, "2026-03-03T00:00:00") == [
+        risk(2, "2026-03-02T00:00:01", process=None)
+    ]

@@ -250,21 +250,6 @@ def test_a_successor_is_one_that_was_created_after_the_first_denial(successor, r
     assert (row["denied_sellers"], row["reonboarded"]) == (1, reonboarded)
 
 
-def test_what_is_said_of_a_denial_counts_before_the_first_of_several_successors():
-    """s1 is told False on 2 March, and True at the very instant at which it comes back as s2, on 10
-    March; as s3 it comes back on 12 March."""
-    history = [
-        denied("v1", DENIED_AT, False),
-        denied("v2", "2026-03-10T00:00:00Z", True),
-        SUCCESSOR,
-        seller("created", "v10", "2026-03-12T00:00:00Z", "s3", taxpayer_id="123"),
-    ]
-    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
-    assert (row["reonboarded"], row["wasted_retries"]) == (1, 1)
-    [returned] = asked(history, "returned_sellers", at("2026-04-01T00:00:00"))
-    assert (returned["came_back_at"], returned["successor_id"]) == (at("2026-03-10T00:00:00"), "s2")
-
-
 @pytest.mark.parametrize("ids", [("v1", "v2"), ("v2", "v1")])
 def test_of_denials_created_at_once_the_one_received_last_is_the_latest(ids):
     first, last = denied(ids[0], DENIED_AT, True), denied(ids[1], DENIED_AT, False)
@@ -272,18 +257,6 @@ def test_of_denials_created_at_once_the_one_received_last_is_the_latest(ids):
     history += [{**last, "occurred_at": "2026-03-04T00:00:00Z"}, SUCCESSOR]
     [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
     assert row["wasted_retries"] == 1
-
-
-def test_a_denial_that_says_nothing_of_a_retry_is_in_no_share():
-    pair = [{"reason": "A"}]
-    history = [
-        seller("denied", f"v{number}", BEFORE, f"s{number}", decision_reasons=pair, **record)
-        for number, record in enumerate(({"retry": True}, {"retry": False}, {}))
-    ]
-    [row] = asked(history, "denial_retries", at("2026-04-01T00:00:00"))
-    assert (row["denied_sellers"], row["retryable_share"]) == (3, 0.5)
-    [of_reason] = asked(history, "denial_reasons", at("2026-04-01T00:00:00"))
-    assert tuple(of_reason.values()) == ("A", None, 3, 1, 0.5)
 
 
 def test_an_analysis_of_180_seconds_is_within_them_and_the_99th_of_100_is_the_share():

@@ -80,22 +80,6 @@ def test_of_starts_and_ends_at_one_instant_the_same_counts_however_they_were_rec
     assert len(said) == 1
 
 
-@pytest.mark.parametrize(
-    ("history", "outcome"),
-    [
-        (WORLD.add(started(), finished("a1", status)), outcome)
-        for status, outcome in (
-            (201, "unexpected_status"),
-            (499, "unexpected_status"),
-            (500, "platform_error"),
-            (599, "platform_error"),
-        )
-    ],
-)
-def test_every_other_status_is_unexpected_and_every_5xx_an_error_of_the_platforms(history, outcome):
-    assert attempts(history)["a1"]["outcome"] == outcome
-
-
 LATE_ANSWER = [started(), finished("a1", 503, "2026-03-02T00:02:00Z")]
 
 
