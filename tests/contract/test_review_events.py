@@ -73,33 +73,6 @@ def test_a_review_lives_without_a_part_that_cannot_be_read_and_names_what_came(
     assert event.unreadable == ((field, found),)
 
 
-@pytest.mark.parametrize("absent", ["deadline_at", "requested_fields"])
-def test_a_report_of_the_finish_needs_neither_deadline_nor_list(absent: str):
-    assert read_event(review(status="FINISHED", **{absent: None})).unreadable == ()
-
-
-def test_a_report_of_the_finish_names_the_parts_that_cannot_be_read():
-    event = read_event(review(status="FINISHED", deadline_at="soon", requested_fields="revenue"))
-    assert event.unreadable == (("deadline_at", '"soon"'), ("requested_fields", '"revenue"'))
-
-
-@pytest.mark.parametrize(
-    ("review_type", "unreadable"),
-    [
-        ("INCONSISTENT_DATA_UPDATE_REQUIRED", (("requested_fields", "[]"),)),
-        ("REGISTRATION_REVIEW_REQUIRED", ()),
-        ("SOMETHING_NEW", ()),
-    ],
-)
-def test_an_empty_list_is_read_and_named_where_an_inconsistency_has_to_list_something(
-    review_type: str, unreadable: object
-):
-    event = read_event(review(type=review_type, requested_fields=[]))
-    assert event.review is not None
-    assert event.review.requested_fields == ()
-    assert event.unreadable == unreadable
-
-
 @pytest.mark.parametrize("payload", [None, [], "text", {}, {"object": []}, {"object": None}])
 def test_a_review_without_an_object_is_unreadable(payload: object):
     with pytest.raises(Unreadable, match=r"payload\.object"):

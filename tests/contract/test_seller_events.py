@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from pipeline.contract.events import read_event
-from pipeline.contract.readings import DecisionReason
 from tests.contract.bodies import FIRST_OF_MARCH, body, seller
 
 
@@ -17,54 +16,6 @@ def test_a_seller_record_is_the_object_else_the_payload_that_has_an_id():
     assert read_event(in_payload).seller_id == "outer"
     assert read_event(nowhere).seller is None
     assert read_event(nowhere).seller_id is None
-
-
-def test_a_denial_is_read_with_its_reasons():
-    event = read_event(
-        seller(
-            status="denied",
-            retry=True,
-            decision_reasons=[
-                {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"},
-                {"reason": "INTERNAL_KYC_POLICY"},
-                {"reason": "FRAUD_PREVENTION", "detail": ""},
-                {"reason": "FRAUD_PREVENTION", "detail": None},
-                "no object",
-            ],
-        )
-    )
-    assert event.seller is not None
-    assert event.seller.retry is True
-    assert event.seller.decision_reasons == (
-        DecisionReason("DOCUMENT_VALIDATION", "DOCUMENT_QUALITY"),
-        DecisionReason("INTERNAL_KYC_POLICY", None),
-        DecisionReason("FRAUD_PREVENTION", None),
-        DecisionReason("FRAUD_PREVENTION", None),
-    )
-
-
-@pytest.mark.parametrize(
-    ("record", "unreadable"),
-    [
-        ({"retry": True, "decision_reasons": []}, ()),
-        ({"retry": None, "decision_reasons": None}, ()),
-        ({"decision_reasons": [{"reason": "A"}, {"reason": "B", "detail": ""}]}, ()),
-        ({"retry": "true"}, (("retry", '"true"'),)),
-        ({"retry": 0}, (("retry", "0"),)),
-        ({"decision_reasons": {"reason": "A"}}, (("decision_reasons", '{"reason":"A"}'),)),
-        ({"decision_reasons": ["A"]}, (("decision_reasons", '["A"]'),)),
-        ({"decision_reasons": [{"detail": "B"}]}, (("decision_reasons", '[{"detail":"B"}]'),)),
-        (
-            {"decision_reasons": [{"reason": "A", "detail": 7}]},
-            (("decision_reasons", '[{"detail":7,"reason":"A"}]'),),
-        ),
-        ({"status": 7}, (("record.status", "7"),)),
-        ({"type": {"a": 1}}, (("record.type", '{"a":1}'),)),
-        ({"created_at": "2026-03-01"}, (("record.created_at", '"2026-03-01"'),)),
-    ],
-)
-def test_a_denial_names_the_parts_that_cannot_be_read(record: dict, unreadable: object):
-    assert read_event(seller(**record)).unreadable == unreadable
 
 
 @pytest.mark.parametrize(
@@ -155,10 +106,6 @@ def test_a_record_of_a_business_is_read_with_its_owner():
         '{"first_name":"Ana","taxpayer_id":2586980301}',
     )
     assert event.unreadable == ()
-
-
-def test_only_a_denial_has_reasons_and_a_retry_to_read():
-    assert read_event(seller("seller.enabled", retry="true", decision_reasons={})).unreadable == ()
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,10 @@ def test_a_part_of_a_review_event_that_was_not_read_as_it_came_is_named(part, de
     [
         review(),
         review(requested_fields=[]),
+        review(type="SOMETHING_NEW", requested_fields=[]),
         review(requested_fields=["no such path"]),
+        review(status="FINISHED", deadline_at=None),
+        review(status="FINISHED", requested_fields=None),
         review(type="SOMETHING_NEW", status="SOMETHING_NEW"),
         review(status="FINISHED", deadline_at=None, requested_fields=None),
         webhook({"id": "e1", "type": "seller.paused", "created_at": 5}),
@@ -108,6 +111,7 @@ def test_the_envelope_of_a_known_event_is_read_too(event, part, details):
         ({"retry": "true"}, 'retry: "true"'),
         ({"retry": 1}, "retry: 1"),
         ({"status": 5}, "record.status: 5"),
+        ({"type": {"a": 1}}, "record.type: {***}"),
     ],
 )
 def test_a_part_of_a_denial_that_was_not_read_as_it_came_is_named(part, detail):

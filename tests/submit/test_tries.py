@@ -49,12 +49,11 @@ def attempt(
     took: int = SECOND,
     via: str = "cli",
     payload: bytes = b"A",
-    seller_id: str = "s1",
     retry_after_at: int | None = None,
 ) -> Row:
     return Row(
         attempt_id=f"a{number:02}",
-        seller_id=seller_id,
+        seller_id="s1",
         via=via,
         outcome=outcome,
         ordered_at=at,
@@ -91,19 +90,12 @@ def database(*, is_even: bool) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def read(
-    attempts: Sequence[Row], now: int, replaced_at: Sequence[int] = (), *, is_even: bool = False
-) -> list[Attempt]:
+def read(attempts: Sequence[Row], now: int, *, is_even: bool = False) -> list[Attempt]:
     """The attempts of one process, as the views judge them."""
     connection = database(is_even=is_even)
     connection.execute("begin")
     try:
         connection.execute("set variable as_of = make_timestamp(?::bigint)", [now])
-        for at in replaced_at:
-            connection.execute(
-                "insert into interventions values ('p1', 'replacement', make_timestamp(?::bigint))",
-                [at],
-            )
         for row in attempts:
             values = ", ".join(
                 f"make_timestamp(?::bigint) as {name}" if name.endswith("_at") else f"? as {name}"
@@ -117,10 +109,8 @@ def read(
         connection.execute("rollback")
 
 
-def standing_of(
-    attempts: Sequence[Row], now: int, *, replaced_at: Sequence[int] = (), is_even: bool = False
-) -> Standing:
-    return standing_in(read(attempts, now, replaced_at, is_even=is_even))
+def standing_of(attempts: Sequence[Row], now: int, *, is_even: bool = False) -> Standing:
+    return standing_in(read(attempts, now, is_even=is_even))
 
 
 def pause(retry: int, spread: int) -> int:
@@ -176,12 +166,6 @@ def test_the_spread_is_the_ids_digest_as_a_whole_number() -> None:
     assert spread_by_id("a01") == (0xF1A8D12F - 2**31) / 2**31
 
 
-def test_the_first_retry_is_due_a_second_after_the_answer() -> None:
-    standing = standing_of([attempt(1, took=3 * SECOND)], NOON + 4 * SECOND, is_even=True)
-    assert isinstance(standing, Waiting)
-    assert standing.due_at == NOON + 3 * SECOND + 1 * SECOND
-
-
 def test_the_due_time_holds_the_spread_to_the_microsecond() -> None:
     """A pause of 1 s, for `a01` by 0xf1a8d12f / 2^31 - 1 of its fifth."""
     standing = standing_of([attempt(1)], NOON + MINUTE)
@@ -218,22 +202,6 @@ def test_a_retry_after_that_is_sooner_does_not_shorten_the_pause() -> None:
     assert standing.due_at == NOON + 2 * SECOND
 
 
-@pytest.mark.parametrize(
-    "outcome",
-    ["rate_limited", "platform_error", "timeout", "tls_refused", "network_error", "unknown"],
-)
-def test_retryable_outcomes_wait(outcome: str) -> None:
-    assert isinstance(standing_of([attempt(1, outcome)], NOON + SECOND), Waiting)
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    ["accepted", "invalid_payload", "unauthorized", "not_found", "conflict", "unexpected_status"],
-)
-def test_final_outcomes_wait_for_nothing(outcome: str) -> None:
-    assert isinstance(standing_of([attempt(1, outcome)], NOON + SECOND), Idle)
-
-
 def test_nothing_sent_is_idle() -> None:
     assert standing_of([], NOON) == Idle(None)
     assert standing_of([attempt(1, "refused")], NOON) == Idle(None)
@@ -262,60 +230,11 @@ def test_another_payload_begins_another_try() -> None:
     assert standing.due_at == NOON + 2 * MINUTE + SECOND + 2 * SECOND
 
 
-def test_a_try_is_given_up_after_thirty_attempts() -> None:
-    attempts = [attempt(number, at=NOON + number * MINUTE) for number in range(30)]
-    assert isinstance(standing_of(attempts[:29], NOON + HOUR), Waiting)
-    assert isinstance(standing_of(attempts, NOON + HOUR), GivenUp)
-
-
-def test_a_try_is_given_up_at_the_30th_end_whichever_attempt_started_as_the_30th() -> None:
-    attempts = [attempt(number, at=NOON + number * SECOND) for number in range(30)]
-    attempts[0] = attempt(0, took=50 * SECOND)
-    assert isinstance(standing_of(attempts, NOON + 50 * SECOND - 1), Waiting)
-    assert isinstance(standing_of(attempts, NOON + 50 * SECOND), GivenUp)
-
-
 def test_an_attempt_without_an_answer_in_time_is_over_then_whenever_one_comes() -> None:
     attempts = [attempt(number, at=NOON + number * SECOND) for number in range(30)]
     attempts[0] = attempt(0, took=2 * HOUR)
     assert isinstance(standing_of(attempts, NOON + MINUTE - 1), Waiting)
     assert isinstance(standing_of(attempts, NOON + MINUTE), GivenUp)
-
-
-def test_a_try_is_given_up_after_24_hours_to_the_microsecond() -> None:
-    attempts = [attempt(1)]
-    assert isinstance(standing_of(attempts, NOON + 24 * HOUR - 1), Waiting)
-    assert isinstance(standing_of(attempts, NOON + 24 * HOUR), GivenUp)
-
-
-def test_a_replacement_ends_the_wait_of_the_payload_before_it() -> None:
-    attempts = [attempt(1)]
-    for at in (NOON - 1, NOON):  # as of the start that it allows
-        assert isinstance(standing_of(attempts, NOON + HOUR, replaced_at=[at]), Waiting)
-    assert isinstance(standing_of(attempts, NOON + HOUR, replaced_at=[NOON + 1]), Idle)
-
-
-def test_a_refusal_of_the_same_bytes_holds_the_retry_for_a_person() -> None:
-    sent = attempt(1)
-    same = attempt(2, "refused", at=NOON + MINUTE)
-    held = standing_of([sent, same], NOON + HOUR)
-    assert isinstance(held, Waiting)
-    assert held.is_held
-
-
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        attempt(2, "refused", at=NOON + MINUTE, payload=b"B"),
-        attempt(2, "refused", at=NOON + MINUTE, seller_id="s9"),
-        attempt(2, "refused", at=NOON - MINUTE),
-    ],
-    ids=["other bytes", "for another seller", "before it was sent"],
-)
-def test_no_other_refusal_holds_a_retry(refusal: Row) -> None:
-    standing = standing_of([attempt(1), refusal], NOON + HOUR)
-    assert isinstance(standing, Waiting)
-    assert not standing.is_held
 
 
 @pytest.mark.parametrize(

@@ -143,11 +143,13 @@ def test_the_first_replacement_ends_a_try_and_an_override_does_not(twice, overri
     same=[*FAILED, *refusal("r1", "2026-03-02T01:00:00Z")],
     other_bytes=[*FAILED, *refusal("r1", "2026-03-02T01:00:00Z", body=OTHER)],
     other_seller=[*FAILED, *refusal("r1", "2026-03-02T01:00:00Z", seller_id="s2")],
+    before_it=[*FAILED, *refusal("r1", "2026-03-01T23:59:00Z")],
 )
 def test_a_retry_is_held_once_our_rules_refuse_its_bytes_for_its_seller(
-    same, other_bytes, other_seller
+    same, other_bytes, other_seller, before_it
 ):
-    for history, is_held in ((same, True), (other_bytes, False), (other_seller, False)):
+    others = [(it, False) for it in (other_bytes, other_seller, before_it)]
+    for history, is_held in ((same, True), *others):
         row = attempts(history, "2026-03-02T02:00:00")["a1"]
         assert (row["is_held"], row["is_retry_pending"]) == (is_held, not is_held)
         assert row["attempt_number"] == row["attempt_of_try"] == 1
