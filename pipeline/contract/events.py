@@ -180,6 +180,7 @@ _FLAGS: Final = {**dict.fromkeys((1, "1", "true"), True), **dict.fromkeys((0, "0
 _READERS: Final[Mapping[str, _Read]] = {
     "code": code,
     "text": text_of,
+    "name": text_of,
     "anything": text_of,
     "number": _number,
     "flag": _flag_of_record,
@@ -187,21 +188,21 @@ _READERS: Final[Mapping[str, _Read]] = {
     "tax id": tax_id,
 }
 
-_SELLER_FIELDS: Final[tuple[tuple[str, _Read], ...]] = (
-    ("id", text_of),
-    *((each.name, _READERS[each.kind]) for each in FIELDS),
-    ("retry", _flag),
-)
-"""What reads each field of a seller record that is not null, but for the last two."""
-
 
 def _read_seller(record: Mapping[str, JsonValue]) -> SellerRecord:
-    fields: list[Any] = []
-    for name, read in _SELLER_FIELDS:
-        value = record.get(name)
-        fields.append(None if value is None else read(value))
-    reasons = _decision_reasons(record.get("decision_reasons"))
-    return SellerRecord._make([*fields, reasons, tax_id(record.get("document_number"))])
+    fields = {each.name: _read(record, each.name, _READERS[each.kind]) for each in FIELDS}
+    return SellerRecord(
+        id=_read(record, "id", text_of),
+        fields=fields,
+        retry=_read(record, "retry", _flag),
+        decision_reasons=_decision_reasons(record.get("decision_reasons")),
+        document_tax_id=tax_id(record.get("document_number")),
+    )
+
+
+def _read(record: Mapping[str, JsonValue], name: str, read: _Read) -> Any:
+    value = record.get(name)
+    return None if value is None else read(value)
 
 
 def _account_holder(account: Mapping[str, JsonValue]) -> str | None:

@@ -1,6 +1,7 @@
 """What an event says once it is read, and what reads single values of it. No I/O."""
 
-from typing import Final, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Self
 
 from pipeline.contract.body import JsonValue, canonical_form, canonical_json, identifier
 
@@ -25,37 +26,7 @@ class SellerRecord(NamedTuple):
     """
 
     id: str | None
-    status: str | None
-    resource: str | None
-    account_balance: float | None
-    current_balance: float | None
-    first_name: str | None
-    last_name: str | None
-    email: str | None
-    taxpayer_id: str | None
-    phone_number: str | None
-    birthdate: str | None
-    address: str | None
-    mcc: str | None
-    show_profile_online: bool | None
-    is_mobile: bool | None
-    decline_on_fail_security_code: bool | None
-    decline_on_fail_zipcode: bool | None
-    delinquent: bool | None
-    marketplace_id: str | None
-    uri: str | None
-    metadata: str | None
-    created_at: int | None
-    updated_at: int | None
-    revenue: float | None
-    type: str | None
-    document_number: str | None
-    ein: str | None
-    business_name: str | None
-    business_email: str | None
-    business_phone: str | None
-    business_address: str | None
-    owner: str | None
+    fields: Mapping[str, Any]  # each of `seller_record.FIELDS`, by its name
     retry: bool | None
     decision_reasons: tuple[DecisionReason, ...]
     document_tax_id: str | None  # `document_number`, as far as it can stand for a tax id

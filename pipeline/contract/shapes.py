@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, JsonValue
@@ -44,6 +44,7 @@ class _Reason(Struct):
 _KINDS_OF_FIELDS: Final[Mapping[str, Any]] = {
     "code": _Code | None,
     "text": str | None,
+    "name": str | None,
     "anything": Any,
     "number": float | None,
     "flag": bool | None,
@@ -61,7 +62,6 @@ _Seller: Any = defstruct(
     ],
     kw_only=True,
 )
-"""Field by field as `SellerRecord` has them."""
 
 
 class _ReviewPayload(Struct):
@@ -161,11 +161,17 @@ def _read_review(shown: _Review) -> Review | None:
 
 
 def _read_seller(shown: _Seller) -> SellerRecord | None:
-    fields: list[Any] = [*astuple(shown)]
-    for place, read in _READ_AFTERWARDS:
-        fields[place] = read(fields[place])
-    record = SellerRecord._make([*fields, shown.document_number])
-    is_read = record.created_at is not None or shown.created_at is None
+    said = asdict(shown)
+    for name, read in _READ_AFTERWARDS:
+        said[name] = read(said[name])
+    record = SellerRecord(
+        said.pop("id"),
+        said,
+        said.pop("retry"),
+        _reasons(said.pop("decision_reasons")),
+        shown.document_number,
+    )
+    is_read = said["created_at"] is not None or shown.created_at is None
     return record if is_read else None
 
 
@@ -178,10 +184,6 @@ _READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "instant": instants.parse,
 }
 _READ_AFTERWARDS: Final = tuple(
-    (SellerRecord._fields.index(name), read)
-    for name, read in (
-        *((each.name, _READERS[each.kind]) for each in FIELDS if each.kind in _READERS),
-        ("decision_reasons", _reasons),
-    )
+    (each.name, _READERS[each.kind]) for each in FIELDS if each.kind in _READERS
 )
 """Of a seller's record, what compiled code leaves as it came."""

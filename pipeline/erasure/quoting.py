@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from pipeline.clearance.sought import DIGEST, words
+from pipeline.contract.seller_record import FIELDS, MASKS
 from pipeline.inbox import Inbox
 from pipeline.ledger.facts import Fact, Keys
 from pipeline.ledger.facts.remains import TYPED
@@ -41,10 +42,9 @@ _OF_WORK: Final = f"""
     limit $3"""
 _MARKS: Final = re.compile(r"[\s.\-/()+\u2010-\u2015\u2212]")
 _WORD: Final = re.compile(r"\w+")
-_VALUES: Final = (
-    *("email", "phone_number", "birthdate", "address", "metadata", "document_number"),
-    *("business_email", "business_phone", "business_address", "business_owner"),
-)
+_NAMES: Final = [each.column for each in FIELDS if each.kind == "name"]
+_TAX_IDS: Final = [each.column for each in FIELDS if each.kind == "tax id"]
+_VALUES: Final = [it for it in MASKS if it not in (*_NAMES, *_TAX_IDS)]
 
 
 def folded(text: str) -> str:
@@ -73,15 +73,15 @@ class Person:
                 self._name(fact.actor)
 
     def _know(self, fact: SellerEvent) -> None:
-        for name in (fact.first_name, fact.last_name, fact.business_name):
-            self._name(name or "")
+        for column in _NAMES:
+            self._name(getattr(fact, column) or "")
         for column in _VALUES:
             for text in _texts(getattr(fact, column)):
                 if len(text) >= FEWEST_CHARACTERS:
                     self.values.add(folded(text))
                     self._number(text)
-        for tax_id in (fact.taxpayer_id, fact.ein):
-            self._number(tax_id or "")
+        for column in _TAX_IDS:
+            self._number(getattr(fact, column) or "")
         self.taxpayer_keys.update(
             key for key in (fact.taxpayer_key, fact.ein_key, fact.document_key) if key
         )

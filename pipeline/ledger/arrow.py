@@ -58,8 +58,8 @@ _SCHEMAS: Final[dict[str, "pa.Schema"]] = {}
 
 
 def schemas(connection: duckdb.DuckDBPyConnection, tables: Iterable[str]) -> dict[str, "pa.Schema"]:
-    """Types of each table's columns, read from the one place that says them, schema.sql; once a
-    process, since to ask for all of them takes half as long as to connect."""
+    """Types of each table's columns, as DuckDB made them; once a process, since to ask for
+    all of them takes half as long as to connect."""
     found = {}
     for table in tables:
         if table not in _SCHEMAS:

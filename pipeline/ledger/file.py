@@ -25,7 +25,7 @@ from pipeline.errors import (
 from pipeline.files.databases import remove_spilled
 from pipeline.files.disk import sync
 from pipeline.files.kinds import DUCKDB, TEXT, content_of
-from pipeline.ledger import arrow, materialized
+from pipeline.ledger import arrow, facts, materialized
 from pipeline.ledger.views.catalogue import macros, script
 from pipeline.places import head_beside
 
@@ -319,7 +319,7 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
     with transaction(connection):
-        connection.execute(script("schema"))
+        connection.execute(facts.schema())
         _put_macros(connection)
         arrow.make_tables(connection, "materialized", materialized.definitions())
         connection.execute(script("indexes"))

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 
 from pipeline.headers import QUERIES
+from pipeline.ledger import facts
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 from pipeline.ledger.views.catalogue import (
     Storage,
@@ -87,7 +88,7 @@ def rules() -> str:
         for name in (*all_read(each), view.name)
     }
     texts = [
-        script("schema"),
+        facts.schema(),
         macros(),
         *(f"{view.storage}\n{view.sql}" for view in map(catalogue().__getitem__, behind)),
         *(text for folder in ("refresh", "narrowed") for text in scripts(folder).values()),

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pipeline.files.temporary import OwnFolder
 from pipeline.ledger import arrow, facts
 from pipeline.ledger.file import leave_out_optimizers
-from pipeline.ledger.views.catalogue import macros, script
+from pipeline.ledger.views.catalogue import macros
 from pipeline.log.entries import Entry
 
 MOST_ROWS_KEPT: Final = 20_000
@@ -42,7 +42,7 @@ class Copy:
         )
         self._connection.execute("set global TimeZone = 'UTC'")
         leave_out_optimizers(self._connection)
-        self._connection.execute(script("schema"))
+        self._connection.execute(facts.schema())
         self._connection.execute(macros())
         self._columns = arrow.schemas(self._connection, ("log", *facts.TABLES.values()))
         self._connection.execute("set enable_external_access = false")
@@ -149,7 +149,7 @@ class Excerpt:
         self._tables = frozenset(tables)
         self._connection = duckdb.connect(":memory:", config={"threads": "1"})
         self._connection.execute("set global TimeZone = 'UTC'")
-        self._connection.execute(script("schema"))
+        self._connection.execute(facts.schema())
         self._connection.execute(macros())
         # The instant is a row here, not a variable: DuckDB binds a statement that reads a variable
         # again for every question, and binding takes longer than answering.

@@ -16,6 +16,7 @@ from pipeline.contract.event_types import FAMILIES
 from pipeline.contract.events import read_event
 from pipeline.contract.fields import flatten
 from pipeline.contract.readings import DecisionReason
+from pipeline.contract.seller_record import FIELDS
 from pipeline.errors import CallerError, LedgerRefused, Unreadable
 from pipeline.ledger.facts import remains
 from pipeline.ledger.facts.rows import (
@@ -182,40 +183,10 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
             entry.occurred_at,
             created_at,
             seller.id or "",
-            seller.status,
-            seller.resource,
-            seller.account_balance,
-            seller.current_balance,
-            seller.first_name,
-            seller.last_name,
-            seller.email,
-            seller.taxpayer_id,
-            keys.of_taxpayer(seller.taxpayer_id),
-            seller.phone_number,
-            seller.birthdate,
-            seller.address,
-            seller.mcc,
-            seller.show_profile_online,
-            seller.is_mobile,
-            seller.decline_on_fail_security_code,
-            seller.decline_on_fail_zipcode,
-            seller.delinquent,
-            seller.marketplace_id,
-            seller.uri,
-            seller.metadata,
-            seller.created_at,
-            seller.updated_at,
-            seller.revenue,
-            seller.type,
-            seller.document_number,
+            *(seller.fields[each.name] for each in FIELDS),
+            keys.of_taxpayer(seller.fields["taxpayer_id"]),
+            keys.of_taxpayer(seller.fields["ein"]),
             keys.of_taxpayer(seller.document_tax_id),
-            seller.ein,
-            keys.of_taxpayer(seller.ein),
-            seller.business_name,
-            seller.business_email,
-            seller.business_phone,
-            seller.business_address,
-            seller.owner,
             seller.retry,
             _reasons(seller.decision_reasons),
         )

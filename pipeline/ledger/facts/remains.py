@@ -12,6 +12,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 from pipeline.contract.body import canonical_json
 from pipeline.contract.readings import MISSING
+from pipeline.contract.seller_record import FIELDS
 from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.facts.rows import (
     TABLES,
@@ -36,7 +37,7 @@ _OF_ENTRY: Final[Mapping[str, Callable[[Entry], Any]]] = {
 """Columns that the entry says itself: another one, where it is recorded again."""
 
 _UNMASKED: Final[Mapping[type[Fact], frozenset[str]]] = {
-    SellerEvent: frozenset({"account_balance", "current_balance", "revenue", "uri"}),
+    SellerEvent: frozenset(each.column for each in FIELDS if each.is_erased),
     Action: frozenset({"reason"}),
 }
 """What masks leave, and what goes all the same: what a seller's record says of whom its id names,

@@ -1,9 +1,19 @@
-"""The facts of the ledger: one NamedTuple for each table of facts in `queries/schema.sql`.
+"""The facts of the ledger: one NamedTuple for each table of facts, with its columns.
 
-`TABLES` names the table of each; fields and columns are matched by position.
+`TABLES` names the table of each, and `schema` makes them. A field that may be None is a column that
+may be null.
 """
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, get_args, get_type_hints
+
+from pipeline.contract.seller_record import FIELDS
+from pipeline.ledger.views.catalogue import script
+
+Instant: TypeAlias = Annotated[int, "timestamp"]
+"""In microseconds; every TIMESTAMP is UTC."""
+Status: TypeAlias = Annotated[int, "integer"]
+"""Of an answer over HTTP."""
 
 
 class Webhook(NamedTuple):
@@ -12,23 +22,23 @@ class Webhook(NamedTuple):
     seq: int
     event_id: str
     event_type: str
-    created_at: int | None
-    occurred_at: int
-    recorded_at: int
+    created_at: Instant | None
+    occurred_at: Instant
+    recorded_at: Instant
     origin: str
     is_again: bool
     has_id: bool
     is_shape_known: bool
     replay_of: int | None
-    content_sha256: bytes
+    content_sha256: bytes  # of its JSON value, however it is spelled
 
 
 class UnreadablePart(NamedTuple):
-    """One part of an event that could not be read, and what stood there."""
+    """One part of an event that is not as the contract shows it, with the JSON that came, cut."""
 
     seq: int
     event_id: str
-    occurred_at: int
+    occurred_at: Instant
     process_id: str | None
     seller_id: str | None
     part: str
@@ -36,66 +46,53 @@ class UnreadablePart(NamedTuple):
 
 
 class ReviewFact(NamedTuple):
-    """One review event."""
+    """What a review event says; None where it is absent or cannot be read."""
 
     seq: int
     event_id: str
-    occurred_at: int
-    created_at: int
+    occurred_at: Instant
+    created_at: Instant
     process_id: str
     seller_id: str | None
     object_type: str | None
     status: str | None
-    deadline_at: int | None
+    deadline_at: Instant | None
     requested_fields: tuple[str, ...] | None
     content_sha256: bytes
 
 
-class SellerEvent(NamedTuple):
-    """One event of a seller, with the record that it carries."""
+_FIELD_TYPES: Final[Mapping[str, Any]] = {"number": float, "flag": bool, "instant": Instant}
+"""Of the seller's record; all others are texts."""
 
-    seq: int
-    event_id: str
-    event_type: str
-    occurred_at: int
-    created_at: int
-    seller_id: str
-    status: str | None
-    resource: str | None
-    account_balance: float | None
-    current_balance: float | None
-    first_name: str | None
-    last_name: str | None
-    email: str | None
-    taxpayer_id: str | None
-    taxpayer_key: bytes | None
-    phone_number: str | None
-    birthdate: str | None
-    address: str | None
-    mcc: str | None
-    show_profile_online: bool | None
-    is_mobile: bool | None
-    decline_on_fail_security_code: bool | None
-    decline_on_fail_zipcode: bool | None
-    delinquent: bool | None
-    marketplace_id: str | None
-    uri: str | None
-    metadata: str | None
-    record_created_at: int | None
-    record_updated_at: int | None
-    revenue: float | None
-    type: str | None
-    document_number: str | None
-    document_key: bytes | None
-    ein: str | None
-    ein_key: bytes | None
-    business_name: str | None
-    business_email: str | None
-    business_phone: str | None
-    business_address: str | None
-    business_owner: str | None
-    retry: bool | None
-    reasons: str
+_namedtuple: Any = NamedTuple  # mypy takes no fields but those that are spelled out
+_SellerEvent: Any = _namedtuple(
+    "_SellerEvent",
+    [
+        ("seq", int),
+        ("event_id", str),
+        ("event_type", str),
+        ("occurred_at", Instant),
+        ("created_at", Instant),
+        ("seller_id", str),
+        *((each.column, _FIELD_TYPES.get(each.kind, str) | None) for each in FIELDS),
+        ("taxpayer_key", bytes | None),
+        ("ein_key", bytes | None),
+        ("document_key", bytes | None),
+        ("retry", bool | None),
+        ("reasons", str),
+    ],
+)
+
+
+class SellerEvent(_SellerEvent):  # type: ignore[misc]
+    """One event of a seller, with the record that it carries.
+
+    Personal columns are masked by the views, or here already in a ledger that follows without
+    bodies. The keys join tax ids without showing them. `reasons` are sorted distinct pairs as JSON:
+    text is grouped faster than a list.
+    """
+
+    __slots__ = ()
 
 
 class BankAccountEvent(NamedTuple):
@@ -104,8 +101,8 @@ class BankAccountEvent(NamedTuple):
     seq: int
     event_id: str
     event_type: str
-    occurred_at: int
-    created_at: int
+    occurred_at: Instant
+    created_at: Instant
     seller_id: str | None
     bank_account_id: str | None
 
@@ -117,7 +114,7 @@ class AttemptStart(NamedTuple):
     attempt_id: str
     process_id: str
     seller_id: str | None
-    occurred_at: int
+    occurred_at: Instant
     is_again: bool
     via: str | None
     marketplace_id: str | None
@@ -137,17 +134,18 @@ class AttemptFinish(NamedTuple):
     attempt_id: str
     process_id: str
     seller_id: str | None
-    occurred_at: int
+    occurred_at: Instant
     is_again: bool
-    status: int | None
+    status: Status | None
     error: str | None
-    retry_after_at: int | None
+    retry_after_at: Instant | None
     origin: str
     content_sha256: bytes
 
 
 class SentField(NamedTuple):
-    """One field of a payload that an attempt sent."""
+    """One field of a payload that an attempt sent. Its value stands as a keyed digest: enough to
+    say whether two are the same, not what they are."""
 
     seq: int
     attempt_id: str
@@ -163,14 +161,14 @@ class Collection(NamedTuple):
     seq: int
     process_id: str
     seller_id: str
-    occurred_at: int
-    recorded_at: int
+    occurred_at: Instant
+    recorded_at: Instant
     journey_id: str
     step: str
     channel: str
     source: str
     actor: str | None
-    paths: tuple[str, ...]  # of the fields answered
+    paths: tuple[str, ...]  # of the fields answered, in order
     artifacts: int
     body_sha256: bytes
 
@@ -198,38 +196,38 @@ class Artifact(NamedTuple):
 
 
 class Quarantined(NamedTuple):
-    """One delivery that could not be read."""
+    """One delivery that could not be read; its bytes are in the log."""
 
     seq: int
-    occurred_at: int
-    recorded_at: int
+    occurred_at: Instant
+    recorded_at: Instant
     origin: str
     reason: str
     size_bytes: int
 
 
 class Rejection(NamedTuple):
-    """Deliveries of one kind that were turned away in one interval."""
+    """Deliveries that were turned away unread, at most one row per minute and reason."""
 
     seq: int
-    occurred_at: int
-    status: int
+    occurred_at: Instant
+    status: Status
     reason: str
     deliveries: int
 
 
 class Action(NamedTuple):
-    """One action of a person."""
+    """What a person did, such as an override or an export, with reason and name."""
 
     seq: int
     kind: str
-    occurred_at: int
+    occurred_at: Instant
     process_id: str | None
     seller_id: str | None
     attempt_id: str | None
     actor: str | None
     reason: str | None
-    step: str | None
+    step: str | None  # of a ticket, an alert or a calendar: which
     content: str | None
     body_sha256: bytes
 
@@ -267,3 +265,32 @@ TABLES: Final[dict[type[Fact], str]] = {
     Rejection: "facts.rejections",
     Action: "facts.actions",
 }
+
+_SQL_TYPES: Final[Mapping[Any, str]] = {
+    bool: "boolean",
+    bytes: "blob",
+    float: "double",
+    int: "bigint",
+    str: "varchar",
+    tuple[str, ...]: "varchar[]",
+    **{each: get_args(each)[1] for each in (Instant, Status)},
+}
+
+
+def schema() -> str:
+    """The statements that make the ledger's tables, but for those of the schema `materialized` that
+    views have."""
+    return "\n".join((script("schema"), *map(_definition, TABLES)))
+
+
+def _definition(fact: type[Fact]) -> str:
+    hints = get_type_hints(fact, include_extras=True)
+    columns = ", ".join(f"{name} {_sql_type(hints[name])}" for name in fact._fields)
+    return f"create table if not exists {TABLES[fact]} ({columns});"
+
+
+def _sql_type(of: Any) -> str:
+    """The type of a column, with whether it may be null."""
+    if of in _SQL_TYPES:
+        return f"{_SQL_TYPES[of]} not null"
+    return next(_SQL_TYPES[each] for each in get_args(of) if each is not type(None))
