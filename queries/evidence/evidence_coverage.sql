@@ -104,7 +104,9 @@ found as (
         evidence.covered
     from field_evidence as evidence
     join outlined on outlined.process_id = evidence.process_id
-    join fields on fields.outline = outlined.outline and fields.path = evidence.path
+    -- Left, though each row has its field: so DuckDB joins the rows to their process first, not all fields to
+    -- each process.
+    left join fields on fields.outline = outlined.outline and fields.path = evidence.path
     union all by name
     select outlined.*, fields.* exclude (outline)
     from outlined
