@@ -9,11 +9,14 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
 from pipeline.contract import review_types
+from pipeline.language.codes import STATES
 from pipeline.texts import is_tax_id, names_person
 
+UNFINISHED: Final = tuple(it for it in STATES if it != "FINISHED")
+"""States of processes that a report may list, in its order."""
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "lane": ("all", "savable", "EXPIRED"),
-    "state": ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN"),
+    "state": UNFINISHED,
     "due": ("7",),
     "type": tuple(sorted(review_types.NAMES)),
     "action": None,

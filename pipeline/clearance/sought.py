@@ -15,14 +15,12 @@ from pipeline.contract import codes, review_types
 from pipeline.contract.body import JsonValue
 from pipeline.contract.event_types import SELLER_EVENTS
 from pipeline.inbox import Inbox
+from pipeline.language.codes import SELLER_STATES, SELLER_TYPES, SEVERITIES, STATES
 from pipeline.ledger.facts import Keys
 from pipeline.ledger.views.formats import plain
 
 DIGEST: Final = "hmac:"
-_OWN_WORDS: Final = (
-    *("UNKNOWN", "breach", "risk", "notice", "true", "false", "individual", "business"),
-    *("pending_analysis", "unknown"),
-)
+_OWN_WORDS: Final = ("true", "false", *STATES, *SEVERITIES, *SELLER_TYPES, *SELLER_STATES)
 _OF: Final = {
     "process_id": "select 1 from entries where process_id = $1 limit 1",
     "seller_id": "select 1 from entries where seller_id = $1 limit 1",

@@ -97,6 +97,13 @@ def test_every_command_has_an_example_in_its_help():
             assert "Example" in (each.help or ""), f"end the docstring of {name} {each.name} by one"
 
 
+def test_every_command_stands_on_a_page():
+    """A command that only its own help names is found by nobody."""
+    said = " ".join(pages.text(page) for page in PAGES)
+    unsaid = [it for it in main.commands if not re.search(rf"(?:prazo|make) {it}\b", said)]
+    assert unsaid == [], "say on the page of its users what it does"
+
+
 @each_page
 def test_every_link_leads_to_a_page_and_a_section_that_exist(page):
     for link in pages.links(page):

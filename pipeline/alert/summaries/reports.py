@@ -23,7 +23,7 @@ from pipeline.alert.summaries.digest import MAX_LISTED, Part, Process, is_over, 
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours
-from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, names_a_person
+from pipeline.alert_rules.reports import NOT_IN_MESSAGES, UNFINISHED, Report, names_a_person
 from pipeline.errors import CallerError
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.report import report_step
@@ -32,7 +32,6 @@ from pipeline.texts import names_person
 CATCH_UP_DAYS: Final = 3
 """For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
 several that were missed, the last is sent."""
-_STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN")
 _LANES: Final = {"savable": ("OVERDUE", "PENDING"), "EXPIRED": ("EXPIRED",)}
 _WATCHED: Final = ("EXPIRED", "OVERDUE")
 
@@ -175,7 +174,7 @@ def said(
     if query is None:
         return Said(occasion.report, "", 0, [], is_lost=True)
     listed = [it for it in processes if fits(it, query, occasion.of, rules, now)]
-    by_state = {state: [it for it in listed if it.state == state] for state in _STATES}
+    by_state = {state: [it for it in listed if it.state == state] for state in UNFINISHED}
     parts = [
         Part(state, len(some), tuple(sorted(some, key=urgency)[:MAX_LISTED]))
         for state, some in by_state.items()
@@ -197,7 +196,7 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     for key, value in parse_qsl(query):
         asked.setdefault(key, []).append(value)
     lane = asked.get("lane", ["all"])[0]
-    within = _LANES.get(lane, _STATES if {"due", "day"} & asked.keys() else _WATCHED)
+    within = _LANES.get(lane, UNFINISHED if {"due", "day"} & asked.keys() else _WATCHED)
     states = [it for it in asked.get("state", []) if lane == "all" or it in within]
     whose = asked.get("whose", ["all"])[0]
     recipient = rules.recipients[name]
