@@ -23,6 +23,7 @@ def test_a_ticket_is_opened_and_closed(marketplace: Marketplace, review: Review)
     assert run(marketplace, *opened).code == 0
     done = run(marketplace, "ticket", review.process_id, "--closed", "--actor", "ana")
     first, second = recorded(marketplace, review, "ticket")
+    assert first.process_id == second.process_id == review.process_id
     assert json.loads(first.body or b"") == {"actor": "maria", "number": "4711", "step": "opened"}
     assert json.loads(second.body or b"") == {"actor": "ana", "step": "closed"}
     assert {first.seller_id, second.seller_id} == {review.seller_id}

@@ -6,23 +6,7 @@ import pytest
 
 from pipeline.contract.body import canonical_json
 from pipeline.contract.events import read_event
-from pipeline.errors import Unreadable
 from tests.contract.bodies import body
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"[]", "not a JSON object"),
-        (b'"text"', "not a JSON object"),
-        (b"{}", "no event type"),
-        (b'{"type":""}', "no event type"),
-        (b'{"type":7}', "no event type"),
-    ],
-)
-def test_an_envelope_without_a_type_is_unreadable(data: bytes, reason: str):
-    with pytest.raises(Unreadable, match=reason):
-        read_event(data)
 
 
 def test_a_type_that_the_contract_does_not_list_is_read_as_far_as_it_goes():
@@ -52,12 +36,6 @@ def test_an_event_without_a_readable_id_is_named_by_its_bytes(sent: object, unre
     assert event.id == f"sha256:{hashlib.sha256(data).hexdigest()}"
     assert not event.has_id
     assert event.unreadable == unreadable
-
-
-def test_a_whole_number_is_the_id_that_its_digits_spell():
-    event = read_event(body(id=7, type="seller.enabled", payload={"object": {"id": 8}}))
-    assert (event.id, event.has_id, event.seller_id) == ("7", True, "8")
-    assert event.unreadable == (("id", "7"), ("record.id", "8"))
 
 
 @pytest.mark.parametrize(

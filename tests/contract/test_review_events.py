@@ -31,12 +31,6 @@ def test_a_review_event_is_read():
     assert event.review.requested_fields == ("revenue", "address.postal_code")
 
 
-@pytest.mark.parametrize("value", [None, "", 7.5, True, {}, [], "a\0b", "x" * 513])
-def test_a_review_that_names_no_process_is_unreadable_and_says_so(value: object):
-    with pytest.raises(Unreadable, match=r"without a readable payload\.object\.process_id$"):
-        read_event(review(process_id=value))
-
-
 @pytest.mark.parametrize(
     ("field", "sent", "read", "found"),
     [

@@ -72,24 +72,34 @@ def test_an_event_that_comes_again_with_other_bytes_is_kept_as_well(shared: Runn
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "body",
     [
-        {"type": "seller.promoted"},
-        {"type": "x" * 5000},
-        {"payload": None},
-        {"payload": [1, 2]},
-        {"payload": {"object": {"id": 7}}},
-        {"payload": {"object": {"id": "sel_1", "decision_reasons": "none"}}},
-        {"created_at": "yesterday"},
-        {"extra": {"deep": [{"er": None}]}},
+        event(type="seller.promoted"),
+        event(type="x" * 5000),
+        event(payload=None),
+        event(payload=[1, 2]),
+        event(payload={"object": {"id": 7}}),
+        event(payload={"object": {"id": "sel_1", "decision_reasons": "none"}}),
+        event(created_at="yesterday"),
+        event(extra={"deep": [{"er": None}]}),
+        review(process_id=5),
+        review(customer_id=None),
+        review(customer_id=5),
+        review(type={}),
+        review(type="QUARTERLY"),
+        review(status="PAUSED"),
+        review(deadline_at=None),
+        review(deadline_at="2026-04-30"),
+        review(deadline_at="30/04/2026"),
+        review(requested_fields="revenue"),
     ],
-    ids=lambda headers: next(iter(headers)),
+    ids=range(18),
 )
 def test_what_the_contract_does_not_show_is_recorded_all_the_same(
-    shared: RunningReceiver, changes: dict[str, object]
+    shared: RunningReceiver, body: bytes
 ):
-    body = event(**changes)
-    assert shared.deliver(body).status == 200
+    answer = shared.deliver(body)
+    assert (answer.status, json.loads(answer.body)["recorded"]) == (200, "new")
     [entry] = shared.entries(event_id=json.loads(body)["id"])
     assert entry.kind == "webhook"
     assert entry.body == body
@@ -156,6 +166,7 @@ UNREADABLE = [
     (b"{}", "no event type: `type` must be a non-empty string"),
     (b'{"type":""}', "no event type: `type` must be a non-empty string"),
     (b'{"type":null}', "no event type: `type` must be a non-empty string"),
+    (b'{"type":7}', "no event type: `type` must be a non-empty string"),
     (b'{"type":["seller.created"]}', "no event type: `type` must be a non-empty string"),
 ]
 
@@ -189,7 +200,7 @@ def test_a_path_as_deep_as_a_body_may_be_has_all_of_its_parents() -> None:
     assert len(parents) == MAX_DEPTH
 
 
-@pytest.mark.parametrize("value", [None, "", 5.5, {}], ids=repr)
+@pytest.mark.parametrize("value", [None, "", 7.5, True, {}, [], "a\0b", "x" * 513])
 def test_a_review_that_names_no_process_goes_to_quarantine(shared: RunningReceiver, value: object):
     answer = shared.deliver(review(process_id=value))
     assert answer.status == 200
@@ -198,39 +209,11 @@ def test_a_review_that_names_no_process_goes_to_quarantine(shared: RunningReceiv
     assert content["reason"] == "a review event without a readable payload.object.process_id"
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"process_id": 5},
-        {"customer_id": None},
-        {"customer_id": 5},
-        {"type": {}},
-        {"deadline_at": None},
-        {"deadline_at": "2026-04-30"},
-        {"deadline_at": "30/04/2026"},
-        {"requested_fields": "revenue"},
-    ],
-    ids=repr,
-)
-def test_a_review_of_a_known_process_is_recorded_as_far_as_it_goes(
-    shared: RunningReceiver, changes: dict[str, object]
-):
-    answer = shared.deliver(review(**changes))
-    assert (answer.status, json.loads(answer.body)["recorded"]) == (200, "new")
-
-
 def test_a_setting_answers_422_to_what_cannot_be_read(start: Start):
     strict = start(QUARANTINE_STATUS="422")
     answer = strict.deliver(b"?")
     assert (answer.status, json.loads(answer.body)["recorded"]) == (422, "quarantined")
     assert strict.deliver(event()).status == 200
-
-
-@pytest.mark.parametrize("changes", [{"status": "PAUSED"}, {"type": "QUARTERLY"}])
-def test_a_review_of_an_unknown_type_or_status_is_recorded(
-    shared: RunningReceiver, changes: dict[str, str]
-):
-    assert shared.deliver(review(**changes)).status == 200
 
 
 # --- what is turned away unread ---
