@@ -6,23 +6,20 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.commands import here
+from tests.support.machine import wait_until
 
 
 def wait_for(port: int, path: str) -> None:
-    until = time.monotonic() + 90
-    while time.monotonic() < until:
+    def answers() -> bool:
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
             try:
                 connection.request("GET", path)
-                if connection.getresponse().status == 200:
-                    return
+                return connection.getresponse().status == 200
             except OSError:
-                pass
-        time.sleep(0.2)
-    pytest.fail(f"nothing answered on {port}{path}")
+                return False
+
+    wait_until(answers, seconds=90, pause=0.2)
 
 
 def show(environment: dict[str, str], *arguments: str) -> list[dict]:

@@ -24,7 +24,7 @@ from pipeline.inbox import open_inbox
 from pipeline.receive import ingest
 from tests.app_pages.support.answers import shared
 from tests.app_pages.support.occurrences import AS_OF, Occurrence
-from tests.support.dashboard import chromium
+from tests.support.dashboard import chromium, dashboard
 from tests.support.machine import wait_until
 from tests.support.stores import settings_in
 
@@ -38,6 +38,21 @@ OpenLog = Callable[..., AbstractContextManager[LedgerService]]
 def browser() -> Iterator[Browser]:
     """Chromium, for the tests of one module."""
     with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An inbox that holds the module's `HISTORY`, for one server."""
+    made = tmp_path_factory.mktemp("dashboard")
+    fill(made, request.module.HISTORY)
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """Of a server over `folder`, with the module's `SETTINGS` if it has any."""
+    with dashboard(folder, **getattr(request.module, "SETTINGS", {})) as running:
         yield running
 
 

@@ -19,7 +19,6 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages.links import Links
 from pipeline.inbox import open_inbox
 from tests import depth
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
     AS_OF,
     attempt,
@@ -34,7 +33,6 @@ from tests.support.dashboard import (
     RUN_SECONDS,
     Reader,
     contrast,
-    dashboard,
 )
 
 Look = Callable[..., Reader]
@@ -93,19 +91,6 @@ CHOSEN = "lang=pt&as_of=2026-06-01T12:00:00Z&tz=Europe/Lisbon"
 DEEP_LINK = f"/watchlist?{CHOSEN}&type=ACI&page=2"
 WINDOW: ViewportSize = {"width": 1440, "height": 1000}
 BASIS = re.compile("Table and query|Tabela e consulta")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("dashboard")
-    fill(made, HISTORY)
-    return made
-
-
-@pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    with dashboard(folder) as running:
-        yield running
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from tests.audit.conftest import (
     no_rows,
     request,
 )
-from tests.support.machine import free_port
+from tests.support.machine import free_port, wait_until
 from tests.support.stores import settings_in
 
 
@@ -105,9 +105,7 @@ def holder(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
         env=environment(settings) | {TUNABLES: KEEPS_FREED},
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + 60
-    while find(settings.ledger) is None and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_until(lambda: find(settings.ledger) is not None or process.poll() is not None)
     yield process
     process.terminate()
     process.wait(30)

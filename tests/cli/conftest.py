@@ -17,6 +17,14 @@ from tests.support.stores import environment_in
 Prazo = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def as_from_a_terminal(*, nohup: bool = False) -> None:
+    """For a program that is about to start: heeds what a shell's background ignores."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if nohup:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return os.environ | environment_in(tmp_path)

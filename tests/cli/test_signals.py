@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import as_from_a_terminal
 from tests.support.machine import free_port, wait_until
 from tests.support.stores import environment_in
 
@@ -57,13 +59,6 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
     running = []
 
     def run(*words: str, nohup: bool = False) -> "subprocess.Popen[bytes]":
-        kept = signal.SIG_IGN if nohup else signal.SIG_DFL
-
-        def as_from_a_terminal() -> None:
-            for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's background ignores both
-                signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, kept)
-
         process = subprocess.Popen(
             [sys.executable, "-m", "pipeline.cli", *words],
             env=environment,
@@ -72,7 +67,7 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             process_group=0,
-            preexec_fn=as_from_a_terminal,
+            preexec_fn=partial(as_from_a_terminal, nohup=nohup),
         )
         running.append(process)
         return process

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from pipeline.cli.services import serve
 from pipeline.cli.supervisor import Supervisor, _Child
-from tests.support.machine import free_port
+from tests.cli.conftest import as_from_a_terminal
+from tests.support.machine import free_port, wait_until
 
 SUPERVISE = """
 import sys
@@ -30,12 +31,6 @@ sys.exit(supervisor.run())
 Supervise = Callable[..., subprocess.Popen[bytes]]
 
 
-def heed_all() -> None:
-    """Heeds signals that a shell's background or `nohup` ignores."""
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 @pytest.fixture
 def supervise(tmp_path: Path):
     started = []
@@ -46,7 +41,7 @@ def supervise(tmp_path: Path):
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             start_new_session=True,  # as in a terminal of its own
-            preexec_fn=heed_all,
+            preexec_fn=as_from_a_terminal,
         )
         started.append(running)
         return running
@@ -70,13 +65,9 @@ STAYING = "import time; open('alive', 'w').close(); time.sleep(600)"
 
 
 def starts(folder: Path, at_least: int, notes: str = "starts") -> int:
-    until = time.monotonic() + 60
     path = folder / notes
-    while time.monotonic() < until:
-        if path.exists() and len(path.read_text()) >= at_least:
-            return len(path.read_text())
-        time.sleep(0.05)
-    return len(path.read_text()) if path.exists() else 0
+    wait_until(lambda: path.exists() and len(path.read_text()) >= at_least)
+    return len(path.read_text())
 
 
 def test_what_ends_by_itself_is_started_again_and_what_it_said_last_and_how_it_ended_is_logged(
@@ -137,9 +128,7 @@ while not os.path.exists('heard'):
     time.sleep(0.1)
 """
     running = supervise(noting)
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "alive").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until((tmp_path / "alive").exists)
     os.killpg(running.pid, number)
     assert running.wait(60) == code
     assert (tmp_path / "heard").read_text() == f"{signal.SIGTERM:d} "
@@ -173,14 +162,10 @@ def test_nothing_goes_on_without_its_supervisor(supervise: Supervise, tmp_path: 
         "os.rename('draft', 'pid'); time.sleep(600)"
     )
     running = supervise(staying)
-    until = time.monotonic() + 60
-    while not (tmp_path / "pid").exists() and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until((tmp_path / "pid").exists)
     pid = int((tmp_path / "pid").read_text())
     running.kill()
-    while is_alive(pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not is_alive(pid)
+    wait_until(lambda: not is_alive(pid))
 
 
 def test_a_part_that_the_machine_cannot_start_again_is_tried_later(

@@ -107,9 +107,7 @@ def test_an_erasure_while_what_follows_makes_its_ledger_again(
         service.catch_up()
         service.start()
         service.reach(done(settings).seqs[-1])
-        until = time.monotonic() + 60
-        while service.status().recovered is None and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: service.status().recovered is not None)
         assert service.status().problem is None
         service.reach(20)
         assert (len(put), files_of(settings)) == (1, ["ledger.duckdb"])
@@ -242,9 +240,7 @@ def test_what_follows_goes_on_showing_a_ledger_that_alone_has_an_entry(settings:
         as_owner(settings, b"{}", answered.seq)
         done(settings)  # whole, before what follows stops at its first entry
         service.start()
-        until = time.monotonic() + 60
-        while "were changed" not in (service.status().problem or "") and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: "were changed" in (service.status().problem or ""))
         assert service.ledger.recorded(answered.seq, answered.seq) == [answered]
         assert [it for it in audit(service).faults if f"entry {answered.seq}:" in it] != []
 

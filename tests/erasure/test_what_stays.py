@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ from tests.audit.conftest import request
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import bodies, done
-from tests.support.machine import killed
+from tests.support.machine import killed, wait_until
 from tests.support.stores import settings_in
 
 FIRST = 1
@@ -349,9 +348,7 @@ def test_a_ledger_that_follows_is_made_again_and_its_former_file_is_gone(
     service.start()
     try:
         erased = done(settings)
-        until = time.monotonic() + 60
-        while "erased" not in (service.status().recovered or "") and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: "erased" in (service.status().recovered or ""))
         service.reach(erased.seqs[-1])
         row = service.reader.read("seller_state", where={"seller_id": person.SELLER}, unmask=True)
         assert row.to_pylist()[0]["first_name"] is None

@@ -62,7 +62,6 @@ __all__ = ["copies", "lost", "past", "settings"]
 
 SAMPLE = Path(__file__).parents[2] / "data" / "samples" / "occurrences.ndjson"
 OTHERS = 15
-PATIENCE_SECONDS = 60.0
 
 
 @contextmanager
@@ -108,10 +107,7 @@ def test_it_acknowledges_nothing_until_the_inbox_was_reconciled_and_then_goes_on
         assert last(settings) == SHARED + OTHERS
 
         reconciled(settings)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while running.deliver(event()).status == 503 and time.monotonic() < until:
-            time.sleep(0.2)
-        assert running.deliver(event()).status == 200
+        assert goes_on(running)
         assert "prazo reconcile" in running.log.read_text()
         assert "entries are recorded in it again" in running.log.read_text()
         # What its last trial gave is its answer for a moment.
@@ -142,9 +138,7 @@ def delivered(running: RunningReceiver, count: int) -> None:
 
 
 def goes_on(running: RunningReceiver) -> bool:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while running.deliver(event()).status == 503 and time.monotonic() < until:
-        time.sleep(0.2)
+    wait_until(lambda: running.deliver(event()).status != 503, pause=0.2)
     return running.deliver(event()).status == 200
 
 
@@ -297,9 +291,7 @@ def test_a_keeper_that_cannot_be_reached_holds_nothing_up_and_is_asked_again(
         assert running.deliver(event()).status == 200
         assert f"the keeper at {keeper.url} did not give its newest head" in running.log.read_text()
         keeper.head = head
-        until = time.monotonic() + PATIENCE_SECONDS
-        while running.ask("GET", "/readyz").status == 200 and time.monotonic() < until:
-            time.sleep(0.2)
+        wait_until(lambda: running.ask("GET", "/readyz").status != 200, pause=0.2)
         assert running.deliver(event()).status == 503
 
 

@@ -4,6 +4,7 @@ and is told that it was done."""
 import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,9 +16,8 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.inbox import open_inbox
 from pipeline.log.entries import Draft
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import review
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import Reader
 from tests.support.machine import wait_until
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
@@ -31,22 +31,18 @@ IN_OPENED = f"() => document.activeElement.closest('{OPENED}') !== null"
 
 
 @pytest.fixture(scope="module")
-def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    folder = tmp_path_factory.mktemp("focus")
-    fill(folder, HISTORY)
-    with dashboard(folder) as url:
+def tab(browser: Browser, folder: Path, url: str) -> Iterator[Reader]:
+    def due() -> list[dict[str, Any]]:
+        return httpx.get(f"{url}/api/views/alerts").json()  # type: ignore[no-any-return]
 
-        def due() -> list[dict[str, Any]]:
-            return httpx.get(f"{url}/api/views/alerts").json()  # type: ignore[no-any-return]
-
-        # Its ledger may not have followed the inbox yet.
-        wait_until(lambda: len({it["process_id"] for it in due()}) == len(HISTORY), pause=0.1)
-        with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
-            inbox.append([raised(it) for it in due()])
-        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
-        page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
-        yield Reader(page, url).open("/watchlist")
-        page.close()
+    # Its ledger may not have followed the inbox yet.
+    wait_until(lambda: len({it["process_id"] for it in due()}) == len(HISTORY), pause=0.1)
+    with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
+        inbox.append([raised(it) for it in due()])
+    page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+    page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
+    yield Reader(page, url).open("/watchlist")
+    page.close()
 
 
 def raised(alert: dict[str, Any]) -> Draft:

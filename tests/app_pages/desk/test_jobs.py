@@ -9,14 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, ViewportSize
 
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import attempt, review, seller_event
-from tests.support.dashboard import FITS, Reader, dashboard
+from tests.support.dashboard import FITS, Reader
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 ROW, HEAD = 36, 36
@@ -234,15 +232,12 @@ JOBS: list[tuple[Callable[[Hand], None], str | None, int]] = [
 
 
 @pytest.fixture(scope="module")
-def hand(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hand]:
-    folder: Path = tmp_path_factory.mktemp("jobs")
-    fill(folder, HISTORY)
-    with dashboard(folder) as url:
-        page = browser.new_page(locale="en-GB", viewport=DESK, has_touch=True)
-        page.set_default_timeout(12_000)
-        page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
-        yield Hand(Reader(page, url).open("/dictionary"))  # which asks little
-        page.close()
+def hand(browser: Browser, url: str) -> Iterator[Hand]:
+    page = browser.new_page(locale="en-GB", viewport=DESK, has_touch=True)
+    page.set_default_timeout(12_000)
+    page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": url}])
+    yield Hand(Reader(page, url).open("/dictionary"))  # which asks little
+    page.close()
 
 
 def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]) -> None:

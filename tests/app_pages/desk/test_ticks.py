@@ -12,9 +12,8 @@ from playwright.sync_api import Browser
 
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.ndjson import read_line
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import before, review
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import Reader
 
 ROW, HEAD = 36, 36
 HISTORY = [
@@ -24,20 +23,12 @@ HISTORY = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("ticks")
-    fill(made, HISTORY)
-    return made
-
-
 @pytest.fixture
-def tab(browser: Browser, folder: Path) -> Iterator[Reader]:
-    with dashboard(folder) as url:
-        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
-        page.set_default_timeout(12_000)
-        yield Reader(page, url)
-        page.close()
+def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+    page.set_default_timeout(12_000)
+    yield Reader(page, url)
+    page.close()
 
 
 def tick(tab: Reader, number: int) -> None:

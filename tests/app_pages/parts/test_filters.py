@@ -6,9 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import AS_OF, before, review
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import Reader
 
 HISTORY = [
     review("prc_0", before(days=50)),
@@ -18,14 +17,11 @@ HISTORY = [
 
 
 @pytest.fixture(scope="module")
-def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    folder = tmp_path_factory.mktemp("filters")
-    fill(folder, HISTORY)
-    with dashboard(folder) as url:
-        page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
-        page.set_default_timeout(12_000)
-        yield Reader(page, url)
-        page.close()
+def tab(browser: Browser, url: str) -> Iterator[Reader]:
+    page = browser.new_page(locale="en-GB", viewport={"width": 1440, "height": 1100})
+    page.set_default_timeout(12_000)
+    yield Reader(page, url)
+    page.close()
 
 
 def test_what_is_chosen_from_a_folded_list_stays_when_its_number_changes(tab: Reader) -> None:

@@ -19,7 +19,7 @@ from pipeline.serve.intake import READY, Answer, Intake
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import before, review, seller_event
 from tests.app_pages.support.reading import page_text
-from tests.support.dashboard import Reader, dashboard
+from tests.support.dashboard import Reader
 from tests.support.events import event
 from tests.support.machine import free_port, wait_until
 from tests.support.receiver import receiver
@@ -28,6 +28,8 @@ GONE = Answer(False, False, "none answers at http://127.0.0.1:8400 (Connection r
 FULL = Answer(True, False, "the disk [is](x) full")
 BEFORE = timedelta(minutes=12, seconds=10)
 FIRST, SECOND = (review(f"prc_{n}", before(days=40, minutes=n)) for n in (1, 2))
+HISTORY = [FIRST, SECOND, seller_event("sel_bia", "enabled", before(days=90))]
+SETTINGS = {"PRAZO_RECEIVER_PORT": str(free_port()), "PRAZO_UNMASK_SECONDS": "8"}
 
 
 def found(receiver: Answer = READY, before: timedelta | None = BEFORE, *, silent: bool = False):
@@ -141,26 +143,6 @@ def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visi
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
-    """Where the dashboard looks for the receiver."""
-    return free_port()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("open")
-    fill(made, [FIRST, SECOND, seller_event("sel_bia", "enabled", before(days=90))])
-    return made
-
-
-@pytest.fixture(scope="module")
-def url(folder: Path, port: int) -> Iterator[str]:
-    settings = {"PRAZO_RECEIVER_PORT": str(port), "PRAZO_UNMASK_SECONDS": "8"}
-    with dashboard(folder, **settings) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def tab(browser: Browser, url: str) -> Iterator[Reader]:
     """One for all: to load a page takes longer than to look at it."""
     with closing(browser.new_page(locale="en-GB")) as page:
@@ -199,10 +181,8 @@ def test_personal_data_on_a_page_left_open_is_masked_by_itself_once_its_time_is_
     assert tab.complaints == []
 
 
-def test_a_browser_sees_red_once_the_receiver_was_killed(
-    tab: Reader, folder: Path, port: int
-) -> None:
-    with receiver(folder, RECEIVER_PORT=str(port)) as running:
+def test_a_browser_sees_red_once_the_receiver_was_killed(tab: Reader, folder: Path) -> None:
+    with receiver(folder, RECEIVER_PORT=SETTINGS["PRAZO_RECEIVER_PORT"]) as running:
         assert json.loads(running.deliver(event()).body)["recorded"] == "new"
         tab.go("/findings")
         tab.page.get_by_text("Last delivery").wait_for(timeout=60_000)

@@ -19,7 +19,6 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages.links import Links
 from pipeline.inbox import open_inbox
 from tests import depth
-from tests.app_pages.conftest import fill
 from tests.app_pages.support.occurrences import (
     AS_OF,
     attempt,
@@ -28,7 +27,7 @@ from tests.app_pages.support.occurrences import (
     review,
     seller_event,
 )
-from tests.support.dashboard import AXE, BACKGROUNDS, WCAG_22_AA, Reader, contrast, dashboard
+from tests.support.dashboard import AXE, BACKGROUNDS, WCAG_22_AA, Reader, contrast
 
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(60)),
@@ -139,19 +138,6 @@ WIDTH_OF_AN_ID = """canvas => {
     return drawn.measureText('prc_6a0d71c51ee01834').width + margins
 }"""
 """Of the contract's own, with what a cell leaves free on either side."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    filled = tmp_path_factory.mktemp("layout")
-    fill(filled, HISTORY)
-    return filled
-
-
-@pytest.fixture(scope="module")
-def url(folder: Path) -> Iterator[str]:
-    with dashboard(folder) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ over that had not received the last transactions.
 import json
 import shutil
 import signal
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -51,7 +50,6 @@ from tests.support.stores import environment_in, settings_in
 __all__ = ["copies", "lost", "past", "settings"]
 
 FEWER, MORE = 4, 15
-PATIENCE_SECONDS = 30.0
 
 
 # --- it is noticed ---------------------------------------------------------------------------
@@ -70,9 +68,7 @@ def test_a_running_follower_stops_and_signs_nothing(
         assert service.status().is_verified
         past.put_back("shared")
         in_inbox(settings, range(200, 200 + others))
-        until = time.monotonic() + PATIENCE_SECONDS
-        while service.fork is None and time.monotonic() < until:
-            time.sleep(0.05)
+        wait_until(lambda: service.fork is not None)
         status = service.status()
         assert f"they part after entry {SHARED}" in (status.problem or "")
         assert f"holds {LOST} acknowledged entries" in (status.problem or "")

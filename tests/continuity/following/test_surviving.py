@@ -8,7 +8,6 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -28,16 +27,10 @@ from tests.continuity.following.programs import started
 from tests.ledger.conftest import deliver
 from tests.support.ledgers import KEYS, draft
 from tests.support.lines import seller
+from tests.support.machine import wait_until
 from tests.support.stores import settings_in
 
 PATIENCE_SECONDS = 60.0
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def fill(disk: Path) -> Path:
@@ -75,7 +68,7 @@ def test_it_goes_on_after_any_error_shows_it_and_is_not_verified_meanwhile(
             with monkeypatch.context() as broken:
                 broken.setattr(facts, "extract", fail)
                 deliver(followed_inbox, range(size, size + 10))
-                until(lambda: service.status().problem is not None)
+                wait_until(lambda: service.status().problem is not None)
                 status = service.status()
                 is_ours = isinstance(error, InboxUnavailable)
                 told = str(error) if is_ours else type(error).__name__
@@ -84,8 +77,8 @@ def test_it_goes_on_after_any_error_shows_it_and_is_not_verified_meanwhile(
                 assert not status.is_verified
                 assert status.last_seq == size
                 assert ("Traceback" in caplog.text) == (not is_ours), number
-            until(lambda size=size: service.status().last_seq == size + 10)
-            until(lambda: service.status().problem is None)
+            wait_until(lambda size=size: service.status().last_seq == size + 10)
+            wait_until(lambda: service.status().problem is None)
             assert service.status().is_verified
 
 
@@ -125,10 +118,10 @@ def test_how_the_ledger_stands_is_said_while_the_inbox_hangs(
         assert "it has not answered for" in (service.status().problem or "")
         assert not service.status().is_verified
         assert service.status().last_seq == before.last_seq
-        until(lambda: len(asked) > 0)
+        wait_until(lambda: len(asked) > 0)
         assert len(asked) == 1
         answers.set()
-        until(lambda: service.status() == before)
+        wait_until(lambda: service.status() == before)
 
 
 def test_a_head_that_cannot_be_kept_is_said_and_kept_later(
@@ -139,11 +132,11 @@ def test_a_head_that_cannot_be_kept_is_said_and_kept_later(
     ballast = fill(small_disk)
     with closing(LedgerService(settings.model_copy(update={"head_file": head}))) as service:
         service.start()
-        until(lambda: "could not be kept" in (service.status().problem or ""))
+        wait_until(lambda: "could not be kept" in (service.status().problem or ""))
         assert not service.status().is_verified
         ballast.unlink()
-        until(head.exists)
-        until(lambda: service.status().problem is None)
+        wait_until(head.exists)
+        wait_until(lambda: service.status().problem is None)
         assert service.status().is_verified
 
 
@@ -162,13 +155,13 @@ def test_a_second_machine_that_may_sign_follows_on_once_the_first_has_rotated_th
             keeper.signing.rotate(actor="Ana", reason="yearly", recorded_by="test")
             keeper.catch_up()
             second.start()
-            until(lambda: second.status().last_seq == 1)
+            wait_until(lambda: second.status().last_seq == 1)
             time.sleep(0.05)
             assert (second.status().is_verified, second.status().problem) == (True, None)
             kept = place(second.settings)
             assert not kept.exists()
             copy.write_bytes(key.read_bytes())
-            until(kept.exists)
+            wait_until(kept.exists)
 
 
 def test_a_machine_that_never_had_the_key_signs_once_it_is_brought_there(
@@ -191,10 +184,10 @@ def test_a_machine_that_never_had_the_key_signs_once_it_is_brought_there(
     ):
         second.start()
         third.start()
-        until(lambda: second.status().is_verified and third.status().is_verified)
+        wait_until(lambda: second.status().is_verified and third.status().is_verified)
         assert second.signer is None
         shutil.copy(first.signing_key_file, brought)
-        until(place(second.settings).exists)
+        wait_until(place(second.settings).exists)
         assert second.signer is not None
         time.sleep(0.05)
         assert not place(third.settings).exists()
@@ -274,13 +267,13 @@ def test_a_ledger_that_follows_onto_a_full_disk_says_so_and_goes_on_when_there_i
         ballast = fill(small_disk)
         service.start()
         deliver(inbox, range(300))
-        until(lambda: service.status().problem is not None)
+        wait_until(lambda: service.status().problem is not None)
         assert "make room on its disk" in (service.status().problem or "")
         assert "rebuild" not in (service.status().problem or "")
         assert not service.status().is_verified
         ballast.unlink()
-        until(lambda: service.status().last_seq == 300)
-        until(lambda: service.status().is_verified)
+        wait_until(lambda: service.status().last_seq == 300)
+        wait_until(lambda: service.status().is_verified)
         assert service.status().recovered is None
 
 

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +23,7 @@ from pipeline.settings import Settings
 from tests import depth, fork_server
 from tests.audit import story
 from tests.audit.conftest import command, entries_alone, environment, killed
+from tests.support.machine import wait_until
 from tests.support.postgres import PostgresServer
 from tests.support.stores import settings_in
 
@@ -229,14 +229,9 @@ def test_killed_at_any_step_it_is_the_former_inbox_or_the_new_one(
     again completes it."""
     change(database, CHANGED)
     killed(machine, KILLED.format(step=step))
-    give_up_at = time.monotonic() + 20
-    while PostgresServer.execute(  # until the server has noticed
-        database,
-        "select 1 from pg_stat_activity where application_name = 'prazo'"
-        " and datname = current_database()",
-    ):
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)
+    sessions = "select 1 from pg_stat_activity where application_name = 'prazo'"
+    sessions += " and datname = current_database()"
+    wait_until(lambda: not PostgresServer.execute(database, sessions))  # the server has noticed
     assert PostgresServer.execute(database, ASIDE) == []
     assert any(it.startswith("entry 4: ") for it in faults(machine))
     done = command(machine, "restore", "--from-ledger")
