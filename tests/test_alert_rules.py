@@ -240,7 +240,7 @@ def test_a_secret_that_several_name_is_looked_at_once(file: Path) -> None:
 
 @pytest.mark.parametrize("place", ["constants", "WEEKEND", "list_supported_countries"])
 def test_a_word_of_the_holidays_library_is_a_mistake_like_others(file: Path, place: str) -> None:
-    """Whoever reads the file again while it sends alerts ended by it."""
+    """A process that read the file again while it sent alerts ended by it."""
     file.write_text(f"hours.holidays = '{place}'")
     with pytest.raises(SettingsError, match=f"the holidays of '{place}' are not known"):
         alert_rules.load(file)

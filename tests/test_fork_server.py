@@ -1,5 +1,5 @@
 """A program that was forked does what one does that was started by itself, and is a child of
-whoever started it."""
+the one that started it."""
 
 import json
 import os

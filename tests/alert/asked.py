@@ -1,4 +1,4 @@
-"""Ledgers of the tests' own, for whoever sends alerts."""
+"""Ledgers of the tests' own, for the process that sends alerts."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -20,7 +20,7 @@ from tests.support.machine import free_port
 
 
 class MailServer:
-    """Takes mail over STARTTLS from whoever logs in; `refuses`: what it answers in its place."""
+    """Takes mail over STARTTLS from anyone who logs in; `refuses`: what it answers in its place."""
 
     def __init__(self, folder: Path) -> None:
         self.taken: list[EmailMessage] = []
@@ -93,7 +93,7 @@ class WebhookServer:
                 self.send_response(outer.status)
                 self.send_header("content-length", str(len(outer.answer)))
                 self.end_headers()
-                with contextlib.suppress(ConnectionError):  # whoever asked may read no further
+                with contextlib.suppress(ConnectionError):  # anyone who asked may read no further
                     self.wfile.write(outer.answer)
 
             def log_message(self, *_: object) -> None:

@@ -410,7 +410,7 @@ def test_once_an_alert_is_no_longer_put_off_they_hear_of_it_again_as_of_another(
     assert told(log, [due()], by, "2026-03-03T10:59:59.999999Z") == []
     plan = decide([due()], log.alarms, by, at(TUESDAY))
     assert [it.items for it in plan.messages] == [(Item(due(), 0, 2, 1),)]
-    # Whoever leaves out what has the same name would leave this one out.
+    # Anyone who leaves out what has the same name would leave this one out.
     assert plan.messages[0].name != before.name
     log.tried(due(), "ana", TUESDAY, number=2).answered(due(), "ana", TUESDAY, number=2)
     assert told(log, [due()], by, TUESDAY) == []

@@ -268,7 +268,7 @@ def test_no_line_of_a_file_stops_alerts_or_ends_one(
     mail: MailServer,
     said: list[tuple[str, dict[str, Any]]],
 ) -> None:
-    """Whoever may ingest wrote one that stopped the process for two weeks."""
+    """Anyone who may ingest wrote one that stopped the process for two weeks."""
     by = rules.model_copy(update={"routes": (STEPS,)})
     stores.dispatcher(by).run_once()
     [alert] = stores.rows("alerts")
@@ -449,7 +449,7 @@ def test_killed_while_a_message_leaves_it_is_sent_again_and_the_log_says_that_it
 
     stores.service = LedgerService(settings_in(tmp_path))
     stores.dispatcher(rules).run_once()
-    assert len(webhook.taken) == 1  # whoever tried may still be at it
+    assert len(webhook.taken) == 1  # anyone who tried may still be at it
     later = instants.now() + 5 * instants.MINUTE
     stores.dispatcher(rules, now=lambda: later).run_once()
     assert len(webhook.taken) == 2

@@ -127,7 +127,7 @@ def test_of_each_state_the_nearest_deadlines_are_listed_and_a_week_ahead_is_due(
 
 @pytest.mark.parametrize(("had", "day"), [("ana", "2026-03-07"), ("bruno", "2026-03-06")])
 def test_an_absence_that_begins_or_ends_brings_no_second_one(had: str, day: str) -> None:
-    """Friday's came again on Saturday at midnight: to the stand-in, or to whoever was back."""
+    """Friday's came again on Saturday at midnight: to the stand-in, or to anyone who was back."""
     of = by({"away": [{"first": day, "last": day}], "stand_in": "bruno"})
     friday, midnight = at("2026-03-06T11:00:00Z"), at("2026-03-07T03:00:00Z")
     [(alert, occasion)] = reports.awaited(of, Alarms(), friday).items()
@@ -303,7 +303,7 @@ def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None
         hers = Occasion("late", "ana", "ana")
         found = reports.said(hers, by(saved="x"), [process], {"x": query}, 0)
         assert found == ("late", "", 0, [], True)
-    process = process._replace(assignee="ana@market.example")  # as whoever logged in is named
+    process = process._replace(assignee="ana@market.example")  # as anyone who logged in is named
     query = "assignee=ana%40market.example"
     found = reports.said(Occasion("late", "ana", "ana"), by(saved="x"), [process], {"x": query}, 0)
     assert (found.query, found.total) == (query, 1)

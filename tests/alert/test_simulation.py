@@ -234,7 +234,7 @@ class World(Bare):
         self.snoozes.append((alert, self.clock, until))
 
     def run(self) -> None:
-        """Lives through all deadlines; whoever dies is started again at the next step."""
+        """Lives through all deadlines; a process that dies is started again at the next step."""
         dispatcher: Dispatcher | None = None
         while self.clock < START + 95 * DAY:
             self.clock += self.fate.randrange(5, 180) * instants.MINUTE

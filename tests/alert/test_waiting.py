@@ -184,7 +184,7 @@ def test_who_can_send_again_says_which_deadline_passed_however_long_ago_it_was_r
     desk: Desk,
 ) -> None:
     """The mail server was dead for longer than an alert is held, and nobody was told when it was
-    back; nor where whoever sends died just after the entry."""
+    back; nor where the process that sends died just after the entry."""
     desk.fault = "dead"
     desk.look(DEADLINE)
     desk.got, desk.fault = [], None
@@ -210,7 +210,7 @@ def test_waiting_is_no_longer_safe_however_long_ago_the_rung_was_reached(desk: D
 
 
 def test_what_a_file_says_was_raised_is_not_raised_by_that(desk: Desk) -> None:
-    """Whoever ingests an old log is not written to about all of it."""
+    """Anyone who ingests an old log is not written to about all of it."""
     desk.now = at("2026-04-03T20:00:00Z")
     [expired] = desk.due()
     said = f'{{"kind":"alert","occurred_at":"2026-04-03T20:00:00Z","alert":"{expired.alert}",'

@@ -52,7 +52,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
 def test_two_filters_by_who_sees_to_an_alert_have_two_names(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """In Portuguese both were "Responsável", side by side: whoever hears them could not tell."""
+    """In Portuguese both were "Responsável", side by side: anyone who hears them could not tell."""
     with open_log(HISTORY):
         app = visit("alerts", lang="pt")
     assert app.segmented_control(key="whose").label == "Responsável"

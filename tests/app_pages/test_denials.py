@@ -131,7 +131,7 @@ def test_the_week_is_shown_beside_the_one_before(drawn: Visit) -> None:
 
 
 def test_by_month_the_month_is_shown_beside_the_one_before(open_log: OpenLog, visit: Visit) -> None:
-    """Whoever compared months read how two weeks compare. On 1 June: one this morning; 31 and 1
+    """Anyone who compared months read how two weeks compare. On 1 June: one this morning; 31 and 1
     May; 30 April is the month before that."""
     days = (0.1, 1, 31, 32)
     with open_log([denied(n, QUALITY, retry=True, days=ago) for n, ago in enumerate(days)]):

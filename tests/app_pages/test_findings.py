@@ -47,7 +47,7 @@ def test_findings_are_filtered_by_severity_rule_and_process(
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """Whoever had chosen risks, or typed a process, read "Breach (2)" and "Expired, unfinished
+    """Anyone who had chosen risks, or typed a process, read "Breach (2)" and "Expired, unfinished
     (1)" as before. prc_idle is in tolerance, and nobody has begun on it."""
     with open_log([*HISTORY, review("prc_idle", before(days=28))]):
         pages = [

@@ -48,7 +48,7 @@ def test_what_was_turned_away_is_counted_where_one_asks_whether_anything_is_lost
 def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """The page named a chapter of a guide, and whoever runs Prazo had to look for the rest."""
+    """The page named a chapter of a guide, and anyone who runs Prazo had to look for the rest."""
     nameless = review("prc_2", before(days=2))
     del nameless["body"]["payload"]["object"]["process_id"]
     with open_log([nameless]) as service:

@@ -200,7 +200,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog,
     visit: Visit,
 ) -> None:
-    """Whoever had chosen a type read "In tolerance (12)", and found three."""
+    """Anyone who had chosen a type read "In tolerance (12)", and found three."""
     with open_log(HISTORY):
         app = visit("watchlist", **asked)
 

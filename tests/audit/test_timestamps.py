@@ -216,7 +216,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(b"x")
                 time.sleep(0.05)
         except OSError:
-            pass  # whoever asked has hung up
+            pass  # anyone who asked has hung up
 
     def log_message(self, *_: object) -> None:
         pass

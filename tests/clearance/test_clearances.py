@@ -1,4 +1,4 @@
-"""What needs a second person begins once, for whoever asked, and only as it was asked for."""
+"""What needs a second person begins once, for anyone who asked, and only as it was asked for."""
 
 import threading
 from collections.abc import Iterator

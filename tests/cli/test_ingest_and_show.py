@@ -468,7 +468,7 @@ def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(ask):
 
 
 def test_a_rebuilt_ledger_has_the_same_root(ask, monkeypatch):
-    # Views for whoever opens the file with DuckDB: tests/queries/test_headers.py makes them.
+    # Views for anyone who opens the file with DuckDB: tests/queries/test_headers.py makes them.
     monkeypatch.setattr(installed, "install", lambda _: None)
     [health] = json.loads(ask("show", "ledger_health", "--format", "json").stdout)
     rebuilt = ask("rebuild")

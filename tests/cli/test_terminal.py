@@ -58,7 +58,7 @@ def test_a_table_shows_text_as_it_is(tmp_path: Path) -> None:
 def test_a_file_to_write_replaces_a_link_and_never_follows_it(
     environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """`prazo show --out` opened it: whoever may make a link chose what was overwritten."""
+    """`prazo show --out` opened it: anyone who may make a link chose what was overwritten."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     open_inbox(environment["PRAZO_INBOX"]).close()

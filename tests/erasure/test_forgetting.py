@@ -68,7 +68,7 @@ def bodies(inbox: Inbox) -> bytes:
 
 
 def views(settings: Settings) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every view that stands for itself, as whoever may see people has them."""
+    """The rows of every view that stands for itself, as anyone who may see people has them."""
     with closing(LedgerService(settings)) as service:
         service.catch_up()
         return {

@@ -160,7 +160,7 @@ def test_a_ledger_that_alone_has_an_entry_as_it_was_recorded_stays(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody changed what another seller answered. Before: the ledger was made of that, and the
-    only file that had the truth deleted, whoever was forgotten."""
+    only file that had the truth deleted, no matter who was forgotten."""
     monkeypatch.setattr(former, "ENTRIES_PER_READ", 3)
     with closing(open_inbox(settings.inbox)) as inbox:
         [answered] = inbox.find(seller_id=person.OTHER, kind="collection")

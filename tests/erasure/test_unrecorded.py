@@ -106,7 +106,7 @@ def _dies(*_: object, **__: object) -> None:
 
 
 def _half(settings: Settings) -> Callable[[pytest.MonkeyPatch], None]:
-    """Kills whoever has written an artifact and not given it its name, or its commit, yet."""
+    """Kills anyone who has written an artifact and not given it its name, or its commit, yet."""
 
     def patched(patch: pytest.MonkeyPatch) -> None:
         if settings.has_inbox_file:
@@ -213,7 +213,7 @@ def test_a_collection_that_is_recorded_meanwhile_keeps_its_bytes(
 def test_what_is_nobodys_is_named_and_goes_when_somebody_says_so(
     settings: Settings, inbox: Inbox, tmp_path: Path
 ) -> None:
-    """Left by an earlier release, which had no rows. It may be of whoever is forgotten."""
+    """Left by an earlier release, which had no rows. It may be of anyone who is forgotten."""
     store = artifact_store(settings, inbox)
     digest = store.keep(CARD).sha256
     [said] = examined(settings)

@@ -116,7 +116,7 @@ def test_what_stays_is_fixed_by_the_erasure(settings: Settings, tmp_path: Path) 
 
 @ON_SQLITE
 def test_bytes_that_no_erasure_names_are_missed(settings: Settings, tmp_path: Path) -> None:
-    """Whoever deletes a body, as an erasure does, and says nothing."""
+    """Anyone who deletes a body, as an erasure does, and says nothing."""
     with closing(open_inbox(settings.inbox)) as inbox:
         sql = "update entries set body = $1, salt = null where seq = $2"
         inbox.execute(sql, b'{"facts":[],"form":1}', FIRST)

@@ -239,7 +239,7 @@ def test_where_a_network_has_forgotten_several_connections_one_read_alone_waits_
     database: str, monkeypatch: pytest.MonkeyPatch
 ):
     """Each idle connection was asked once and waited for, a minute each: a ledger stood still for
-    as many minutes, and whoever sends retries or alerts with it."""
+    as many minutes, and anyone who sends retries or alerts with it."""
     with _forgotten(database, monkeypatch) as inbox:
         with pytest.raises(InboxUnavailable, match="did not answer within 5 s"):
             inbox.last()

@@ -1,4 +1,4 @@
-"""What is not for an endpoint never goes there, whoever asks for it and whatever waits."""
+"""What is not for an endpoint never goes there, no matter who asks for it and whatever waits."""
 
 import json
 import threading

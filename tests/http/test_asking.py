@@ -12,7 +12,7 @@ from tests.support.machine import free_port
 def test_neither_a_proxy_nor_a_login_of_the_environment_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A proxy read what a webhook says, and the desk got a login of whoever ran the process."""
+    """A proxy read what a webhook says, and the desk got the login of the process's own user."""
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ana password secret\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.delenv("NO_PROXY", raising=False)

@@ -101,13 +101,13 @@ def test_without_tokens_nobody_else_calls(header: dict[bytes, bytes]) -> None:
 
 
 def test_without_tokens_no_proxy_calls_that_speaks_as_nginx_does() -> None:
-    """nginx sends its own address as Host, HTTP/1.0, and no other trace of whoever asks."""
+    """nginx sends its own address as Host, HTTP/1.0, and no other trace of the caller."""
     assert status(admit(Tokens(None), LOCAL, "submit", version="1.0")) == 403
 
 
 def test_as_soon_as_anybody_outside_is_expected_a_token_is_needed(tmp_path: Path) -> None:
     """Deliveries were authenticated, a proxy in front hid who asked, and no tokens were set:
-    whoever reached the proxy could post evidence and submit."""
+    anyone who reached the proxy could post evidence and submit."""
     for settings in (
         settings_in(tmp_path, webhook_auth="header", webhook_secret_file=tmp_path / "secret"),
         settings_in(tmp_path, allow_remote=True),

@@ -56,7 +56,7 @@ def shown_by(python: str, folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize("python", pythons())
 def test_a_context_is_the_same_under_each_python(python: str, tmp_path: Path) -> None:
     """3.13 refused a private authority that 3.12 took, `VERIFY_X509_STRICT` being its default; and
-    where `SSLKEYLOGFILE` was set, whoever reads that file could decrypt what we send."""
+    where `SSLKEYLOGFILE` was set, anyone who reads that file could decrypt what we send."""
     shown = shown_by(python, tmp_path)
     ciphers = shown.pop("ciphers")
     assert shown == {

@@ -1,4 +1,4 @@
-"""Whoever holds connections and sends nothing keeps nobody out; over real sockets."""
+"""Anyone who holds connections and sends nothing keeps nobody out; over real sockets."""
 
 import socket
 import threading

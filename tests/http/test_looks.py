@@ -1,4 +1,4 @@
-"""What takes long is looked at aside, and whoever asks gets what was found last."""
+"""What takes long is looked at aside, and anyone who asks gets what was found last."""
 
 import logging
 import threading

@@ -122,7 +122,7 @@ def test_a_failed_commit_answers_all_that_waited_for_it_and_the_next_one_goes_on
 
 
 def test_a_draft_that_cannot_be_recorded_turns_down_nobody_else(inbox: GatedInbox):
-    """It would come again with every retry, and take each time whoever came at that moment."""
+    """It would come again with every retry, and take each time anyone who came at that moment."""
 
     async def scenario() -> None:
         async with group_commit(inbox) as commit:

@@ -261,7 +261,7 @@ def test_nobody_rotates_without_the_key_in_force(
 def test_a_rotation_repeated_after_another_changes_nothing(
     inbox: Inbox, first: SigningKeys
 ) -> None:
-    """Whoever saw the first key's statement, or stole that key later, records it again."""
+    """Anyone who saw the first key's statement, or stole that key later, records it again."""
     first.rotate(**WHO)
     [entry] = inbox.read(0, 9)
     first.rotate(**WHO)

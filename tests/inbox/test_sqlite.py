@@ -60,7 +60,7 @@ def test_the_file_its_wal_and_its_index_are_the_owners_alone(path: Path):
 def test_what_is_forgotten_stands_nowhere_in_the_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether SQLite overwrites what it deletes is a choice of whoever built it: an address of a
+    """Whether SQLite overwrites what it deletes is a choice of its builders: the address of a
     seller stood in the file for good, on machines where it does not."""
     connect = sqlite3.connect
 
@@ -152,7 +152,7 @@ def test_a_file_beside_it_that_nobody_here_may_write_is_named_and_a_full_disk(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Who had given the file its rights back looked at it again, and `-shm` had none."""
-    path.mkdir()  # as unusable, whoever runs this
+    path.mkdir()  # as unusable, no matter who runs this
     index = Path(f"{path}-shm")
     index.touch()
 

@@ -52,7 +52,7 @@ def test_while_one_holds_the_lease_nobody_else_moves_anything(
         assert isinstance(held, leases.Lease)
         before = path.stat().st_size
         write(inbox, 200)
-        for _ in range(3):  # whoever only reads, and goes
+        for _ in range(3):  # anyone who only reads, and goes
             with closing(SqliteInbox(path)) as reader:
                 assert reader.last()[0] == 200
         assert path.stat().st_size == before
@@ -79,7 +79,7 @@ def test_a_holder_that_was_killed_is_followed_by_whoever_writes(
 
 
 def holder(path: Path) -> int:
-    """The number of the lease of whoever has it, or had it last."""
+    """The number of the lease that somebody has, or had last."""
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute("select number from leases where name = ?", (TENDS,)).fetchall()
     return int(rows[0][0]) if rows else 0

@@ -70,7 +70,7 @@ def test_a_code_opens_the_link_elsewhere_with_what_was_answered(
     code = asked_for(other, url, endpoint)
     screen = other.post(url, do="check", code=f"{code[:3]} {code[3:]}")
     assert screen.path == at.path
-    # Whoever looked at the link with this browser before knows a secret, and had no code.
+    # Anyone who looked at the link with this browser before knows a secret, and had no code.
     assert known
     assert not {*known.values()} & {*other.cookies.values()}
     review = other.answer(screen, f0="Recife")

@@ -54,7 +54,7 @@ def test_who_has_confirmed_and_presses_the_link_again_sees_that_all_is_done(page
     assert seller.get(minted.url).path == receipt.path
     assert seller.post(minted.url, do="start").path == receipt.path
     page.inbox.execute("update journey_sessions set seen_at = seen_at - $1", instants.DAY)
-    assert seller.get(minted.url).heading == INVALID  # whoever has this device on another day
+    assert seller.get(minted.url).heading == INVALID  # anyone who has this device on another day
 
 
 def test_who_signs_out_leaves_no_answers_to_the_next_who_sits_there(page: Page) -> None:
@@ -77,7 +77,7 @@ def test_who_signs_out_leaves_no_answers_to_the_next_who_sits_there(page: Page) 
     assert "ninguém mais as vê" in left.html
     gone = {name for name, it in elsewhere.cookies.items() if it != kept[name]}
     assert gone == {f"j_{screen.path.split('/')[2]}" for screen in (receipt, corrected)}
-    elsewhere.cookies = kept  # whoever copied them has nothing of it
+    elsewhere.cookies = kept  # anyone who copied them has nothing of it
     for screen in (receipt, corrected):
         for path in (screen.path, f"{screen.path}.txt"):
             assert elsewhere.get(path).heading == "A sessão terminou"
@@ -164,7 +164,7 @@ def test_an_expired_link_forgets_the_address_and_one_that_works_keeps_it(page: P
 
 
 def test_a_confirmation_ends_every_older_link_of_the_process_and_no_later_one(page: Page) -> None:
-    """Whoever finds an older link in a mailbox cannot answer after the seller."""
+    """Anyone who finds an older link in a mailbox cannot answer after the seller."""
     process = page.review(["revenue"])
     unopened, begun, used = page.mint(process), page.mint(process, email="a@b"), page.mint(process)
     other = page.mint(page.review(["revenue"]))

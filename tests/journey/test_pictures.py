@@ -62,7 +62,7 @@ def landed(page: Page) -> tuple[Journey, ArtifactStore]:
 def test_no_browser_of_ours_opens_what_another_program_says_that_a_seller_saw(
     tmp_path: Path,
 ) -> None:
-    """Whoever may collect knows the journey's id. An HTML file under it was opened as a file of
+    """Anyone who may collect knows the journey's id. An HTML file under it was opened as a file of
     this machine: its frames showed any other, such as keys, in a picture called one of our page."""
     opened = tmp_path / "opened"
     browser = tmp_path / "browser"

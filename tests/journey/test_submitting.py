@@ -227,7 +227,7 @@ def test_an_error_about_one_journey_keeps_no_other_back(caplog: pytest.LogCaptur
     assert tried == ["p1", "p2", "p3"]
     bug, refusal = caplog.records
     assert bug.exc_info
-    assert not refusal.exc_info  # it is for whoever sent it, and no bug
+    assert not refusal.exc_info  # it is for the one who sent it, and not a bug
     assert "journey J2 wait: The order: it cannot be taken" in refusal.message
 
 

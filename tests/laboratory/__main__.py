@@ -62,7 +62,7 @@ def _main() -> None:
 
 
 def say(line: str) -> None:
-    """A line for whoever waits."""
+    """A line for anyone who waits."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -15,7 +15,7 @@ class Broken(AssertionError):
 
 
 class Operation:
-    """One operation of a run; whoever does it notes what was answered."""
+    """One operation of a run; anyone who does it notes what was answered."""
 
     def __init__(self, number: int, what: str, faults: str, began: float) -> None:
         self.number = number

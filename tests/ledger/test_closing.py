@@ -1,4 +1,4 @@
-"""A ledger that was closed stays closed, whoever was reading.
+"""A ledger that was closed stays closed, no matter who was reading.
 
 A reader makes materialized rows itself. Where the file was closed under it, it opened it again: the
 next process found it in use, and after a rebuild the service followed into the file set aside.

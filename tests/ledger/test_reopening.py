@@ -1,4 +1,4 @@
-"""The file is opened again after an error of whoever writes, and nobody else notices.
+"""The file is opened again after an error of the writer, and nobody else notices.
 
 In an hour's soak with little memory, rows that a reader needed could not be made, and the file was
 opened again. Meanwhile a page failed with "Connection already closed", and so did a batch, which
@@ -138,7 +138,7 @@ def test_a_question_that_is_wrong_itself_is_asked_once(service):
 
 
 def test_what_became_durable_though_its_watermark_could_not_be_read_is_known(service, monkeypatch):
-    """Else whoever reads would wait without an end for rows that nobody knows to be missing."""
+    """Else anyone who reads would wait without an end for rows that nobody knows to be missing."""
     ledger, mark, left = service.ledger, Ledger._mark, [1]
 
     def fails_once(ledger):

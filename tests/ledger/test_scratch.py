@@ -1,4 +1,4 @@
-"""Databases in memory: what somebody did with one is gone for whoever takes it next."""
+"""Databases in memory: what somebody did with one is gone for anyone who takes it next."""
 
 import os
 import tempfile

@@ -26,7 +26,7 @@ def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
 
 @pytest.mark.parametrize("said", ["actor", "reason"])
 def test_nothing_is_recorded_under_endless_words(said: str) -> None:
-    """A package named whoever asked for it in a file that no verifier read, so long was it."""
+    """A package named anyone who asked for it in a file that no verifier read, so long was it."""
     words = {"actor": "Bia", "reason": "yearly audit", said: "x" * 2001}
     with pytest.raises(WrongUsage, match="is over 2000 characters\n  To fix it: shorten it"):
         action("export", **words, **WHO)

@@ -159,7 +159,7 @@ def test_a_view_that_finds_rows_has_the_same_ones_in_the_same_order(view, moment
 def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_that(
     reader, monkeypatch
 ):
-    """The end of a program does wait, so that whoever opens the file next finds them. One view
+    """The end of a program does wait, so that anyone who opens the file next finds them. One view
     stands for all."""
     one = {"watchlist": catalogue()["watchlist"]}
     monkeypatch.setattr("pipeline.ledger.views.installed.catalogue", lambda: one)
@@ -181,7 +181,7 @@ def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_th
 
 
 def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypatch):
-    """Whoever wrote it read which column was missing, of some hundred files."""
+    """Anyone who wrote it read which column was missing, of some hundred files."""
     whole = catalogue()
     misspelled = replace(whole["watchlist"], sql="select no_such_column from log")
     monkeypatch.setattr(

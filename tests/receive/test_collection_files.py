@@ -165,7 +165,7 @@ def test_a_file_that_is_missing_or_lies_elsewhere_makes_a_bad_line(
     marketplace: Marketplace, tmp_path: Path, named: object
 ) -> None:
     """What a file of occurrences names would end up in packages for auditors. To open a
-    pipe would wait for whoever writes to it."""
+    pipe would wait for anyone who writes to it."""
     (tmp_path / "outside.png").write_bytes(b"not yours")
     bad = line(artifacts=[{"name": "x", "path": named}])
     path = write(tmp_path / "in", bad, line(journey_id="j2"))

@@ -1,7 +1,6 @@
 """Each form of authentication over the wire, and secrets that change while it runs."""
 
 import base64
-import hashlib
 import hmac
 import json
 import time
@@ -23,16 +22,13 @@ def _basic(credentials: str) -> dict[str, str]:
 def _signed(
     key: bytes, body: bytes, *, at: float | None = None, name: str = "msg_1"
 ) -> dict[str, str]:
-    """Standard Webhooks by hand: HMAC as in RFC 2104, from SHA-256 alone."""
+    """Standard Webhooks by hand."""
     timestamp = str(int(time.time() if at is None else at))
     message = f"{name}.{timestamp}.".encode() + body
-    padded = key.ljust(64, b"\0")
-    inner = hashlib.sha256(bytes(it ^ 0x36 for it in padded) + message).digest()
-    outer = hashlib.sha256(bytes(it ^ 0x5C for it in padded) + inner).digest()
     return {
         "webhook-id": name,
         "webhook-timestamp": timestamp,
-        "webhook-signature": "v1," + base64.b64encode(outer).decode(),
+        "webhook-signature": "v1," + base64.b64encode(hmac.digest(key, message, "sha256")).decode(),
     }
 
 
@@ -154,10 +150,3 @@ def test_secrets_are_rotated_without_a_gap(start: Start, tmp_path: Path, by_rena
     assert (status("old"), status("new")) == (401, 200)
     write("newest\n")
     assert (status("new"), status("newest")) == (401, 200)
-
-
-def test_the_signature_agrees_with_the_standard_library(tmp_path: Path):
-    """The hand-written HMAC of these tests is one."""
-    signed = _signed(b"key", b"{}", at=1, name="a")
-    expected = base64.b64encode(hmac.digest(b"key", b"a.1.{}", "sha256")).decode()
-    assert signed["webhook-signature"] == f"v1,{expected}"

@@ -117,7 +117,7 @@ def test_a_trailer_is_not_a_host(shared: RunningReceiver):
 
 def test_a_proxy_that_speaks_http_1_0_is_one_that_leaves_no_other_trace(shared: RunningReceiver):
     """So does nginx, unless it is told otherwise. Behind one that hands an offer to upgrade on,
-    whoever made the offer was taken for a caller of HTTP/1.1 on this machine."""
+    anyone who made the offer was taken for a caller of HTTP/1.1 on this machine."""
     for path in PATHS:
         for offer in ("", "Connection: Upgrade\r\nUpgrade: h2c\r\n"):
             with shared.wire() as wire:
@@ -128,7 +128,7 @@ def test_a_proxy_that_speaks_http_1_0_is_one_that_leaves_no_other_trace(shared: 
 def test_behind_a_proxy_that_leaves_no_trace_nobody_collects_or_submits_without_a_token(
     start: Start, tmp_path: Path
 ):
-    """Deliveries were authenticated, no tokens were set: whoever reached the proxy did both."""
+    """Deliveries were authenticated, no tokens were set: anyone who reached the proxy did both."""
     (tmp_path / "secret").write_text("let me in\n")
     receiver = start(WEBHOOK_AUTH="header", WEBHOOK_SECRET_FILE=str(tmp_path / "secret"))
     review = "/v1/marketplaces/m1/sellers/s1/registration/review"

@@ -73,7 +73,7 @@ def receiving(settings: Settings, **more: str) -> Iterator[RunningReceiver]:
 
 
 def at(settings: Settings, running: RunningReceiver) -> Settings:
-    """The settings of whoever looks for that receiver."""
+    """The settings of a process that looks for that receiver."""
     return settings.model_copy(update={"receiver_port": running.port})
 
 

@@ -91,7 +91,7 @@ def test_a_call_under_another_host_name_is_recorded_with_its_path(
 def test_calls_of_the_marketplace_that_are_turned_away_are_counted_and_not_recorded(
     start: Start, tmp_path: Path
 ):
-    """Whoever collects or submits is of the house, and hears why; the log is not for that."""
+    """Anyone who collects or submits is of the house, and hears why; the log is not for that."""
     (tmp_path / "tokens").write_text("")
     (tmp_path / "secret").write_text("right\n")
     receiver = start(

@@ -1,4 +1,4 @@
-"""The link of a message: whoever has it can acknowledge one alert, and sees nothing of it."""
+"""The link of a message: anyone who has it can acknowledge one alert, and sees nothing of it."""
 
 import json
 import shutil
@@ -98,7 +98,7 @@ def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
 def test_who_was_taken_out_of_the_file_sees_to_nothing_by_a_message_of_before(
     client: Client, held: LedgerService, tmp_path: Path
 ) -> None:
-    """Whoever had left, and still read their mail, ended an alert for all who stayed."""
+    """Anyone who had left, and still read their mail, ended an alert for all who stayed."""
     raised(held)
     (tmp_path / "alerts.toml").write_text("[recipients.bruno]\napprise_file = 'channels'")
     held.alert_rules = AlertsFile(tmp_path / "alerts.toml")

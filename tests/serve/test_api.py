@@ -230,7 +230,7 @@ def test_the_head_that_is_kept_outside_of_the_inbox_is_given_to_anybody(
 def test_stores_are_verified_and_checkpoints_signed_on_request(
     own: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A check that found a row named it by its id, a CPF as well, to whoever reads masked."""
+    """A check that found a row named it by its id, a CPF as well, to anyone who reads masked."""
     signed = own.get("/api/checkpoint", headers=bearer("reader")).json()
     text = VerificationKey.parse(signed["key"]).opened(signed["checkpoint"])
     assert Checkpoint.read(text).size == 16

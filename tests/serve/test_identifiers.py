@@ -233,7 +233,7 @@ def test_a_telephone_number_in_a_text_is_masked(text: str, shown: str) -> None:
 
 @pytest.mark.parametrize("part", ["a", "a.", "1-", "a@ ", "+1 (", "+"])
 def test_a_long_text_is_looked_through_in_no_time(part: str) -> None:
-    """An event type of a megabyte, in one delivery, kept whoever read deliveries or findings
+    """An event type of a megabyte, in one delivery, kept those who read deliveries or findings
     waiting for hours, and with them everybody whom that process served."""
     assert "***" not in mask_within((part * 250_000)[:250_000], KEY)
 
@@ -292,7 +292,7 @@ def test_no_digest_tells_a_payload_to_whoever_tries_all() -> None:
 
 
 def test_a_file_of_masked_rows_says_no_id_that_it_was_asked_by() -> None:
-    """The mask without its digest: whoever asked had the id, and no key is needed for it."""
+    """The mask without its digest: anyone who asked had the id, and no key is needed for it."""
     asked = {
         "where": {"seller_id": ["12ABC34501DE35", "s1"], "email": "ana@example.com", "attempts": 2},
         "contains": {"detail": "reused by 529.982.247-25"},

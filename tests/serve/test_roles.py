@@ -118,7 +118,7 @@ def test_a_file_that_gives_no_role_is_refused_with_its_line(tmp_path: Path, text
 
 
 def test_each_role_scope_and_act_is_known_wherever_one_is_named():
-    """A role without a line of permissions was a traceback for whoever has it."""
+    """A role without a line of permissions was a traceback for anyone who has it."""
     to_do = 'see "Settings and roles" in CONTRIBUTING.md'
     operations = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
     glossary = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")

@@ -91,7 +91,7 @@ def test_an_empty_complement_that_a_partial_review_lists_is_sent_so_that_none_st
 def test_a_payload_of_many_answers_below_many_requested_paths_is_made_in_no_time(
     marketplace: Marketplace,
 ) -> None:
-    """An event and a collection, each of a megabyte, kept whoever looked at the process, or sent
+    """An event and a collection, each of a megabyte, kept those who looked at the process, or sent
     its answers, waiting for hours: each path went through all answers."""
     review = marketplace.review(is_answered=False)
     case = CaseFiles(marketplace.inbox).open(review.process_id)

@@ -155,7 +155,7 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
     marketplace: Marketplace,
 ) -> None:
     """What was under way was broken off. The platform had processed it, the log did not have its
-    answer, and whoever had sent it was told of the error alone."""
+    answer, and anyone who had sent it was told of the error alone."""
     sent, refused = marketplace.review(), marketplace.review()
     for review in (sent, refused):
         says_its_seller_is(marketplace, review, "individual")

@@ -1,4 +1,4 @@
-"""A handshake that fails is `tls_refused`, whoever ended it (docs/rules.md#outcomes)."""
+"""A handshake that fails is `tls_refused`, no matter who ended it (docs/rules.md#outcomes)."""
 
 import contextlib
 import logging

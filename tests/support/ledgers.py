@@ -297,7 +297,7 @@ def _fill(ledger: Ledger, history: Sequence[dict[str, Any]], steps: Iterable[Ste
                 inbox.append([it for it in map(draft, lines) if it is not None])
             for step in steps:
                 more_follow = step.more_follow and ledger.size + step.entries < inbox.last()[0]
-                ledger.asked_at = -math.inf  # whoever asked did so in another test
+                ledger.asked_at = -math.inf  # anyone who asked did so in another test
                 if step.is_opened_again_before:
                     ledger._load_position()
                 if entries := inbox.read(ledger.size, step.entries):

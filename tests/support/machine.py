@@ -59,7 +59,7 @@ def killed(work: Callable[[], None]) -> None:
 
 @contextlib.contextmanager
 def hung_disk(path: Path) -> Iterator[threading.Event]:
-    """Whoever looks at this file again waits, until what is yielded is set, or until the end. A
+    """Anyone who looks at this file again waits, until what is yielded is set, or until the end. A
     pipe in its place would be refused at once."""
     goes_on, stamp_of = threading.Event(), reread.stamp_of
 

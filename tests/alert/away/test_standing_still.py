@@ -56,7 +56,7 @@ def problem(office: Office) -> object:
 def test_what_is_finished_by_the_inbox_alarms_nobody_and_the_rest_says_where_the_ledger_stands(
     office: Office,
 ) -> None:
-    """Before: whoever had sent the answers in time was told at night that the deadline had
+    """Before: anyone who had sent the answers in time was told at night that the deadline had
     passed."""
     with closing(LedgerService(office.settings)) as service:
         newest_at = [report(service.inbox, it, "OVERDUE") for it in PROCESSES][-1]

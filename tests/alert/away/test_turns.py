@@ -152,7 +152,7 @@ def test_on_a_full_disk_people_hear_of_it_whatever_small_things_there_is_room_fo
 def test_an_inbox_of_another_release_is_one_that_takes_no_entries(
     office: Office, tmp_path: Path
 ) -> None:
-    """Whoever looked at its tables alone called it well."""
+    """Anyone who looked at its tables alone called it well."""
     office.turn()
     office.dues = [office.expired()]
     with closing(sqlite3.connect(tmp_path / "inbox.db")) as connection:
@@ -238,7 +238,7 @@ def test_what_two_processes_sent_at_once_is_two_messages_in_the_log(
     recorded: list[str],
 ) -> None:
     """It had the first that was recorded, so that two messages seemed one; and where that one had
-    failed, whoever had heard by the other was written to once more."""
+    failed, anyone who had heard by the other was written to once more."""
     other = Dispatcher(office.inbox, office, lambda: office.rules)
     office.turn()
     office.turn(other)
@@ -297,7 +297,7 @@ def test_a_step_is_recorded_in_no_stream_but_that_of_the_id_whose_mask_was_shown
 def test_what_others_record_meanwhile_counts_where_it_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever could read and not write escalated what somebody had acknowledged."""
+    """Anyone who could read and not write escalated what somebody had acknowledged."""
     routes = [
         {"to": ["ana"], "kinds": ["expired"], "escalate": [{"after": "4h", "to": ["eva"]}]},
     ]

@@ -18,7 +18,7 @@ AWAY = {"away": [{"first": "2026-03-01", "last": "2026-03-09"}]}
 
 
 def test_where_a_stand_in_does_not_see_to_it_the_next_hear_of_it() -> None:
-    """Whoever is away was told nothing: their stand-in's message counts."""
+    """Anyone who is away was told nothing: their stand-in's message counts."""
     away = ANA | AWAY | {"stand_in": "eva"}
     by = rules(recipients={"ana": away, "bruno": BRUNO, "eva": EVA}, routes=[ESCALATING])
     log = Log().raised(due()).sent(due(), "eva")

@@ -31,7 +31,7 @@ OPEN = [review("prc_open", before(days=2), fields=["revenue"])]
 def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """The seller's e-mail address stayed in the form, for whoever sat there next."""
+    """The seller's e-mail address stayed in the form, for anyone who sat there next."""
     with open_log(OPEN, journey_url=SELLERS_PAGE) as service:
         app = visit("process", as_of=None, process="prc_open")
         assert not any(SELLERS_PAGE in it.value for it in app.code)
@@ -154,7 +154,7 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     assert "would be sent" not in of_others
     why = "the value is not in the form that the platform takes"
     assert f"{held}: revenue: {why}" in checked
-    # There it said "Submit the answers", and whoever looked did not know why nothing was sent.
+    # There it said "Submit the answers", and anyone who looked did not know why nothing was sent.
     of_sent, of_held = map(page_text, on_their_own_pages)
     assert "Held back" not in of_sent
     assert "Held back: our own rules would not send these answers" in of_held

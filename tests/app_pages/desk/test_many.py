@@ -95,7 +95,7 @@ def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_ref
 
 
 def test_what_was_done_to_many_is_said_where_it_is_seen(open_log: OpenLog, visit: Visit) -> None:
-    """It was said within the form, which is shut once nothing is ticked any more: whoever had
+    """It was said within the form, which is shut once nothing is ticked any more: anyone who had
     reminded three sellers saw and heard nothing, and did it again."""
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)

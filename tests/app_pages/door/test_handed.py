@@ -1,4 +1,4 @@
-"""What a button hands out is made once it is pressed, and kept for whoever pressed it."""
+"""What a button hands out is made once it is pressed, and kept for the person who pressed it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ BIA = Person("bia", frozenset({Role.OFFICER}))
 
 
 class Desk:
-    """Whoever looks, and the tabs that are open."""
+    """Anyone who looks, and the tabs that are open."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.whoever: Person | None = ANA

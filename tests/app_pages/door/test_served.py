@@ -191,7 +191,7 @@ def test_below_an_address_of_a_proxy_the_same_list_is_served(tmp_path: Path, bro
 
 
 def test_no_page_takes_a_file_which_is_why_uploads_are_closed():
-    """Whoever adds one has to let it through, for as long as it is on somebody's screen."""
+    """Anyone who adds one has to let it through, for as long as it is on somebody's screen."""
     taking = {"file_uploader", "chat_input", "camera_input", "audio_input", "data_editor"}
     for path in (ROOT / "app_pages").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

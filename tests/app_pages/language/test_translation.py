@@ -156,7 +156,7 @@ def test_no_text_on_a_page_escapes_translation(
 
 def test_no_text_of_a_page_is_a_command() -> None:
     """The reader of a page may have no terminal: a text names the section of the guide that says
-    how instead. The checklist of an empty log may name commands: whoever runs Prazo reads it."""
+    how instead. The checklist of an empty log may name commands: anyone who runs Prazo reads it."""
     commands = re.compile(r"\bprazo [a-z]+|\bPRAZO_[A-Z_]+")
     found = [
         f"{where}: {message}"

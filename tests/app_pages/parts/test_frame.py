@@ -122,7 +122,7 @@ def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
 
 
 def test_a_clock_that_is_off_is_said_on_every_page(open_log: OpenLog, visit: Visit) -> None:
-    """Whoever keeps the machine has to set it; what is shown goes by the believed time."""
+    """Anyone who keeps the machine has to set it; what is shown goes by the believed time."""
     with open_log(HISTORY) as service:
         assert "clock is" not in page_text(visit())
         jumps = [0]

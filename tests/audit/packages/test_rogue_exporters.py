@@ -221,7 +221,7 @@ def test_parameters_say_no_more_and_no_less_than_they_should(
 
 
 def its_leaves_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those up to the export, for whoever exports and for whoever verifies."""
+    """Those up to the export, for anyone who exports and for anyone who verifies."""
     monkeypatch.setattr(preparing, "MAX_BETWEEN", -1)
     monkeypatch.setattr(verify, "MAX_BETWEEN", -1)
 

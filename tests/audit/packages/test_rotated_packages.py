@@ -377,7 +377,7 @@ def test_a_backup_from_before_a_rotation_is_put_back_where_the_new_key_is(
 def test_a_backup_from_before_a_rotation_is_put_back_without_the_former_key_and_without_the_new_one(
     settings: Settings, tmp_path: Path, lost: str
 ) -> None:
-    """Whoever had destroyed the former key, as the docs ask for, was refused: this machine's key
+    """Anyone who had destroyed the former key, as the docs ask for, was refused: this machine's key
     was none of the backup's, though the ledger had the rotation to it. Moved away, as the refusal
     said, nobody's signature covered what came since."""
     backups.backup(settings, tmp_path / "saved", with_keys=True)

@@ -139,7 +139,7 @@ def test_logs_and_keys_that_are_not_known_are_refused_each_in_its_way(
 
 
 def test_a_key_that_was_replaced_signs_nothing_more(tmp_path: Path) -> None:
-    """Whoever found it had entries of theirs cosigned behind those of the log, which was refused
+    """Anyone who found it had entries of theirs cosigned behind those of the log, which was refused
     from then on. Also when the witness starts again; before the new key signed, it is in force."""
     old, new = (Log(Signer.made("prazo/x", tmp_path / it)) for it in ("old", "new"))
     forged = [*LEAVES[:8], *OTHERS[:1], *LEAVES[9:]]
@@ -385,7 +385,7 @@ def test_a_cosignature_that_no_verifier_would_count_makes_no_package(
     followed: Path, tmp_path: Path, minutes: int, is_counted: bool
 ) -> None:
     """The log's clock is ahead of the witness's. The package was made, and NOT VERIFIED for good by
-    whoever asked for that witness."""
+    anyone who asked for that witness."""
     policy, out = tmp_path / "policy", tmp_path / "p3.zip"
     with (
         copied(followed, tmp_path / "stores", witnesses_file=policy) as service,

@@ -62,7 +62,7 @@ def test_authorities_that_are_not_there_are_a_fault(
 def test_a_log_of_keys_is_left_out_for_libraries_too(
     marketplace: Marketplace, tmp_path: Path
 ) -> None:
-    """Whoever reads that file can decrypt what was sent, credentials and payloads among it."""
+    """Anyone who reads that file can decrypt what was sent, credentials and payloads among it."""
     log = tmp_path / "keys.log"
     done = run(marketplace, "doctor", "--platform", SSLKEYLOGFILE=str(log))
     assert "SSLKEYLOGFILE is set, and left out" in done.out + done.err

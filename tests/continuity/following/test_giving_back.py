@@ -58,7 +58,7 @@ def test_only_what_leads_to_every_root_that_was_kept_is_given_back(followed: Set
 
 
 def test_bytes_that_were_changed_in_the_ledger_are_not_given_back(followed: Settings) -> None:
-    """Its leaf, and so the root, is what it was: whoever has the file writes what they like."""
+    """Its leaf, and so the root, is what it was: anyone who has the file writes what they like."""
     with closing(duckdb.connect(str(followed.ledger))) as raw:
         raw.execute("drop trigger log_no_update on log").fetchall()
         raw.execute("update log set body = '{}'::blob where seq = 295").fetchall()

@@ -44,7 +44,7 @@ def head_of(settings: Settings) -> KeptHead:
 def test_a_head_of_this_log_that_another_key_signed_is_not_believed(
     settings: Settings, past: Past, lost: Lost, tmp_path: Path
 ) -> None:
-    """Whoever puts an older copy back could as well put a head of it beside it."""
+    """Anyone who puts an older copy back could as well put a head of it beside it."""
     lose(settings, past, lost, 0)
     past.put_back("whole")
     head = head_of(settings)

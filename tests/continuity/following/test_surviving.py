@@ -53,7 +53,7 @@ def test_it_goes_on_after_any_error_shows_it_and_is_not_verified_meanwhile(
     settings: Settings, followed_inbox, monkeypatch, caplog
 ):
     """One that is not ours killed the thread in silence; the pages went on saying verified. Then
-    they showed its words, which may quote a row, to whoever reads masked."""
+    they showed its words, which may quote a row, to anyone who reads masked."""
     monkeypatch.setattr(follower, "RETRY_SECONDS", 0.01)
     with closing(LedgerService(settings)) as service:
         service.start()

@@ -1,4 +1,4 @@
-"""Whoever may only read a PostgreSQL inbox backs it up as well."""
+"""Anyone who may only read a PostgreSQL inbox backs it up as well."""
 
 import shutil
 from contextlib import closing

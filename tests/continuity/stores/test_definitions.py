@@ -107,7 +107,7 @@ def test_what_diverts_rows_of_a_shared_inbox_is_named(inbox: Inbox, location: st
 
 
 def test_a_row_below_the_first_entry_is_named(inbox: Inbox) -> None:
-    """Whoever asks for entries of a kind or a process was given it, and no audit."""
+    """Anyone who asks for entries of a kind or a process was given it, and no audit."""
     story.deliver(inbox, "first")
     columns = "kind, occurred_at, recorded_at, origin, recorded_by, is_again, leaf"
     inbox.execute(f"insert into entries (seq, {columns}) select -7, {columns} from entries")

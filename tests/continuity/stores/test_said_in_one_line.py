@@ -1,4 +1,4 @@
-"""What `prazo verify` and whoever writes say of stores that are not served."""
+"""What `prazo verify` and anyone who writes say of stores that are not served."""
 
 from contextlib import closing
 

@@ -264,7 +264,7 @@ def test_an_inbox_is_not_recovered_from_a_ledger_that_was_changed(settings: Sett
 def test_a_row_made_up_in_the_inbox_and_one_changed_alike_in_both_stores_are_named(
     settings: Settings,
 ) -> None:
-    """Whoever can write there can add a row, and it is followed; but its leaf is another's."""
+    """Anyone who can write there can add a row, and it is followed; but its leaf is another's."""
     copied = ", ".join(it for it in Entry._fields if it not in ("seq", "ingest_key"))
     in_inbox(
         settings,

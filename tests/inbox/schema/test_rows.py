@@ -106,7 +106,7 @@ def test_a_row_is_read_by_hand_with_the_copy_of_the_dictionary(inbox: Inbox):
 
 def test_only_webhooks_are_decompressed(inbox: Inbox, location: str):
     """Statements over other kinds read the bytes as they stand: a frame there would say one thing
-    to them, and another to whoever verifies."""
+    to them, and another to anyone who verifies."""
     inbox.append([note(body=b"plain")])
     frame = ZstdCompressor().compress(b"plain")
     given = "seq", "body", "leaf", "is_compressed", "ingest_key"
@@ -145,7 +145,7 @@ def _stored() -> tuple[rows.Rows, bytes]:
 
 
 def test_altered_bytes_are_handed_over_as_they_stand():
-    """They cannot be read as a leaf, so whoever checks them names the entry."""
+    """They cannot be read as a leaf, so anyone who checks them names the entry."""
     in_table, stored = _stored()
     assert in_table.leaf((stored, True)) == b'{"v":1}'
     altered = [
@@ -170,7 +170,7 @@ def test_a_body_that_was_taken_out_is_seen_to_be_gone():
 
 
 def test_few_bytes_do_not_become_many():
-    """Somebody who can write to the table could fill the memory of whoever reads."""
+    """Somebody who can write to the table could fill the memory of anyone who reads."""
     in_table, _ = _stored()
     bomb = ZstdCompressor().compress(bytes(50_000_000))
     assert len(bomb) < 5000

@@ -244,7 +244,7 @@ BY_HAND = [
     *(*FAILED, step("tried", 3, "desk")),
     *(step("sent", 4, "desk"), invited("2026-03-24T12:00:06Z")),
 ]
-# With a ticket open it is the platform's turn, whoever has a link.
+# With a ticket open it is the platform's turn, no matter who has a link.
 TICKET = action("ticket", "2026-03-24T12:00:20Z", step="opened", number="7")
 STORIES = {
     "raised": [step("raised", 30)],
