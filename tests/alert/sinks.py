@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
 from email.policy import default
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any, NamedTuple
 
 import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
+from tests.support.answering import Answering, body_of, give
 from tests.support.machine import free_port
 
 
@@ -80,35 +81,18 @@ class WebhookServer:
         self.answer = b""
         self.gate = Event()
         self.gate.set()
-        outer = self
+        self._server = Answering(self._take)
+        self.url = f"{self._server.url}/alerts"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                headers = {
-                    name.lower().encode(): value.encode() for name, value in self.headers.items()
-                }
-                outer.taken.append(Posted(headers, body))
-                outer.gate.wait()
-                self.send_response(outer.status)
-                self.send_header("content-length", str(len(outer.answer)))
-                self.end_headers()
-                with contextlib.suppress(ConnectionError):  # anyone who asked may read no further
-                    self.wfile.write(outer.answer)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/alerts"
+    def _take(self, request: BaseHTTPRequestHandler) -> None:
+        body = body_of(request)
+        headers = {it.lower().encode(): value.encode() for it, value in request.headers.items()}
+        self.taken.append(Posted(headers, body))
+        self.gate.wait()
+        with contextlib.suppress(ConnectionError):  # the one who asked may read no further
+            give(request, self.status, self.answer)
 
     @contextmanager
     def running(self) -> Iterator["WebhookServer"]:
-        thread = Thread(target=self._server.serve_forever, daemon=True)
-        thread.start()
-        try:
+        with self._server:
             yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-            thread.join()

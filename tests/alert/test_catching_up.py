@@ -4,10 +4,9 @@ believed, but for what is finished by the inbox."""
 import functools
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from pipeline.serve.due_alerts import DueByHolder, DueByLedger
 from pipeline.serve.ledger_access import OwnLedger
 from tests.alert.asked import Bare
 from tests.alert.test_decision import EVA, MAIL, at
+from tests.support.answering import Answering, give
 from tests.support.events import review
 from tests.support.stores import settings_in
 
@@ -207,35 +207,28 @@ def test_where_nobody_holds_it_nothing_is_known_rather_than_nothing_due(
         held(monkeypatch, tmp_path, inbox, None).due()
 
 
-class Refusing(BaseHTTPRequestHandler):
-    """A holder that is alive, and whose ledger cannot be read, as on a full disk."""
-
-    def do_GET(self) -> None:
-        """Answers with how it stands, and refuses rows."""
-        numbers = {"inbox_seq": 1, "last_seq": 1, "lag_seconds": 0.0}
-        stands = {"problem": None, "is_verified": True, **numbers}
-        is_status = self.path == "/api/status"
-        fault = {"error": "The ledger is closed", "why": "", "remedy": "", "exit_code": 2}
-        self.send_response(200 if is_status else 503)
-        self.end_headers()
-        self.wfile.write(json.dumps(stands if is_status else fault).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+def refuse_rows(request: BaseHTTPRequestHandler) -> None:
+    """As a holder that is alive, and whose ledger cannot be read, as on a full disk."""
+    numbers = {"inbox_seq": 1, "last_seq": 1, "lag_seconds": 0.0}
+    stands = {"problem": None, "is_verified": True, **numbers}
+    is_status = request.path == "/api/status"
+    fault = {"error": "The ledger is closed", "why": "", "remedy": "", "exit_code": 2}
+    said = json.dumps(stands if is_status else fault).encode()
+    give(request, 200 if is_status else 503, said)
 
 
 def test_a_holder_that_refuses_ends_nobody_who_sends(tmp_path: Path, inbox: Inbox) -> None:
     """Before: the error went through, and `prazo alerts run` ended with what it knew."""
     settings = settings_in(tmp_path)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with announced(settings.ledger, "127.0.0.1", server.server_port):
-            source = DueByHolder(settings, inbox, lambda: 600.0)
-            assert source.status() is not None
-            for ask in (source.due, source.new, source.open_processes, source.subscriptions):
-                with pytest.raises(OperatorError, match="The ledger is closed"):
-                    ask()
-        server.shutdown()
+    with (
+        Answering(refuse_rows) as server,
+        announced(settings.ledger, "127.0.0.1", server.server_port),
+    ):
+        source = DueByHolder(settings, inbox, lambda: 600.0)
+        assert source.status() is not None
+        for ask in (source.due, source.new, source.open_processes, source.subscriptions):
+            with pytest.raises(OperatorError, match="The ledger is closed"):
+                ask()
 
 
 def test_one_that_is_catching_up_is_not_down(

@@ -1,15 +1,14 @@
 """RFC 3161 timestamps, with `openssl ts` as an authority on this machine."""
 
 import hashlib
-import http.server
 import json
 import subprocess
-import threading
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from pipeline.errors import OperatorError
 from pipeline.http.outgoing import asking
 from tests.audit import forgery
 from tests.audit.conftest import copied, empty_tables, export, no_rows
+from tests.support.answering import Answering, body_of, give
 
 CONFIGURATION = """
 [req]
@@ -66,25 +66,10 @@ class Authority:
             *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-config", "ts.cnf"),
             *("-keyout", "authority.key", "-out", "authority.pem", "-days", str(days)),
         )
-        authority = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                query = self.rfile.read(int(self.headers["Content-Length"]))
-                status, answer = authority.answer(query)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
+        self._server = Answering(lambda it: give(it, *self.answer(body_of(it))))
+        self.url = f"{self._server.url}/"
         self.certificate = folder / "authority.pem"
         self.is_wrong = False
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def answer(self, query: bytes) -> tuple[int, bytes]:
         if self.is_wrong:
@@ -101,7 +86,6 @@ class Authority:
         )
 
     def close(self) -> None:
-        self._server.shutdown()
         self._server.server_close()
 
 
@@ -199,44 +183,34 @@ def test_a_timestamp_cannot_be_dropped(
     ]
 
 
-class Slow(http.server.BaseHTTPRequestHandler):
-    """Answers without an end: bytes of a body, or of a head, one after the other."""
-
-    def do_POST(self) -> None:
-        self.server.seen.append(dict(self.headers))
-        self.rfile.read(int(self.headers["Content-Length"]))
-        try:
-            if self.path == "/endless":
-                self.send_response(200)
-                self.end_headers()
-                while True:
-                    self.wfile.write(bytes(65_536))
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-            while self.path == "/slow":
-                self.wfile.write(b"x")
-                time.sleep(0.05)
-        except OSError:
-            pass  # anyone who asked has hung up
-
-    def log_message(self, *_: object) -> None:
-        pass
+def answer_without_an_end(request: BaseHTTPRequestHandler) -> None:
+    """Bytes of a body, or of a head, one after the other."""
+    request.server.seen.append(dict(request.headers))
+    body_of(request)
+    with suppress(OSError):  # the one who asked has hung up
+        if request.path == "/endless":
+            request.send_response(200)
+            request.end_headers()
+            while True:
+                request.wfile.write(bytes(65_536))
+        request.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while request.path == "/slow":
+            request.wfile.write(b"x")
+            time.sleep(0.05)
 
 
 @pytest.fixture
-def endless() -> Iterator[http.server.ThreadingHTTPServer]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
-    server.seen = []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def endless() -> Iterator[Answering]:
+    with Answering(answer_without_an_end) as server:
+        server.seen = []
+        yield server
 
 
 def test_an_answer_without_an_end_is_left_after_its_bytes_or_its_time(
-    endless: http.server.ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+    endless: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte began the wait again, and the whole body was kept before its size was looked at."""
-    url = f"http://127.0.0.1:{endless.server_port}"
+    url = endless.url
     with pytest.raises(OperatorError, match="its answer is over 65536 bytes"):
         timestamps.stamp(f"{url}/endless", b"x")
     monkeypatch.setattr(asking, "ANSWER_SECONDS", 0.5)
@@ -248,7 +222,7 @@ def test_an_answer_without_an_end_is_left_after_its_bytes_or_its_time(
 
 @no_rows
 def test_credentials_in_an_authoritys_address_go_to_it_and_are_shown_nowhere(
-    endless: http.server.ThreadingHTTPServer, followed: Path, authority: Authority, tmp_path: Path
+    endless: Answering, followed: Path, authority: Authority, tmp_path: Path
 ) -> None:
     address = f"ana:s3cret@127.0.0.1:{endless.server_port}"
     with pytest.raises(OperatorError) as refused:

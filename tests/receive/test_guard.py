@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,7 @@ from tests.ledger.older import (
     reconciled,
     settings,
 )
+from tests.support.answering import Answering, give
 from tests.support.commands import here
 from tests.support.events import event
 from tests.support.machine import wait_until
@@ -234,30 +235,17 @@ def test_a_reconciliation_from_before_a_loss_does_not_explain_it(settings: Setti
 # --- a keeper on another machine ---
 
 
-class Keeper:
+class Keeper(Answering):
     """Answers as the holder of the ledger does, with whatever head it is given."""
 
+    head: bytes | None = None
+
     def __init__(self) -> None:
-        keeper = self
-        self.head: bytes | None = None
+        super().__init__(self._give_head)
 
-        class Answers(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                assert self.path == "/api/head"
-                self.send_response(404 if keeper.head is None else 200)
-                self.end_headers()
-                self.wfile.write(keeper.head or b"")
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def _give_head(self, request: BaseHTTPRequestHandler) -> None:
+        assert request.path == "/api/head"
+        give(request, 404 if self.head is None else 200, self.head or b"")
 
 
 @pytest.mark.parametrize("past", ["sqlite"], indirect=True)
@@ -265,7 +253,7 @@ def test_it_asks_the_keeper_on_another_machine(
     settings: Settings, past: Past, lost: Lost, tmp_path: Path
 ):
     lose(settings, past, lost, OTHERS)
-    with closing(Keeper()) as keeper:
+    with Keeper() as keeper:
         keeper.head = place(settings).read_bytes()
         place(settings).unlink()
         elsewhere = str(tmp_path / "elsewhere.duckdb")
@@ -285,7 +273,7 @@ def test_a_keeper_that_cannot_be_reached_holds_nothing_up_and_is_asked_again(
     keeper.head = b"not a head"
     elsewhere = str(tmp_path / "elsewhere.duckdb")
     with (
-        closing(keeper),
+        keeper,
         receiving(settings, LEDGER=elsewhere, KEEPER_URL=keeper.url) as running,
     ):
         assert running.deliver(event()).status == 200
@@ -312,7 +300,7 @@ def test_whoever_was_refused_does_not_go_on_once_the_keeper_is_silent(
         with closing(open_guarded(there)) as inbox:
             inbox.append([note()])
 
-    with closing(keeper), pytest.raises(InboxForked):
+    with keeper, pytest.raises(InboxForked):
         record()
     with pytest.raises(InboxForked):
         record()
@@ -434,22 +422,16 @@ def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(
     is_slow = threading.Event()
     is_slow.set()
 
-    class Dripping(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                while is_slow.is_set():
-                    self.wfile.write(b" ")
-                    time.sleep(0.1)
+    def drip(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.end_headers()
+        with contextlib.suppress(OSError):
+            while is_slow.is_set():
+                request.wfile.write(b" ")
+                time.sleep(0.1)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    guard = Guard(settings_in(tmp_path, keeper_url=url))
+    server = Answering(drip)
+    guard = Guard(settings_in(tmp_path, keeper_url=server.url))
     try:
         with closing(open_inbox(str(tmp_path / "new.db"))) as inbox:
             began = time.monotonic()
@@ -466,5 +448,4 @@ def test_a_keeper_whose_answer_comes_byte_by_byte_is_not_waited_for(
             wait_until(is_answered)
     finally:
         is_slow.clear()
-        server.shutdown()
         server.server_close()

@@ -3,9 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,32 +13,11 @@ from pipeline.inbox import open_inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.serve import intake
 from pipeline.serve.intake import READY, Answer
+from tests.support.answering import Answering, give
 from tests.support.events import event
 from tests.support.machine import free_port, wait_until
 from tests.support.receiver import receiver
 from tests.support.stores import settings_in
-
-
-@contextmanager
-def answering(status: int, body: bytes) -> Iterator[int]:
-    """A server that gives everybody this answer; its port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
 
 
 def test_a_receiver_that_could_record_is_ready(tmp_path: Path) -> None:
@@ -52,24 +29,24 @@ def test_a_receiver_that_could_record_is_ready(tmp_path: Path) -> None:
 
 def test_a_receiver_that_cannot_record_says_why(tmp_path: Path) -> None:
     said = json.dumps({"status": "not able to record", "error": "the disk is full"}).encode()
-    with answering(503, said) as port:
-        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    with Answering(lambda it: give(it, 503, said)) as server:
+        found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert found == Answer(is_there=True, is_ready=False, why="the disk is full")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
 def test_of_an_answer_without_a_reason_its_status_is_said(tmp_path: Path, body: bytes) -> None:
-    with answering(503, body) as port:
-        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    with Answering(lambda it: give(it, 503, body)) as server:
+        found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert found == Answer(is_there=True, is_ready=False, why="it answers 503")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"status": "alive"}'])
 def test_another_program_at_its_place_is_not_a_receiver(tmp_path: Path, body: bytes) -> None:
-    with answering(200, body) as port:
-        found = intake.ask(settings_in(tmp_path, receiver_port=port))
+    with Answering(lambda it: give(it, 200, body)) as server:
+        found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert (found.is_there, found.is_ready) == (False, False)
-    assert found.why == f"what answers at http://127.0.0.1:{port} is not a receiver"
+    assert found.why == f"what answers at {server.url} is not a receiver"
 
 
 def test_where_nobody_listens_nobody_answers(tmp_path: Path) -> None:
