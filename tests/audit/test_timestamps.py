@@ -66,7 +66,7 @@ class Authority:
             *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-config", "ts.cnf"),
             *("-keyout", "authority.key", "-out", "authority.pem", "-days", str(days)),
         )
-        self._server = Answering(lambda it: give(it, *self.answer(body_of(it))))
+        self._server = Answering(lambda asked: give(asked, *self.answer(body_of(asked))))
         self.url = f"{self._server.url}/"
         self.certificate = folder / "authority.pem"
         self.is_wrong = False

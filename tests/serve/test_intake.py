@@ -29,21 +29,21 @@ def test_a_receiver_that_could_record_is_ready(tmp_path: Path) -> None:
 
 def test_a_receiver_that_cannot_record_says_why(tmp_path: Path) -> None:
     said = json.dumps({"status": "not able to record", "error": "the disk is full"}).encode()
-    with Answering(lambda it: give(it, 503, said)) as server:
+    with Answering(lambda asked: give(asked, 503, said)) as server:
         found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert found == Answer(is_there=True, is_ready=False, why="the disk is full")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}"])
 def test_of_an_answer_without_a_reason_its_status_is_said(tmp_path: Path, body: bytes) -> None:
-    with Answering(lambda it: give(it, 503, body)) as server:
+    with Answering(lambda asked: give(asked, 503, body)) as server:
         found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert found == Answer(is_there=True, is_ready=False, why="it answers 503")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"status": "alive"}'])
 def test_another_program_at_its_place_is_not_a_receiver(tmp_path: Path, body: bytes) -> None:
-    with Answering(lambda it: give(it, 200, body)) as server:
+    with Answering(lambda asked: give(asked, 200, body)) as server:
         found = intake.ask(settings_in(tmp_path, receiver_port=server.server_port))
     assert (found.is_there, found.is_ready) == (False, False)
     assert found.why == f"what answers at {server.url} is not a receiver"
