@@ -21,7 +21,6 @@ PAGE = Page(
     for_analysts=False,
 )
 
-UNFINISHED = [state for state in codes.STATES if state != "FINISHED"]
 OPEN_LISTED = 30  # the worst come first
 LISTED = 100
 
@@ -129,7 +128,11 @@ with elements.facts(4):
         _("{n} in total", n=formats.number(views.count("process_state", where=this))),
         "orange" if seller["open_processes"] else "gray",
         lead=elements.lead_if(
-            seller["open_processes"], links.to_more, "watchlist", seller=asked, state=UNFINISHED
+            seller["open_processes"],
+            links.to_more,
+            "watchlist",
+            seller=asked,
+            state=codes.UNFINISHED,
         ),
     )
     elements.fact(

@@ -13,6 +13,7 @@ from app_pages.language import code_texts, formats, moments, next_actions
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import periods
+from pipeline.alert_rules import reports
 from pipeline.language import codes
 from pipeline.language.next_actions import ACTIONS
 
@@ -25,18 +26,14 @@ PAGE = Page(
 )
 
 EXPIRED = "EXPIRED"
-WATCHED = (EXPIRED, "OVERDUE")
-UNFINISHED = (*WATCHED, "PENDING", "UNKNOWN")
-IN_TIME = ("OVERDUE", "PENDING")
 SOON = "7"
 ALL, SAVABLE, MINE, UNASSIGNED = "all", "savable", "mine", "unassigned"
 FOLDED = ("state", "due", "period", "assignee", "seller")
-LANES = {ALL: WATCHED, SAVABLE: IN_TIME, EXPIRED: (EXPIRED,)}
 
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = {code: code_texts.word(codes.STATES, code) for code in UNFINISHED}
+    states = {code: code_texts.word(codes.STATES, code) for code in codes.UNFINISHED}
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -52,7 +49,7 @@ def listed() -> lists.Listed:
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 88),
             "state": lists.chips(
-                _("State"), {states[code]: code_texts.STATE_COLOURS[code] for code in UNFINISHED}
+                _("State"), {name: code_texts.STATE_COLOURS[it] for it, name in states.items()}
             ),
             "time_left": lists.text(_("Time left"), 104),
             "next_action": lists.text(_("Next action"), 140),
@@ -175,18 +172,18 @@ others = views.filtered(
 )
 facets = views.Facets("open_processes", {"state": [], **where}, others)
 # Only now is it known among which rows these count.
-is_wide = bool(where["is_due_within_7_days"]) or day is not None
-lanes = {**LANES, ALL: UNFINISHED if is_wide else WATCHED}
+is_of_days = bool(where["is_due_within_7_days"]) or day is not None
+lanes_now = reports.lanes(is_of_days=is_of_days)
 lane_labels = {
-    ALL: _("Watchlist ({n})", n=facets.of("state", *lanes[ALL])),
-    SAVABLE: _("Can still be saved ({n})", n=facets.of("state", *IN_TIME)),
+    ALL: _("Watchlist ({n})", n=facets.of("state", *lanes_now[ALL])),
+    SAVABLE: _("Can still be saved ({n})", n=facets.of("state", *lanes_now[SAVABLE])),
     EXPIRED: _("Expired ({n})", n=facets.of("state", EXPIRED)),
 }
 explained = [_("What is in tolerance can still be saved: it counts in both lanes.")]
-explained += [f"**{label}** = {adds_up(lanes[code])}" for code, label in lane_labels.items()]
+explained += [f"**{label}** = {adds_up(lanes_now[code])}" for code, label in lane_labels.items()]
 with by_lane:
     lane = address.choice(_("Lane"), lane_labels, "lane", help="\n\n".join(explained))
-offered = UNFINISHED if lane == ALL else lanes[lane]
+offered = codes.UNFINISHED if lane == ALL else lanes_now[lane]
 with by_state:
     states = address.choices(
         _("State"),
@@ -199,7 +196,7 @@ with by_state:
         ),
         "state",
     )
-listed_states = states or lanes[lane]
+listed_states = states or lanes_now[lane]
 with by_nearness:
     in_days = facets.of("is_due_within_7_days", True, state=states or offered)
     address.choices(_("Deadline"), {SOON: _("Due in 7 days ({n})", n=in_days)}, "due")
@@ -232,7 +229,7 @@ lists.with_card(
     listed(),
     card,
     counted=formats.processes,
-    within={"state": lanes[lane]},
+    within={"state": lanes_now[lane]},
     order_by="deadline_at" if lane == SAVABLE else None,
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_late,

@@ -11,9 +11,13 @@ from pipeline.alert_rules.channels import all_channels
 from pipeline.alert_rules.parts import ClockTime, Hours, Part
 from pipeline.conditions import Role
 from pipeline.contract.review_types import Name, named
+from pipeline.language.codes import SEVERITIES
 from pipeline.places import Zone
 
-Severity = Literal["breach", "risk", "notice"]
+if TYPE_CHECKING:
+    Severity = str
+else:
+    Severity = Literal[tuple(SEVERITIES)]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Via = str
 """One of `all_channels()`."""

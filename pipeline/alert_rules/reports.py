@@ -1,6 +1,6 @@
 """Scheduled reports: which list goes to whom by mail, and when."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, Self
 from urllib.parse import parse_qsl
 
@@ -9,13 +9,22 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
 from pipeline.contract import review_types
-from pipeline.language.codes import STATES
+from pipeline.language.codes import UNFINISHED
 from pipeline.texts import is_tax_id, names_person
 
-UNFINISHED: Final = tuple(it for it in STATES if it != "FINISHED")
-"""States of processes that a report may list, in its order."""
+
+def lanes(*, is_of_days: bool = False) -> Mapping[str, Sequence[str]]:
+    """Lanes of the Watchlist -> the states that each shows. `is_of_days`: of deadlines in some days
+    alone, of which all are shown."""
+    return {
+        "all": UNFINISHED if is_of_days else ("EXPIRED", "OVERDUE"),
+        "savable": ("OVERDUE", "PENDING"),
+        "EXPIRED": ("EXPIRED",),
+    }
+
+
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
-    "lane": ("all", "savable", "EXPIRED"),
+    "lane": tuple(lanes()),
     "state": UNFINISHED,
     "due": ("7",),
     "type": tuple(sorted(review_types.NAMES)),

@@ -13,6 +13,7 @@ STATES: Final[Mapping[str, str]] = {
     "UNKNOWN": N_("Unknown"),
 }
 """Of a review process."""
+UNFINISHED: Final = tuple(it for it in STATES if it != "FINISHED")
 
 REVIEW_TYPES: Final[Mapping[str, str]] = {
     "ACP": N_("Periodic update (ACP)"),

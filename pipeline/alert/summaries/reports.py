@@ -23,8 +23,9 @@ from pipeline.alert.summaries.digest import MAX_LISTED, Part, Process, is_over, 
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours
-from pipeline.alert_rules.reports import NOT_IN_MESSAGES, UNFINISHED, Report, names_a_person
+from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, lanes, names_a_person
 from pipeline.errors import CallerError
+from pipeline.language.codes import UNFINISHED
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.report import report_step
 from pipeline.texts import names_person
@@ -32,8 +33,6 @@ from pipeline.texts import names_person
 CATCH_UP_DAYS: Final = 3
 """For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
 several that were missed, the last is sent."""
-_LANES: Final = {"savable": ("OVERDUE", "PENDING"), "EXPIRED": ("EXPIRED",)}
-_WATCHED: Final = ("EXPIRED", "OVERDUE")
 
 
 class Occasion(NamedTuple):
@@ -196,7 +195,8 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     for key, value in parse_qsl(query):
         asked.setdefault(key, []).append(value)
     lane = asked.get("lane", ["all"])[0]
-    within = _LANES.get(lane, UNFINISHED if {"due", "day"} & asked.keys() else _WATCHED)
+    states_of = lanes(is_of_days=not asked.keys().isdisjoint(("due", "day")))
+    within = states_of.get(lane, states_of["all"])
     states = [it for it in asked.get("state", []) if lane == "all" or it in within]
     whose = asked.get("whose", ["all"])[0]
     recipient = rules.recipients[name]

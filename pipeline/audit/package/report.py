@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import jinja2
 
 from pipeline import instants
-from pipeline.audit.package.report_texts import WORDS
+from pipeline.audit.package.report_texts import STATES, WORDS
 from pipeline.audit.package.screens import Screen
 from pipeline.contract import review_types
 from pipeline.contract.event_types import REVIEW_REQUIRED
@@ -38,7 +38,6 @@ _TONES: Final = {
     **{"EXPIRED": "bad", "OVERDUE": "warn", "PENDING": "plain", "FINISHED": "good"},
     **{"breach": "bad", "risk": "warn", "notice": "plain"},
 }
-_STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "FINISHED")
 
 GLOSSARY: Final = (
     ("word", "process"),
@@ -64,9 +63,8 @@ class Counted:
 
 def urgency(process: Row) -> tuple[int, str, str]:
     """The order of a report: what is worst first, of the same state what came due first."""
-    states = (*_STATES[:2], "UNKNOWN", *_STATES[2:])
     state = process["state"]
-    rank = states.index(state) if state in states else len(states)
+    rank = STATES.index(state) if state in STATES else len(STATES)
     if state == "FINISHED" and process["finished_late"] != "True":
         rank += 1
     return rank, process["deadline_at"] or "9", process["process_id"]
@@ -184,7 +182,7 @@ def start(parameters: Mapping[str, Any]) -> str:
 def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, int]]:
     """How many processes there are in each state, and findings of each severity."""
     return [
-        *(("state", it, totals["processes"].get(it, 0)) for it in _STATES),
+        *(("state", it, totals["processes"].get(it, 0)) for it in STATES if it != "UNKNOWN"),
         *(("severity", it, totals["findings"].get(it, 0)) for it in codes.SEVERITIES),
     ]
 

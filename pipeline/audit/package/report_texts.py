@@ -12,6 +12,9 @@ from pipeline.language import codes
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.log.kinds import kinds
 
+STATES: Final = ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED")
+"""What is worst first."""
+
 _UNITS: Final = (
     ("d", instants.DAY),
     ("h", instants.HOUR),
@@ -88,11 +91,7 @@ class Words:
         `totals` as in parameters.json; `processes` and `uncovered`: how many processes there are,
         and fields that were sent without evidence.
         """
-        known = self._counts(
-            "state",
-            totals["processes"],
-            ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED"),
-        )
+        known = self._counts("state", totals["processes"], STATES)
         n = self.number(processes)
         about = counted_in(self.into, "{n} process", "{n} processes", processes, n=n)
         said = [
