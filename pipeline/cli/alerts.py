@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pipeline import signals
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.cli.views import as_of_instant, as_rows, print_view
 from pipeline.errors import CallerError, PrazoError
 from pipeline.settings import Settings
@@ -97,13 +97,12 @@ def _lost_lists(settings: Settings, rules: "AlertRules") -> list[str]:
     if not names:
         return []
     from pipeline.alert.summaries.reports import filters_of
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve.due_alerts import DueByLedger
     from pipeline.serve.ledger_access import Patience, open_ledger
 
     try:
         with (
-            contextlib.closing(open_guarded(settings, create=False)) as inbox,
+            guarded_inbox(settings) as inbox,
             open_ledger(settings, is_keeper=False, patience=Patience()) as ledger,
         ):
             saved = DueByLedger(ledger, inbox).saved_views(names)
@@ -152,7 +151,6 @@ def send() -> None:
     from pipeline import alert_rules
     from pipeline.alert.delivering import Sent
     from pipeline.alert.dispatcher import Dispatcher
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve.due_alerts import DueByLedger
     from pipeline.serve.ledger_access import Patience, not_following, open_ledger
 
@@ -168,7 +166,7 @@ def send() -> None:
         say(f"{to} by {done.message.via}: {counted(how_many, 'alert')} {said}")
 
     with (
-        contextlib.closing(open_guarded(settings, create=False)) as inbox,
+        guarded_inbox(settings) as inbox,
         open_ledger(settings, patience=Patience()) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
@@ -223,9 +221,8 @@ def acknowledge(alert: str, actor: str, reason: str | None) -> None:
     Example: prazo alerts acknowledge 5f0c... --actor "Ana Lima"
     """
     from pipeline.alert import acting
-    from pipeline.continuity.kept_heads import open_guarded
 
-    with contextlib.closing(open_guarded(Settings.load(), create=False)) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         acting.acknowledge(inbox, alert, actor=actor, recorded_by=user(), reason=reason)
     say(f"{actor} sees to alert {alert}.")
 
@@ -245,7 +242,6 @@ def snooze(alert: str, until: str, reason: str, actor: str) -> None:
     """
     from pipeline import instants
     from pipeline.alert import acting
-    from pipeline.continuity.kept_heads import open_guarded
 
     settings = Settings.load()
     at = instants.starting(until, settings.zone)
@@ -253,7 +249,7 @@ def snooze(alert: str, until: str, reason: str, actor: str) -> None:
         raise click.UsageError(
             f"--until: {until!r} is not an instant like 2026-03-01T09:00:00Z, nor a day"
         )
-    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
+    with guarded_inbox(settings) as inbox:
         acting.snooze(inbox, alert, until=at, reason=reason, actor=actor, recorded_by=user())
     say(f"Alert {alert} waits until {instants.readable(at)}.")
 
@@ -276,14 +272,13 @@ def new(assignee: str | None, is_for_all: bool, actor: str) -> None:
     Example: prazo calendar new --for maria --actor maria
     """
     from pipeline import alert_rules
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.serve import calendar as calendars
 
     if (assignee is None) is not is_for_all:
         raise click.UsageError("give --for NAME or --all, one of them")
     settings = Settings.load()
     rules = alert_rules.load(settings.alerts_file)
-    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
+    with guarded_inbox(settings) as inbox:
         secret = calendars.make(inbox, assignee=assignee, actor=actor, recorded_by=user())
     say(
         calendars.address(settings, rules, secret.token),
@@ -315,7 +310,6 @@ def revoke(feed: str, actor: str) -> None:
 
     Example: prazo calendar revoke cal_0123456789ab --actor maria
     """
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.ledger.views.formats import Asked
     from pipeline.log.kinds.calendar import calendar_revoked
     from pipeline.serve.ledger_access import Patience, lacking, open_ledger
@@ -331,7 +325,7 @@ def revoke(feed: str, actor: str) -> None:
             "it has been revoked already" if found else "there is none of that name",
             "`prazo calendar list` says which there are",
         )
-    with contextlib.closing(open_guarded(settings)) as inbox:
+    with guarded_inbox(settings, create=True) as inbox:
         [receipt] = inbox.append([calendar_revoked(feed, actor=actor, recorded_by=user())])
     assert receipt.entry is not None  # nothing keeps a draft of a person's from being recorded
     say(f"revoked, entry {receipt.entry.seq}")

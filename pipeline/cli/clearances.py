@@ -1,11 +1,10 @@
 """The commands of what needs a second person: which requests there are, approving and refusing."""
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.cli.views import as_rows, print_view
 from pipeline.settings import Settings
 
@@ -57,11 +56,10 @@ def refuse(request: str, reason: str, actor: str) -> None:
 def _decide(request: str, decision: "Decision", reason: str, actor: str) -> None:
     from pipeline.clearance import acts
     from pipeline.clearance.clearances import decide
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.log.actions import By
 
     settings = Settings.load()
-    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
+    with guarded_inbox(settings) as inbox:
         decide(
             inbox,
             acts.Terms.of(settings),

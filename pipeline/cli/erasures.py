@@ -1,12 +1,11 @@
 """The command that erases what came of a seller."""
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.inbox.postgres.remains import STEPS
 from pipeline.settings import Settings
 from pipeline.texts import MOST_NAMED, counted, printable, some_of
@@ -37,11 +36,10 @@ def forget(
 
     Example: prazo forget sel_123 --reason "request of 3 May" --actor Ana
     """
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.erasure.forgetting import forget as erase
 
     settings = Settings.load()
-    with contextlib.closing(open_guarded(settings, create=False)) as inbox:
+    with guarded_inbox(settings) as inbox:
         done = erase(
             settings,
             inbox,

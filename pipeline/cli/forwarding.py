@@ -1,19 +1,17 @@
 """Commands of passing deliveries on to the marketplace's endpoints: forward."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.group import main, say, user
+from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.errors import SettingsError, WrongUsage
 from pipeline.settings import Settings
 from pipeline.texts import counted, typed
 
 if TYPE_CHECKING:
     from pipeline.forward.operating import State
-    from pipeline.inbox import Inbox
 
 _endpoint = click.argument("endpoint")
 _reason = click.option("--reason", default="", help="Why; it stands in the log.")
@@ -74,7 +72,7 @@ def status() -> None:
     from pipeline.forward import endpoints, operating
 
     settings = Settings.load()
-    with _opened(settings) as inbox:
+    with guarded_inbox(settings) as inbox:
         found = operating.states(inbox, endpoints.load(settings.forward_file))
     for state in found:
         say(*_lines(state))
@@ -120,7 +118,7 @@ def dead(endpoint: str) -> None:
     from pipeline.forward import operating
     from pipeline.forward.operating import readable
 
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         letters = operating.dead(inbox, endpoint)
     for letter in letters:
         since = f"{counted(letter.tries, 'try')} since {readable(letter.first_tried_at)}"
@@ -170,7 +168,7 @@ def replay(
             "write it as 2026-03-01T12:00:00Z, or a day like 2026-03-01",
         )
     by = By(reason, actor, user())
-    with _opened(settings) as inbox:
+    with guarded_inbox(settings) as inbox:
         if seq is not None:
             given = endpoints.load(settings.forward_file)
             operating.replay_one(inbox, given, endpoint, seq, by)
@@ -195,7 +193,7 @@ def pause(endpoint: str, reason: str, actor: str | None) -> None:
     from pipeline.forward import operating
     from pipeline.log.actions import By
 
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         operating.pause(inbox, endpoint, By(reason, actor, user()))
     say(f"{endpoint} is paused.")
 
@@ -210,20 +208,9 @@ def resume(endpoint: str, reason: str, actor: str | None) -> None:
     from pipeline.forward import operating
     from pipeline.log.actions import By
 
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         operating.resume(inbox, endpoint, By(reason, actor, user()))
     say(f"{endpoint} is resumed.")
-
-
-@contextmanager
-def _opened(settings: Settings) -> "Iterator[Inbox]":
-    from pipeline.continuity.kept_heads import open_guarded
-
-    inbox = open_guarded(settings, create=False)
-    try:
-        yield inbox
-    finally:
-        inbox.close()
 
 
 def _settings() -> Settings:

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
@@ -23,6 +23,9 @@ from pipeline.values import misread
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from pipeline.inbox import Inbox
+    from pipeline.settings import Settings
 
 T = TypeVar("T")
 
@@ -294,6 +297,14 @@ class _Ending:
         except (OSError, ValueError):
             return  # Python tries once more, says what failed, and ends with 120
         os._exit(self.code)
+
+
+def guarded_inbox(settings: "Settings", *, create: bool = False) -> "closing[Inbox]":
+    """The inbox to record what a command does in, closed at the end. `create`: where there is none,
+    one is made."""
+    from pipeline.continuity.kept_heads import open_guarded
+
+    return closing(open_guarded(settings, create=create))
 
 
 def user() -> str:

@@ -1,18 +1,15 @@
 """Commands of the seller's own page: journey."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Port, main, say, user
+from pipeline.cli.group import Port, guarded_inbox, main, say, user
 from pipeline.errors import CallerError
-from pipeline.log.entries import CHANNELS
+from pipeline.language.codes import CHANNELS
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from pipeline.inbox import Inbox
     from pipeline.journey.links import Journey
 
 MAX_SHOWN = 50
@@ -59,7 +56,7 @@ def mint(process: str, channel: str, email: str | None, return_url: str | None) 
     from pipeline.journey import links
 
     settings = Settings.load()
-    with _opened(settings) as inbox:
+    with guarded_inbox(settings) as inbox:
         minted = links.mint(
             settings,
             inbox,
@@ -84,7 +81,7 @@ def list_(process: str) -> None:
     """
     from pipeline.journey import links
 
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         now, made = inbox.now(), links.of_process(inbox, process)
     for each in made:
         say(f"{links.shown_ref(each.ref)}  {_state(each, now)}")
@@ -109,7 +106,7 @@ def revoke(number: str | None, process: str | None) -> None:
 
     if (number is None) is (process is None):
         raise click.UsageError("give --number NUMBER or --process ID, one of them")
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         ref = None if number is None else number.replace("-", "").upper()
         ended = links.revoke(inbox, ref=ref, process_id=process)
     if not ended:
@@ -132,7 +129,7 @@ def refusals() -> None:
     from pipeline import instants
     from pipeline.journey.entrance import door
 
-    with _opened(Settings.load()) as inbox:
+    with guarded_inbox(Settings.load()) as inbox:
         counted = door.counted(inbox, inbox.now() - instants.DAY)
     for hour, reason, count in counted[-MAX_SHOWN:]:
         say(f"{instants.readable(hour)}  {reason}  {count}")
@@ -152,14 +149,3 @@ def _state(each: "Journey", now: int) -> str:
         if at is not None:
             return f"{word} {instants.readable(at)}"
     return f"not opened yet, works until {instants.readable(each.expires_at)}"
-
-
-@contextmanager
-def _opened(settings: Settings) -> "Iterator[Inbox]":
-    from pipeline.continuity.kept_heads import open_guarded
-
-    inbox = open_guarded(settings, create=False)
-    try:
-        yield inbox
-    finally:
-        inbox.close()

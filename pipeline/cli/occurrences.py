@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from pipeline.cli.group import bars, main, name_first, say, user
+from pipeline.cli.group import bars, guarded_inbox, main, name_first, say, user
 from pipeline.cli.views import as_rows, print_view
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.contract.encodings import ENCODINGS, encoding_named
@@ -37,15 +37,13 @@ def ingest(files: Sequence[Path], events: bool) -> None:
     Taking a file twice adds nothing. Bad lines are named, the first 100 of them, and the others
     taken; exit 1 if any was bad or went to quarantine. Example: prazo ingest history.ndjson
     """
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox.artifacts.taking import Taking
     from pipeline.receive import ingest as ingestion
 
     settings = Settings.load()
-    inbox = open_guarded(settings)
-    artifacts = Taking.of(settings, inbox)
     are_clean = True
-    try:
+    with guarded_inbox(settings, create=True) as inbox:
+        artifacts = Taking.of(settings, inbox)
         with bars() as bar:
             for path in files:
                 size = None if str(path) == "-" else path.stat().st_size
@@ -65,8 +63,6 @@ def ingest(files: Sequence[Path], events: bool) -> None:
                     f" {len(outcomes.bad)} bad"
                 )
                 are_clean = are_clean and outcomes.are_clean
-    finally:
-        inbox.close()
     sys.exit(0 if are_clean else 1)
 
 
@@ -184,13 +180,11 @@ def _supply(
     reason: str,
     actor: str | None,
 ) -> None:
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
     from pipeline.log import deliveries
     from pipeline.log.kinds.quarantine import QUARANTINE
 
-    inbox = open_guarded(Settings.load(), create=False)
-    try:
+    with guarded_inbox(Settings.load()) as inbox:
         held = inbox.entry(seq) if 1 <= seq <= inbox.last()[0] else None
         if held is None or held.kind != QUARANTINE:
             raise CallerError(
@@ -201,8 +195,6 @@ def _supply(
             held, supplied, encoding=encoding, reason=reason, actor=actor, recorded_by=user()
         )
         _, receipt = inbox.append(drafts)
-    finally:
-        inbox.close()
     if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
         raise CallerError(
             f"Delivery {seq} was read before",
@@ -213,15 +205,13 @@ def _supply(
 
 
 def _replay() -> None:
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox import Outcome
     from pipeline.log import deliveries
     from pipeline.log.kinds.quarantine import QUARANTINE
     from pipeline.log.kinds.supply import SUPPLY
 
-    inbox = open_guarded(Settings.load(), create=False)
     readable = still = 0
-    try:
+    with guarded_inbox(Settings.load()) as inbox:
         # A delivery that a person completed still cannot be read as it came: it is not counted.
         supplies = [it.received for it in inbox.find(kind=SUPPLY)]
         completed = {parse_json(it)["of"] for it in supplies if it is not None}
@@ -236,7 +226,5 @@ def _replay() -> None:
                 again is None and entry.seq not in completed
                 for entry, again in zip(held, replays, strict=True)
             )
-    finally:
-        inbox.close()
     say(f"{readable} replayed, {still} still cannot be read")
     sys.exit(1 if still else 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline import plain
-from pipeline.cli.group import Folder, OutFile, Port, main, say, user
+from pipeline.cli.group import Folder, OutFile, Port, guarded_inbox, main, say, user
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.files.disk import check_place
 from pipeline.files.locks import locked
@@ -398,13 +398,11 @@ def rotate_key(actor: str, reason: str, dry_run: bool) -> None:
     Whatever runs goes on. Whoever has the earlier key can still verify packages with it. Run it
     again if it was cut off. Example: prazo rotate-key --actor Ana --reason "yearly"
     """
-    from contextlib import closing
 
-    from pipeline.continuity.kept_heads import open_guarded
     from pipeline.inbox.signing_keys import SigningKeys
 
     settings = Settings.load()
-    with closing(open_guarded(settings, create=False)) as inbox:
+    with guarded_inbox(settings) as inbox:
         signing = SigningKeys(inbox, settings.signing_key_file, keeper_url=settings.keeper_url)
         if dry_run:
             present = signing.present()

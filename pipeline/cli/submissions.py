@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline import instants, plain
-from pipeline.cli.group import Number, main, say, user
+from pipeline.cli.group import Number, guarded_inbox, main, say, user
 from pipeline.cli.outcomes import (
     ANSWERED_NO,
     DONE,
@@ -23,7 +23,7 @@ from pipeline.cli.outcomes import (
     say_what_would_happen,
 )
 from pipeline.errors import CallerError, Unreadable
-from pipeline.log.entries import CHANNELS
+from pipeline.language.codes import CHANNELS
 from pipeline.settings import Settings
 from pipeline.texts import is_blank, typed
 from pipeline.written import in_utf_8
@@ -242,10 +242,8 @@ def _record(
     `in_the_way` says what keeps it from being recorded. Between that look and the entry nothing
     else is recorded of the process: of two people who open a ticket at once, one is refused.
     """
-    from pipeline.continuity.kept_heads import open_guarded
 
-    inbox = open_guarded(Settings.load(), create=False)
-    try:
+    with guarded_inbox(Settings.load()) as inbox:
         for _time in range(MOST_TIMES):
             known = inbox.find(process_id=process)
             if not known:
@@ -262,8 +260,6 @@ def _record(
             if receipt.entry is not None:
                 say(f"recorded, entry {receipt.entry.seq}")
                 return
-    finally:
-        inbox.close()
     raise CallerError(
         f"Nothing was recorded of {process}", "other entries of it keep coming in", "try again"
     )

@@ -23,7 +23,8 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.journey import evidence
 from pipeline.journey.reviews import Review, Reviews
-from pipeline.log.entries import CHANNELS, Draft
+from pipeline.language.codes import CHANNELS
+from pipeline.log.entries import Draft
 from pipeline.settings import Settings
 from pipeline.texts import typed
 

@@ -13,7 +13,7 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -46,10 +46,6 @@ _ARE_REMAINS: Final = f'"{ARE_REMAINS}":true'.encode()
 
 MOST_BYTES: Final = 2**63 - 1
 """The largest size that an entry may state of an artifact: no table holds a larger number."""
-
-Channel = Literal["in_app", "web_form", "email", "push", "sms", "chat", "phone"]
-"""The way in which a seller is reached (docs/rules.md#collection-evidence)."""
-CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
 
 
 class Identity(NamedTuple):

@@ -29,10 +29,10 @@ from pipeline.contract.body import (
 from pipeline.errors import Unreadable
 from pipeline.log.artifacts import KEPT, KeepArtifact
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import INGESTED, MOST_BYTES, Channel, Draft, public
+from pipeline.log.entries import INGESTED, MOST_BYTES, Draft, public
 from pipeline.log.kinds import alert, collection, kinds
 from pipeline.log.kinds.alert import ALERT
-from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.collection import COLLECTION, Channel
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK

@@ -17,7 +17,7 @@ from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
-from pipeline.log.entries import Channel
+from pipeline.log.kinds.collection import Channel
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)

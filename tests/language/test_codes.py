@@ -9,7 +9,6 @@ from pipeline import headers
 from pipeline.contract import review_types
 from pipeline.contract.codes import KINDS
 from pipeline.language import codes
-from pipeline.log.entries import CHANNELS
 from pipeline.serve.roles import Role
 from tests.language.test_catalogue import catalogue
 
@@ -28,11 +27,10 @@ def outcomes() -> list[str]:
         (KINDS["review status"], codes.STATES),
         (KINDS["reason"], codes.REASONS),
         (KINDS["detail"], codes.DETAILS),
-        (CHANNELS, codes.CHANNELS),
         (outcomes(), codes.OUTCOMES),
         (Role, codes.ROLES),
     ],
-    ids=["event type", "review type", "status", "reason", "detail", "channel", "outcome", "role"],
+    ids=["event type", "review type", "status", "reason", "detail", "outcome", "role"],
 )
 def test_a_code_has_a_word_in_both_languages(
     listed: Iterable[str], words: Mapping[str, str]

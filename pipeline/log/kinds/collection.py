@@ -1,11 +1,18 @@
 """What a seller did in a collection journey (docs/rules.md#collection-evidence)."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from pipeline.language.catalogue import N_
+from pipeline.language.codes import CHANNELS
 from pipeline.log.kinds import Kind
 
 COLLECTION: Final = "collection"
+
+if TYPE_CHECKING:
+    Channel = str
+else:
+    Channel = Literal[tuple(CHANNELS)]
+"""The way in which a seller is reached (docs/rules.md#collection-evidence)."""
 
 KIND: Final = Kind(
     COLLECTION,
