@@ -19,7 +19,7 @@ BARE = re.compile(r"(?<![\w/-])[\w-]+\.md\b|\bDECISIONS\b")
 NUMBERED = re.compile(r"(?<!RFC \d{4} )(?<!RFC \d{4}, )\bsections? [0-9]")
 LETTERS = ("docs/", ".md", "DECI", "section")
 """Whatever one of these patterns finds has some of these letters."""
-AT_THE_ROOT = {"README.md", "CONTRIBUTING.md", "SECURITY.md"}
+AT_THE_ROOT = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"}
 
 
 def sources() -> Iterator[Path]:
