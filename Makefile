@@ -8,7 +8,7 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-long setup check bench soak audit lock format clean
+.PHONY: demo quick test test-long setup check bench soak wheel audit lock format clean
 
 # uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
 # reach the public index, pip takes the one that they name.
@@ -70,6 +70,10 @@ bench: setup  ## the benchmarks, a table of ratios
 soak: setup  ## the product for long at half of its capacity: whether it stays as it was
 	MINUTES=$(MINUTES) RATE=$(RATE) $(BIN)/python -m tests.benchmarks.soak
 
+# By way of an archive of the source: of this folder it would take what an earlier build left.
+wheel: setup  ## the product in one file
+	$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
+
 audit: setup  ## whether a version in the lock has a known vulnerability
 	$(BIN)/python .ci/audit.py
 
@@ -80,7 +84,7 @@ compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 lock: setup  ## what the project stands on, in three groups: the product's, its development's, the benchmarks'
 	cp requirements.lock .venv/bench
 	$(compile) --all-extras $(if $(UPGRADE),--upgrade) -o .venv/bench
-	$(compile) -c .venv/bench --extra dev --extra sandbox -o .venv/dev
+	$(compile) -c .venv/bench --extra dev -o .venv/dev
 	$(compile) -c .venv/bench -o .venv/product
 	cd .venv && awk 'FNR == 1 {print "# " FILENAME} /^[^ ]/ {fresh = !seen[$$0]++} fresh' product dev bench >../requirements.lock
 
@@ -89,4 +93,4 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

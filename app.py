@@ -17,6 +17,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
 
+import app_pages
 from app_pages.desk import find, people, visits
 from app_pages.door import access, audience, pages, starting
 from app_pages.door.early import Early
@@ -38,7 +39,7 @@ from pipeline.texts import LogLines
 
 LOG = logging.getLogger(__name__)
 
-STATIC = Path(__file__).parent / "app_pages" / "static"
+STATIC = Path(app_pages.__file__).with_name("static")
 # By itself, no file: those are handed out to whoever has logged in alone.
 ICON = f"data:image/png;base64,{b64encode((STATIC / 'icon.png').read_bytes()).decode()}"
 LOGO = STATIC / "logo.svg"

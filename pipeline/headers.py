@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from pipeline.errors import OperatorError
-
-QUERIES: Final = Path(__file__).resolve().parents[1] / "queries"
+from pipeline.shipped import QUERIES
 
 _CONTINUED: Final = "  "
 

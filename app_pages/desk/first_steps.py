@@ -7,7 +7,6 @@ this installation.
 import json
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -22,8 +21,9 @@ from pipeline.inbox.artifacts.taking import Taking
 from pipeline.receive import ingest
 from pipeline.serve.roles import Permission
 from pipeline.settings import Settings
+from pipeline.shipped import SAMPLES
 
-SAMPLES: Final = Path(__file__).parents[2] / "data" / "samples" / "occurrences.ndjson"
+SAMPLE: Final = SAMPLES / "occurrences.ndjson"
 TRIAL: Final = {
     "id": "evt_trial",
     "type": "seller.created",
@@ -145,7 +145,7 @@ def curl(settings: Settings) -> str:
 
 def _samples() -> None:
     """The way to a first look without a platform; only where the log holds nothing to mix with."""
-    if not SAMPLES.exists() or views.as_of() is not None:
+    if views.as_of() is not None:
         return
     with st.popover(_("Load samples"), icon=":material/science:"):
         st.markdown(
@@ -160,5 +160,5 @@ def _samples() -> None:
 def _load() -> acting.Feedback:
     held = service.current()
     taking = Taking.of(held.settings, held.inbox)
-    error = acting.tried(lambda: ingest.ingest(SAMPLES, held.inbox, lambda _: None, taking))
+    error = acting.tried(lambda: ingest.ingest(SAMPLE, held.inbox, lambda _: None, taking))
     return acting.Feedback("", is_done=error is None, error=error)

@@ -73,7 +73,7 @@ def run(
         say(f"{recorded} occurrences of its past are in the inbox.")
         supervisor = Supervisor()
         for part in parts(settings):
-            supervisor.add(part[0], [sys.executable, "-m", "pipeline.cli", *part])
+            supervisor.add(part[0], [sys.executable, "-P", "-m", "pipeline.cli", *part])
         _say_where(folder, settings, known["endpoint"], environment, say)
         return supervisor.run()
     finally:
@@ -255,7 +255,7 @@ def _start_sandbox(
     receiver = addresses.local(settings.receiver_host, settings.receiver_port)
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "sandbox"),
+            *(sys.executable, "-P", "-m", "sandbox"),
             *("--folder", str(folder / "platform")),
             *("--history", str(folder / "history.ndjson")),
             *("--artifacts", str(folder / "platform" / "artifacts")),

@@ -12,9 +12,8 @@ from pipeline import memory
 from pipeline.cli.group import Number, Port, main, say
 from pipeline.cli.loading import ended_at_once
 from pipeline.settings import Settings, unknown
+from pipeline.shipped import DASHBOARD
 from pipeline.short_turns import give_way
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 LOG = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     give_way()
     memory.become(
         [
-            *("-m", "streamlit", "run", str(ROOT / "app.py")),
+            *("-P", "-m", "streamlit", "run", str(DASHBOARD)),
             *("--server.address", settings.dashboard_host),
             *("--server.port", str(settings.dashboard_port)),
         ]
@@ -94,7 +93,7 @@ def follow(
         _hand_over_address(settings)
         debug = ["--debug"] if context.find_root().params["debug"] else []
         options = ["--without-bodies"] if without_bodies else []
-        memory.become(["-m", "pipeline.cli", *debug, "follow", *options])
+        memory.become(["-P", "-m", "pipeline.cli", *debug, "follow", *options])
 
     with ended_at_once():
         from pipeline.serve import api
@@ -151,7 +150,7 @@ def serve(
     for part in parts(settings):
         supervisor.add(
             part[0],
-            [sys.executable, "-m", "pipeline.cli", *part],
+            [sys.executable, "-P", "-m", "pipeline.cli", *part],
             environment,
             # Where another part cannot start, say because a file is missing, webhooks still come.
             is_vital=part[0] == "receive",

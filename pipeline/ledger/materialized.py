@@ -22,7 +22,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 
-from pipeline.headers import QUERIES
 from pipeline.ledger import facts
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 from pipeline.ledger.views.catalogue import (
@@ -36,6 +35,7 @@ from pipeline.ledger.views.catalogue import (
     scripts,
     whole_sql,
 )
+from pipeline.shipped import QUERIES
 
 StandIns = Mapping[str, str]
 """SQL that stands in for the SQL of views, by their names."""

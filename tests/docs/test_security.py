@@ -45,7 +45,7 @@ def names(group: str) -> set[str]:
 
 
 def test_the_products_lock_holds_no_tool_of_its_development() -> None:
-    tools = {"pytest", "mypy", "ruff", "uv", "playwright", "trustme", "hypothesis", "pip-audit"}
+    tools = {"pytest", "mypy", "ruff", "uv", "playwright", "hypothesis", "pip-audit"}
     assert tools <= names("dev")
     assert "duckdb" in names("product")
     assert not tools & names("product")

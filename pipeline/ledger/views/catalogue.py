@@ -20,8 +20,9 @@ from typing import Final
 from pipeline import conditions, headers
 from pipeline.contract import sql as contract
 from pipeline.errors import OperatorError, UnknownView
-from pipeline.headers import QUERIES, Header
+from pipeline.headers import Header
 from pipeline.log import kinds as kinds_of_entries
+from pipeline.shipped import QUERIES
 
 _NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
 """Files at the top, and folders, that hold other SQL."""
