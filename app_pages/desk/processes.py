@@ -41,9 +41,7 @@ def listed() -> lists.Listed:
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 100),
             "review_type": lists.text(_("Type"), 48),
-            "state": lists.chips(
-                _("State"), code_texts.coloured(codes.STATES, code_texts.STATE_COLOURS)
-            ),
+            "state": lists.coded(_("State"), codes.STATES, code_texts.STATE_COLOURS),
             "opened_at": lists.instant(_("Opened at"), 126),
             "deadline_at": lists.instant(_("Deadline"), 126),
             "finished_at": lists.instant(_("Finished at"), 126),

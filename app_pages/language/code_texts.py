@@ -79,11 +79,6 @@ def by_code(words: Mapping[str, str]) -> dict[str, str]:
     return {code: word(words, code) for code in words}
 
 
-def coloured(words: Mapping[str, str], colours: Mapping[str, Colour]) -> dict[str, Colour]:
-    """Every code of a table in words -> its colour; orange where it has none of its own."""
-    return {name: colours.get(code, "orange") for code, name in by_code(words).items()}
-
-
 def word(words: Mapping[str, str], code: str | None, into: Language | None = None) -> str:
     """The code in words, in the reader's language or another; itself where it is not listed, but
     for an id in it that looks personal, which is masked: who sends one may write anything in its

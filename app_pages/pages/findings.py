@@ -33,11 +33,7 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "severity": lists.chips(
-                _("Severity"),
-                code_texts.coloured(codes.SEVERITIES, rulebook.SEVERITY_COLOURS),
-                86,
-            ),
+            "severity": lists.coded(_("Severity"), codes.SEVERITIES, rulebook.SEVERITY_COLOURS, 86),
             "rule": lists.text(_("Rule"), 214),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),

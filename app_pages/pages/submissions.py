@@ -50,9 +50,10 @@ def listed() -> lists.Listed:
         cells,
         {
             "started_at": lists.instant(_("Started")),
-            "outcome": lists.chips(
+            "outcome": lists.coded(
                 _("Outcome"),
-                code_texts.coloured(codes.OUTCOMES, code_texts.OUTCOME_COLOURS),
+                codes.OUTCOMES,
+                code_texts.OUTCOME_COLOURS,
                 150,
             ),
             "status": lists.number(_("Status"), 64),

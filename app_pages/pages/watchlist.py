@@ -33,7 +33,8 @@ FOLDED = ("state", "due", "period", "assignee", "seller")
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
-    states = {code: code_texts.word(codes.STATES, code) for code in codes.UNFINISHED}
+    unfinished = {code: codes.STATES[code] for code in codes.UNFINISHED}
+    states = code_texts.by_code(unfinished)
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
@@ -48,9 +49,7 @@ def listed() -> lists.Listed:
         {
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 88),
-            "state": lists.chips(
-                _("State"), {name: code_texts.STATE_COLOURS[it] for it, name in states.items()}
-            ),
+            "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
             "time_left": lists.text(_("Time left"), 104),
             "next_action": lists.text(_("Next action"), 140),
             "deadline_at": lists.instant(_("Deadline"), 134),

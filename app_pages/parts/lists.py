@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, language
 from app_pages.parts import acting, address, compared, downloads, elements, links, views
 from pipeline.ledger.syntax.filters import Ranges
@@ -493,3 +493,12 @@ def chips(label: str, colours: Mapping[str, str], width: int | None = 102) -> An
     return st.column_config.MultiselectColumn(
         label, options=list(colours), color=list(colours.values()), width=width
     )
+
+
+def coded(
+    label: str, words: Mapping[str, str], colours: Mapping[str, code_texts.Colour], width: int = 102
+) -> Any:
+    """Cells are lists of the words of codes; each word a chip in the colour of its code, orange
+    where it has none of its own."""
+    named = code_texts.by_code(words).items()
+    return chips(label, {name: colours.get(code, "orange") for code, name in named}, width)
