@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import alert_rules, findings
 from pipeline.alert.alarms import LASTING
-from pipeline.alert.messages.channels import Files
+from pipeline.alert.messages.transport import Files
 from pipeline.alert_rules import SECRETS, AlertRules, AlertsFile
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.alert_rules.references import CONDITIONS

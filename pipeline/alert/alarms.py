@@ -11,7 +11,7 @@ from pipeline.alert.entries import Address
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.conditions import BESIDE_THE_LOG
 from pipeline.inbox import Inbox
-from pipeline.ledger.facts.remains import said_in
+from pipeline.ledger.facts.remains import work_in
 from pipeline.log.entries import LIVE
 from pipeline.log.kinds.alert import ALERT
 
@@ -101,7 +101,7 @@ class Alarms(dict[str, Alarm]):
         """Takes the next entry of the kind `alert`; `process_id`: the process that the entry names.
         An entry whose body was erased, or cannot be read, changes nothing."""
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            said = said_in(body)
+            said = work_in(body)
             if said["step"] == "raised":
                 since = instants.parse(said["since"])
                 alarm = Alarm(at, said["about"], at if since is None else since, process_id)

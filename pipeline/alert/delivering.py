@@ -11,7 +11,7 @@ from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item, Subject
 from pipeline.alert.lateness import is_late
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Fresh, Links, Unsent, asking
 from pipeline.alert.recording import Recording
@@ -118,7 +118,7 @@ class Delivering:
         fresh = self._fresh if rules.recipients[message.to].seller_links else None
         links = Links(rules.dashboard_url, self._inbox.log_key, fresh, unsent)
         now = self._now()
-        content, faults = channels.made_apart(message, rules, now, links, lists)
+        content, faults = transport.made_apart(message, rules, now, links, lists)
         unsent |= {process: made for process, made in links.made.items() if made is not None}
         if faults:
             lost = message._replace(items=tuple(faults))
@@ -129,7 +129,7 @@ class Delivering:
         if is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return False
-        fault = channels.send(message, content, rules, now, self._stop)
+        fault = transport.send(message, content, rules, now, self._stop)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         else:
@@ -167,7 +167,7 @@ class Delivering:
                     subjects[item],
                     now,
                     fault=fault,
-                    may_have_it=isinstance(fault, channels.Unsure),
+                    may_have_it=isinstance(fault, transport.Unsure),
                 )
                 for item, fault in faults.items()
             ],

@@ -20,7 +20,7 @@ from pipeline.alert.away.unrecorded import Unrecorded
 from pipeline.alert.decision import GivenUp, Message, Plan, decide
 from pipeline.alert.delivering import Delivering, Sent
 from pipeline.alert.entries import Due
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Fresh, Links
 from pipeline.alert.recording import Recording
@@ -76,7 +76,7 @@ class Dispatcher:
         self._rules = self._loaded = load()
         self._subscribed: list[dict[str, Any]] = []  # rows of `report_subscriptions`
         self._watch = watch
-        self._files = channels.Files()
+        self._files = transport.Files()
         self._now = now or inbox.now_or_believed
         self._unrecorded = unrecorded or Unrecorded()
         self.given_up = 0

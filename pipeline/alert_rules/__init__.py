@@ -204,7 +204,7 @@ def _fault(said: str, place: tuple[int | str, ...]) -> InitErrorDetails:
 
 def load(path: Path | None) -> AlertRules:
     """The rules of a file, or the defaults without one. A file that it names may be missing: that
-    is the channel's own (`pipeline.alert.messages.channels.Files`). Raises `SettingsError`, which
+    is the channel's own (`pipeline.alert.messages.transport.Files`). Raises `SettingsError`, which
     names every fault."""
     if path is None:
         return AlertRules.model_validate({})

@@ -18,7 +18,7 @@ from pipeline.clearance.acts import Asked, Terms
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, Outcome, Receipt
-from pipeline.ledger.facts.remains import said_in
+from pipeline.ledger.facts.remains import work_in
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.clearance import CLEARANCE
@@ -192,7 +192,7 @@ def _request(inbox: Inbox, request_id: str) -> _Request | None:
     if not found:
         return None
     at, body, process_id, seller_id = found[0]
-    said = said_in(body)
+    said = work_in(body)
     until = instants.parse(said["until"])
     assert until is not None  # we wrote it
     return _Request(said["act"], said["actor"], said["reason"], at, until, process_id, seller_id)
@@ -200,7 +200,7 @@ def _request(inbox: Inbox, request_id: str) -> _Request | None:
 
 def _decision(inbox: Inbox, request_id: str) -> Decision | None:
     found = inbox.query(_BY_KEY, _key(request_id, "decided"))
-    decision: Decision | None = said_in(found[0][1])["step"] if found else None
+    decision: Decision | None = work_in(found[0][1])["step"] if found else None
     return decision
 
 

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from pipeline import instants
 from pipeline.clearance.acts import personal_columns
-from pipeline.contract import codes, review_types
+from pipeline.contract import review_types
 from pipeline.contract.body import JsonValue
 from pipeline.contract.event_types import SELLER_EVENTS
+from pipeline.contract.listed import listed
 from pipeline.inbox import Inbox
 from pipeline.language.codes import SELLER_STATES, SELLER_TYPES, SEVERITIES, STATES
 from pipeline.ledger.facts import Keys
@@ -32,9 +33,9 @@ _OF: Final = {
 def words() -> frozenset[str]:
     """What filters ask for besides people, which stands as it was typed: codes of the contract and
     of ours."""
-    listed = (code for _, code in codes.listed())
+    by_contract = (code for _, code in listed())
     of_events = (it.partition(".")[2] for it in SELLER_EVENTS)
-    return frozenset((*listed, *of_events, *review_types.NAMES, *_OWN_WORDS))
+    return frozenset((*by_contract, *of_events, *review_types.NAMES, *_OWN_WORDS))
 
 
 class Sought:

@@ -62,7 +62,7 @@ def routes() -> None:
     Example: prazo alerts routes
     """
     from pipeline import alert_rules
-    from pipeline.alert.messages import channels
+    from pipeline.alert.messages import transport
 
     settings = Settings.load()
     path = settings.alerts_file
@@ -74,9 +74,9 @@ def routes() -> None:
         say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
     elif lost := rules.untold():
         say(f"{'to nobody':<26}  {', '.join(lost)}")
-    unusable = channels.Files().unusable(rules)
+    unusable = transport.Files().unusable(rules)
     for place, fault in unusable.items():
-        if isinstance(fault, channels.Barred):
+        if isinstance(fault, transport.Barred):
             why = f"{fault}. Whoever sends alerts needs it: run this command as that user"
             say(f"not looked at, {place}: {why}", err=True)
         else:
@@ -86,7 +86,7 @@ def routes() -> None:
         view = rules.reports[report].saved
         why = "gone, or names a seller by a tax id or an e-mail address"
         say(f"reports.{report} has no list: the saved view {view!r} is {why}", err=True)
-    is_usable = all(isinstance(it, channels.Barred) for it in unusable.values())
+    is_usable = all(isinstance(it, transport.Barred) for it in unusable.values())
     sys.exit(0 if is_usable and not lost_lists else 1)
 
 

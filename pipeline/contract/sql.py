@@ -12,9 +12,9 @@ from functools import cache
 from itertools import chain
 from typing import Final
 
-from pipeline.contract import codes
 from pipeline.contract.event_types import EVENT_TYPES, FAMILIES
 from pipeline.contract.fields import BODY, OPTIONAL, OWNER, REQUIRED
+from pipeline.contract.listed import listed
 from pipeline.contract.review_types import NAMES, REVIEW_TYPES, UNLISTED
 
 SCHEMA: Final = "contract"
@@ -43,7 +43,7 @@ def _review_types() -> Iterable[str]:
 
 
 def _codes() -> Iterable[str]:
-    yield _table("codes", ("kind", "code"), codes.listed())
+    yield _table("codes", ("kind", "code"), listed())
 
 
 def _body() -> Iterable[str]:

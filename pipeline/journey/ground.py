@@ -18,8 +18,8 @@ from pipeline.inbox.heartbeats import Part, beat
 from pipeline.journey import form, links, page_texts, pictures
 from pipeline.journey.answering import REVIEW, Answering, Form
 from pipeline.journey.entrance import door
-from pipeline.journey.entrance.codes import Codes
 from pipeline.journey.entrance.door import Door
+from pipeline.journey.entrance.one_time_codes import Codes
 from pipeline.journey.entrance.sessions import Session, Sessions
 from pipeline.journey.evidence import Shown
 from pipeline.journey.links import Journey

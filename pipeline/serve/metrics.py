@@ -16,7 +16,7 @@ from pipeline.audit import seals
 from pipeline.continuity.follower import Status
 from pipeline.continuity.service import LedgerService
 from pipeline.contract import review_types
-from pipeline.contract.codes import STATUSES
+from pipeline.contract.listed import STATUSES
 from pipeline.serve import calendar, figures, standing
 from pipeline.serve.figures import Figures
 from pipeline.texts import counted

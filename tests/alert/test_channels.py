@@ -17,9 +17,9 @@ from pipeline.alert.decision import UNANSWERED, Message
 from pipeline.alert.dispatcher import MAX_AT_ONCE, Dispatcher
 from pipeline.alert.entries import Item
 from pipeline.alert.lateness import LATEST_SECONDS
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.alert_texts import Text
-from pipeline.alert.messages.channels import Unsure
+from pipeline.alert.messages.transport import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
 from pipeline.http.outgoing import asking, mails
@@ -81,7 +81,7 @@ def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_n
     """After the message it was repeated as if it had been refused; after the farewell, too."""
     monkeypatch.setattr(mails, "SMTP_SECONDS", 3)
     with silent_after(verb) as port:
-        assert type(channels.send(MESSAGE, TEXT, by(port), NOON)) is expected
+        assert type(transport.send(MESSAGE, TEXT, by(port), NOON)) is expected
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Apprise's own
@@ -99,23 +99,23 @@ def test_a_service_that_has_a_message_is_left_out_when_others_are_tried_again(
             {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
         )
         message = MESSAGE._replace(via="apprise")
-        faults = [channels.send(message, TEXT, rules, NOON) for _ in range(2)]
+        faults = [transport.send(message, TEXT, rules, NOON) for _ in range(2)]
         assert faults == [Unsure("Apprise could not deliver it to 1 of 2 services")] * 2
         assert all(isinstance(it, Unsure) for it in faults)
         bad.status = 200
-        assert channels.send(message, TEXT, rules, NOON) is None
+        assert transport.send(message, TEXT, rules, NOON) is None
         assert (len(good.taken), len(bad.taken)) == (1, 3)
     logging.getLogger("apprise").warning(
         "Failed to send to %s, ana@x.example", "+55 (11) 9123-4567"
     )
     (tmp_path / "channels").write_text("slack://T0K3N-of-nobody")
-    assert "not an Apprise URL" in str(channels.send(message, TEXT, rules, NOON))
+    assert "not an Apprise URL" in str(transport.send(message, TEXT, rules, NOON))
     said = caplog.text
     assert "error=500" in said
     assert "Failed to send to ***, ***" in said
     assert not any(it in said for it in (TEXT.plain, "T0K3N", "http://"))
     without_a_sender: Any = message._replace(via="sms")
-    assert channels.send(without_a_sender, TEXT, rules, NOON) == "AssertionError", "by Apprise"
+    assert transport.send(without_a_sender, TEXT, rules, NOON) == "AssertionError", "by Apprise"
 
 
 def test_a_service_that_answers_late_has_the_message_once(
@@ -133,7 +133,7 @@ def test_a_service_that_answers_late_has_the_message_once(
             {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
         )
         message = MESSAGE._replace(via="apprise")
-        fault = channels.send(message, TEXT, rules, NOON)
+        fault = transport.send(message, TEXT, rules, NOON)
         brief.gate.set()
     assert fault == "Apprise could not deliver it to 1 of 2 services", "its URL asks for less"
 
@@ -146,23 +146,23 @@ def test_webhooks_and_mails_are_of_the_time_that_is_believed(tmp_path: Path) -> 
         ours = {"ca_file": post.ca_file, "user": "prazo", "password_file": tmp_path / "password"}
         mail = {"host": "localhost", "port": post.port, "sender": "prazo@market.example", **ours}
         of_mail: Any = AlertRules.model_validate({"mail": mail, "recipients": {"ana": ANA}})
-        assert channels.send(MESSAGE, TEXT, of_mail, NOON) is None
+        assert transport.send(MESSAGE, TEXT, of_mail, NOON) is None
         assert str(post.taken[0]["Date"]) == "Sun, 01 Mar 2026 12:00:00 -0000"
     (tmp_path / "secret").write_text("whsec_" + "QUFB" * 8)
     with WebhookServer().running() as server:
         ana = {"webhook": server.url, "webhook_secret_file": tmp_path / "secret"}
         rules: Any = AlertRules.model_validate({"recipients": {"ana": ana}})
         message = MESSAGE._replace(via="webhook")
-        assert channels.send(message, b"{}", rules, NOON) is None
+        assert transport.send(message, b"{}", rules, NOON) is None
         assert server.taken[0].headers[b"webhook-timestamp"] == b"%d" % (NOON // instants.SECOND)
 
 
 def test_a_mail_server_that_is_slow_is_waited_for_to_the_end_and_not_into_the_next_try() -> None:
     """It took each of eight tries, and all of them counted as failed."""
     # The greeting, EHLO, STARTTLS, EHLO, AUTH, the password, MAIL, RCPT, DATA and the message.
-    assert channels.SEND_SECONDS >= 10 * mails.SMTP_SECONDS
-    assert channels.STOP_SECONDS < STOP_SECONDS
-    longest = LATEST_SECONDS + channels.SEND_SECONDS + channels.LAST_SECONDS
+    assert transport.SEND_SECONDS >= 10 * mails.SMTP_SECONDS
+    assert transport.STOP_SECONDS < STOP_SECONDS
+    longest = LATEST_SECONDS + transport.SEND_SECONDS + transport.LAST_SECONDS
     assert longest * instants.SECOND < UNANSWERED
 
 
@@ -189,7 +189,7 @@ def test_a_sender_has_a_name_and_hosts_with_any_letters_are_reached(
                 "recipients": {"ana": {"email": "ana@bücher.example"}},
             }
         )
-        assert channels.send(MESSAGE, TEXT, rules, NOON) is None
+        assert transport.send(MESSAGE, TEXT, rules, NOON) is None
     [taken] = server.taken
     [author] = taken["From"].addresses
     assert author.display_name == sender.partition("<")[0].strip().strip('"')
@@ -200,20 +200,20 @@ def test_a_sender_has_a_name_and_hosts_with_any_letters_are_reached(
 
 def test_an_answer_that_came_while_we_were_paused_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message counted as failed after the pause, and came twice."""
-    monkeypatch.setattr(channels, "SEND_SECONDS", 0.0)
+    monkeypatch.setattr(transport, "SEND_SECONDS", 0.0)
     monkeypatch.setattr(mails, "send", lambda *_, **__: time.sleep(0.6))  # past the first look
-    assert channels.send(MESSAGE, TEXT, by(1), NOON) is None
+    assert transport.send(MESSAGE, TEXT, by(1), NOON) is None
 
 
 def test_a_process_that_is_to_end_waits_for_no_slow_mail_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It would be killed before it could write down what came of the message."""
-    monkeypatch.setattr(channels, "STOP_SECONDS", 0.1)
+    monkeypatch.setattr(transport, "STOP_SECONDS", 0.1)
     stop = threading.Event()
     stop.set()
     with silent_after(b".") as port:
-        assert channels.send(MESSAGE, TEXT, by(port), NOON, stop) == Unsure(
+        assert transport.send(MESSAGE, TEXT, by(port), NOON, stop) == Unsure(
             "it was not done in time"
         )
 
@@ -297,13 +297,13 @@ def test_a_file_that_a_channel_cannot_use_is_named_and_fails_that_channel_alone(
         rules = AlertRules.model_validate(
             {"mail": tables["mail"], "recipients": {"ana": tables["recipients.ana"]}}
         )
-        file, files = tmp_path / place, channels.Files()
+        file, files = tmp_path / place, transport.Files()
 
         def failing() -> dict[str, str]:
             found = {}
             for via in ("email", "webhook", "apprise"):
                 message: Any = MESSAGE._replace(via=via)
-                said = channels.send(message, b"{}" if via == "webhook" else TEXT, rules, NOON)
+                said = transport.send(message, b"{}" if via == "webhook" else TEXT, rules, NOON)
                 if said is not None:
                     found[via] = said
             return found
@@ -333,9 +333,9 @@ def test_a_webhook_that_leads_elsewhere_or_takes_too_long_has_not_surely_taken_a
         for status in (204, 302, 307, 308, 400, 401, 403, 404, 410, 413, 500):
             hook.status = status
             fault = None if status == 204 else f"it answered {status}"
-            assert channels.send(message, b"{}", rules, NOON) == fault
+            assert transport.send(message, b"{}", rules, NOON) == fault
         assert len(hook.taken) == 11
         hook.status = 200
         hook.gate.clear()  # it has the message, and answers 200 once nobody waits
-        assert type(channels.send(message, b"{}", rules, NOON)) is Unsure
+        assert type(transport.send(message, b"{}", rules, NOON)) is Unsure
         hook.gate.set()

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.alert.decision import MAX_ITEMS
 from pipeline.alert.entries import Item
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules, limits
@@ -52,7 +52,7 @@ def test_ninety_alerts_arrive_in_parts_that_the_service_takes(
         {"recipients": {"ana": {"apprise_file": tmp_path / "channels"}}}
     )
     text = Text("[Prazo] 90 prazos", PLAIN, "", "https://p.example/a")
-    assert channels.send(MESSAGE._replace(via="apprise"), text, rules, NOON) is None
+    assert transport.send(MESSAGE._replace(via="apprise"), text, rules, NOON) is None
     most = SERVICES[url]
     for title, body in sent:
         assert len(f"{title}\r\n{body}".encode("utf-16-le")) // 2 <= most
@@ -109,11 +109,11 @@ def test_what_is_left_of_a_message_is_sent_as_it_was_cut(
     )
     message = MESSAGE._replace(to="ana", via="apprise", items=(Item(due("a9"), 0, 1),))
     failing[0] = True
-    assert channels.send(message, Text("s", PLAIN, ""), rules, NOON) is not None
+    assert transport.send(message, Text("s", PLAIN, ""), rules, NOON) is not None
     assert len(sent) == 1
     failing[0] = False
     shorter = Text("s", PLAIN.replace("já passou", "passou"), "")
-    assert channels.send(message, shorter, rules, NOON) is None
+    assert transport.send(message, shorter, rules, NOON) is None
     told = re.findall(r"Processo: (p[0-9]+)", "".join(sent))
     assert told == [f"p{n}" for n in range(len(told))]
     assert len(told) > 50
@@ -163,7 +163,7 @@ def test_the_longest_message_of_a_webhook_is_within_what_queues_take() -> None:
     """256 KiB is what the narrowest of the common ones takes (SQS, Event Grid, Service Bus)."""
     longest = due("a" * 64)._replace(process_id="\N{GRINNING FACE}" * 512, seller_id="&" * 512)
     items = tuple(Item(longest, 0, 1) for _ in range(MAX_ITEMS))
-    body = channels.payload(MESSAGE._replace(items=items), NOON, Links(None, b""))
+    body = transport.payload(MESSAGE._replace(items=items), NOON, Links(None, b""))
     assert len(body) <= 256 * 1024
 
 

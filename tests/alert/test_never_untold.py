@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.alert import acting
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert_rules import AlertRules
 from pipeline.erasure.forgetting import forget
 from pipeline.log.deliveries import delivery
@@ -47,7 +47,7 @@ def report(desk: Desk, process_id: str, when: str, deadline: str, **more: str) -
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """Two inconsistencies of one seller with the same deadline, on New Year's Day."""
     made = Desk(tmp_path, rules(ana=ANA))
-    monkeypatch.setattr(channels, "send", made.send)
+    monkeypatch.setattr(transport, "send", made.send)
     monkeypatch.setattr(made.inbox, "clock", lambda: made.now)
     with closing(made.service):
         for process_id in ("p1", "p2"):

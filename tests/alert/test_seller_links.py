@@ -10,7 +10,7 @@ import pytest
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.messages import alert_texts, channels
+from pipeline.alert.messages import alert_texts, transport
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.inbox import Inbox, open_inbox
@@ -74,11 +74,11 @@ def test_a_webhook_has_the_link_that_its_message_made_where_its_recipient_may_ha
     )
     message = Message("desk", "webhook", (Item(due, 0, 1), Item(due._replace(alert="b"), 0, 1)))
     made = Links(None, inbox.log_key, links.for_messages(settings, inbox, "alerts"))
-    first, second = json.loads(channels.payload(message, 0, made))["alerts"]
+    first, second = json.loads(transport.payload(message, 0, made))["alerts"]
     assert first["seller_link"].startswith(f"{SELLERS_PAGE}/j/")
     assert second["seller_link"] == first["seller_link"]
     assert len(inbox.find(process_id="prc_1", kind=COLLECTION)) == 1
-    without = json.loads(channels.payload(message, 0, Links(None, inbox.log_key)))
+    without = json.loads(transport.payload(message, 0, Links(None, inbox.log_key)))
     assert set(without["alerts"][0]) == {
         *("alert", "level", "tries_before", "kind", "severity", "role", "process_id", "seller_id"),
         *("review_type", "state", "since", "deadline_at", "next_action", "seq", "ledger_at"),

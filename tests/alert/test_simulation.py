@@ -18,7 +18,7 @@ from pipeline.alert import entries
 from pipeline.alert.decision import BACKOFF, Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt
@@ -297,7 +297,7 @@ class World(Bare):
 def test_no_alert_is_missed_none_is_doubled_and_none_comes_after_the_finish(seed: int) -> None:
     world = World(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(channels, "send", world.send)
+        patch.setattr(transport, "send", world.send)
         world.run()
     assert sum(world.sent.values()) > REVIEWS
     assert world.missed() == []

@@ -16,7 +16,7 @@ from pipeline.alert.alarms import Alarm
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert_rules import AlertRules
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, InboxUnavailable
@@ -113,7 +113,7 @@ def desk(once_followed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     )
     shutil.copytree(once_followed, tmp_path, dirs_exist_ok=True)
     made = Desk(tmp_path, rules)
-    monkeypatch.setattr(channels, "send", made.send)
+    monkeypatch.setattr(transport, "send", made.send)
     with closing(made.service):
         yield made
 
@@ -242,7 +242,7 @@ def test_what_came_of_a_message_is_recorded_however_long_the_inbox_was_away(
         left[0] = 6
         return desk.send(*message)
 
-    monkeypatch.setattr(channels, "send", send)
+    monkeypatch.setattr(transport, "send", send)
     monkeypatch.setattr(desk.inbox, "append", appended)
     patience = threading.Timer(15.0, stop.set)
     patience.start()
@@ -275,7 +275,7 @@ def test_what_waited_for_long_is_looked_at_again_before_it_leaves(
         passed[0] += 61 * instants.SECOND
         return desk.send(*message)
 
-    monkeypatch.setattr(channels, "send", slowly)
+    monkeypatch.setattr(transport, "send", slowly)
     desk.dispatcher.run_once()
     assert desk.got == [("ana", "expired"), ("bruno", "expired")]
 
@@ -335,7 +335,7 @@ def test_what_is_seen_to_meanwhile_is_in_no_later_message(
         crowded.dispatcher._read_on()  # as the next turn does
         return crowded.send(message, *how)
 
-    monkeypatch.setattr(channels, "send", acknowledged)
+    monkeypatch.setattr(transport, "send", acknowledged)
     turn(crowded)
     assert len(crowded.got) == 2
 
@@ -350,7 +350,7 @@ def test_a_row_of_messages_ends_for_others_that_may_be_more_urgent(
         passed[0] += 10 * instants.SECOND
         return crowded.send(*message)
 
-    monkeypatch.setattr(channels, "send", slowly)
+    monkeypatch.setattr(transport, "send", slowly)
     turn(crowded)
     assert len(crowded.got) == 4  # the third would begin 20 s after the look
     turn(crowded)

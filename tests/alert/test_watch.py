@@ -22,7 +22,7 @@ from pipeline.alert import entries, watch
 from pipeline.alert.alarms import Alarm, Alarms
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.watch import Found, Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watched
@@ -162,7 +162,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
 
     def take_turns(dispatcher: Dispatcher) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(channels, "send", lambda message, *_: sent.append(message.items))
+            patch.setattr(transport, "send", lambda message, *_: sent.append(message.items))
             dispatcher.run_once()
             seconds[0] += 120
             dispatcher.run_once()

@@ -2,8 +2,8 @@
 
 import re
 
-from pipeline.contract import codes
 from pipeline.contract.events import read_event
+from pipeline.contract.listed import KINDS, listed
 from pipeline.contract.review_types import REVIEW_TYPES
 from sandbox import resources
 from tests.docs import pages
@@ -13,7 +13,7 @@ from tests.support.oracle import contract, payload
 from tests.support.rich import RICH
 
 Listed = dict[str, set[str]]
-LISTED: Listed = {kind: {it for of, it in codes.listed() if of == kind} for kind in codes.KINDS}
+LISTED: Listed = {kind: {it for of, it in listed() if of == kind} for kind in KINDS}
 SAMPLE_EVENTS = [read_event(it.read_bytes()) for it in SAMPLES.glob("*.json")]
 
 ORACLE: Listed = {

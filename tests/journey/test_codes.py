@@ -12,7 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
-from pipeline.journey.entrance import codes
+from pipeline.journey.entrance import one_time_codes
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.seller import Seller
 from tests.journey.served import Page, served
@@ -100,7 +100,7 @@ def test_a_code_works_once_and_five_wrong_ones_end_it(page: Page, endpoint: Webh
     url, other = opened(page), page.seller()
     code = asked_for(other, url, endpoint)
     wrong = f"{(int(code) + 1) % 10**6:06d}"
-    for _ in range(codes.MAX_TRIES):
+    for _ in range(one_time_codes.MAX_TRIES):
         refused = other.post(url, do="check", code=wrong)
         assert refused.status == 422
         assert refused.html.count("O código não confere") == 2  # above, and beside the input
@@ -116,10 +116,10 @@ def test_of_one_link_only_so_many_codes_are_sent_and_not_at_once(
     sent = len(endpoint.taken)
     other.post(url, do="send")
     assert len(endpoint.taken) == sent  # 20 seconds lie between two
-    for _ in range(codes.MAX_CODES + 2):
+    for _ in range(one_time_codes.MAX_CODES + 2):
         page.inbox.execute("update journeys set code_sent_at = 1 where code_sent_at is not null")
         last = other.post(url, do="send")
-    assert len(endpoint.taken) == sent + codes.MAX_CODES - 1
+    assert len(endpoint.taken) == sent + one_time_codes.MAX_CODES - 1
     # The button did nothing, and nobody said why.
     assert (last.status, last.html.count("não enviamos mais códigos")) == (422, 1)
     assert "Peça um novo link a Loja do Zé" in last.html
@@ -170,17 +170,17 @@ def test_whoever_needs_no_code_is_answered_while_the_endpoint_hangs(
     try:
         with ThreadPoolExecutor(17) as pool:
             asked = [pool.submit(page.seller().post, url, do="send") for url in urls]
-            wait_until(lambda: len(endpoint.taken) == before + codes.AT_ONCE)
+            wait_until(lambda: len(endpoint.taken) == before + one_time_codes.AT_ONCE)
             process = page.review(["address.city"])
             seller = page.seller()
             screen = seller.answer(seller.open(page.mint(process).url), f0="Recife")
             assert screen.slug == "review"
-            assert len(endpoint.taken) == before + codes.AT_ONCE
+            assert len(endpoint.taken) == before + one_time_codes.AT_ONCE
             endpoint.gate.set()
             answers = [it.result() for it in asked]
     finally:
         endpoint.gate.set()
-    assert [it.status for it in answers].count(422) == 17 - codes.AT_ONCE
+    assert [it.status for it in answers].count(422) == 17 - one_time_codes.AT_ONCE
     waits = [url for url, it in zip(urls, answers, strict=True) if it.status == 422]
     assert 'name="code"' in page.seller().post(waits[0], do="send").html  # it cost no code
 

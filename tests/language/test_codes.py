@@ -7,7 +7,7 @@ import pytest
 
 from pipeline import headers
 from pipeline.contract import review_types
-from pipeline.contract.codes import KINDS
+from pipeline.contract.listed import KINDS
 from pipeline.language import codes
 from pipeline.serve.roles import Role
 from tests.language.test_catalogue import catalogue

@@ -21,7 +21,7 @@ from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message, decide
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.lateness import is_late
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.links import Links
 from pipeline.alert.watch import GRACE_SECONDS, due_beside, name_of
 from pipeline.alert_rules import AlertRules
@@ -200,16 +200,16 @@ class Unrecorded:
         for item in message.items:
             tried[item] = entries.tried(message.try_of(item), Subject(), now())
             self._take(tried[item], item.due)
-        content, faults = channels.made_apart(message, rules, now(), links, {})
+        content, faults = transport.made_apart(message, rules, now(), links, {})
         left = message._replace(items=tuple(it for it in message.items if it not in faults))
-        fault = None if content is None else channels.send(left, content, rules, now(), stop)
+        fault = None if content is None else transport.send(left, content, rules, now(), stop)
         for item in message.items:
             draft = entries.answered(
                 (message if item in faults else left).try_of(item),
                 Subject(),
                 now(),
                 fault=faults.get(item, fault),
-                may_have_it=item not in faults and isinstance(fault, channels.Unsure),
+                may_have_it=item not in faults and isinstance(fault, transport.Unsure),
             )
             self._take(draft, item.due, tried[item])
         LOG.warning(

@@ -6,7 +6,7 @@ from typing import Final
 from pipeline import instants
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Due, Item
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import Via
@@ -35,6 +35,6 @@ def try_channels(rules: AlertRules, name: str) -> dict[Via, str | None]:
     found: dict[Via, str | None] = {}
     for via in recipient.channels:
         message = Message(name, via, items)
-        content = channels.made(message, rules, now, links, {})
-        found[via] = channels.send(message, content, rules, now)
+        content = transport.made(message, rules, now, links, {})
+        found[via] = transport.send(message, content, rules, now)
     return found

@@ -26,6 +26,16 @@ class Text(NamedTuple):
     """Where all of it is, for whoever gets only a part."""
 
 
+class Envelope(NamedTuple):
+    """What is needed of a message to send it, beside what it says."""
+
+    name: str
+    """The same for the same message, however often it is tried."""
+    language: Language
+    mail: Mail | None
+    now: int
+
+
 Keys = TypeVar("Keys", bound=Part)
 Content = TypeVar("Content", Text, bytes)
 
@@ -69,18 +79,9 @@ class Channel(Generic[Keys, Content]):
         """The files that it needs for every recipient, by their places in the settings."""
         return {}
 
-    def send(
-        self,
-        name: str,
-        content: Content,
-        recipient: Keys,
-        language: Language,
-        mail: Mail | None,
-        now: int,
-    ) -> None:
-        """Sends a message. `name`: the same for the same message, however often it is tried.
-
-        Raises `PrazoError`, OSError or ValueError where it was not taken, and `Doubtful`."""
+    def send(self, content: Content, recipient: Keys, envelope: Envelope) -> None:
+        """Sends a message. Raises `PrazoError`, OSError or ValueError where it was not taken, and
+        `Doubtful`."""
         raise NotImplementedError
 
     def leads(self, mail: Mail | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline.alert_rules import limits
-from pipeline.alert_rules.channels import Channel, Doubtful, Readers, Text
+from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Readers, Text
 from pipeline.alert_rules.parts import Part
 from pipeline.http.outgoing.mail_server import Mail, without_addresses
 from pipeline.language.catalogue import Language
@@ -111,20 +111,12 @@ class _Apprise(Channel[_Keys, Text]):
         services = recipient.apprise_file
         return {} if services is None else {"apprise_file": partial(_services, services)}
 
-    def send(
-        self,
-        name: str,
-        content: Text,
-        recipient: _Keys,
-        language: Language,
-        mail: Mail | None,
-        now: int,
-    ) -> None:
+    def send(self, content: Text, recipient: _Keys, envelope: Envelope) -> None:
         assert recipient.apprise_file is not None
         notifiers = _services(recipient.apprise_file)
-        failed = 0
+        failed, name = 0, envelope.name
         for line, notifier in notifiers.items():
-            parts = _LEFT.get((name, line), _parts(content, language, notifier))
+            parts = _LEFT.get((name, line), _parts(content, envelope.language, notifier))
             failed += not _sent(name, line, notifier, parts)
         if 0 < failed < len(notifiers):
             raise Doubtful(f"Apprise could not deliver it to {failed} of {len(notifiers)} services")

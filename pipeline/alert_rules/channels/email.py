@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from pipeline.alert_rules.channels import Channel, Doubtful, Readers, Text
+from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Readers, Text
 from pipeline.alert_rules.parts import Part
 from pipeline.http.outgoing.mail_server import Mail, MailAddress
-from pipeline.language.catalogue import Language
 
 
 class _Keys(Part):
@@ -38,25 +37,18 @@ class _Email(Channel[_Keys, Text]):
             return password
         return {**password, "mail.ca_file": partial(trusting, mail.ca_file)}
 
-    def send(
-        self,
-        name: str,
-        content: Text,
-        recipient: _Keys,
-        language: Language,
-        mail: Mail | None,
-        now: int,
-    ) -> None:
+    def send(self, content: Text, recipient: _Keys, envelope: Envelope) -> None:
         import smtplib
 
         from pipeline.http.outgoing import mails
 
+        mail, to = envelope.mail, recipient.email
         assert mail is not None  # the settings are refused otherwise
-        assert recipient.email is not None
-        said = (content.subject, content.plain)
+        assert to is not None
+        name, now, said = envelope.name, envelope.now, (content.subject, content.plain)
         try:
             # The same name however often it is tried: a mailbox may drop what it has.
-            mails.send(mail, recipient.email, *said, html=content.html, name=name, now=now)
+            mails.send(mail, to, *said, html=content.html, name=name, now=now)
         except mails.Unanswered as error:
             raise Doubtful(str(error)) from error
         except smtplib.SMTPResponseException as error:

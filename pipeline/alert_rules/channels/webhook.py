@@ -4,10 +4,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pipeline.alert_rules.channels import Channel, Doubtful, Readers
+from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Readers
 from pipeline.alert_rules.parts import Part
 from pipeline.http.outgoing.mail_server import Mail
-from pipeline.language.catalogue import Language
 from pipeline.settings_files import PlainUrl
 from pipeline.written import read_small
 
@@ -33,22 +32,14 @@ class _Webhook(Channel[_Keys, bytes]):
         secret = recipient.webhook_secret_file
         return {} if secret is None else {"webhook_secret_file": partial(_secrets, secret)}
 
-    def send(
-        self,
-        name: str,
-        content: bytes,
-        recipient: _Keys,
-        language: Language,
-        mail: Mail | None,
-        now: int,
-    ) -> None:
+    def send(self, content: bytes, recipient: _Keys, envelope: Envelope) -> None:
         from pipeline.http import standard_webhooks
         from pipeline.http.outgoing import asking
 
         assert recipient.webhook is not None
         assert recipient.webhook_secret_file is not None
         keys = _secrets(recipient.webhook_secret_file)
-        headers = standard_webhooks.signed(keys, name.encode(), now, content)
+        headers = standard_webhooks.signed(keys, envelope.name.encode(), envelope.now, content)
         try:
             answer = asking.post(
                 recipient.webhook,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from pipeline import alert_rules, instants
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten, owners_alone
@@ -18,7 +18,7 @@ def alerts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     for path in rules.secret_files():
         if os.access(path, os.R_OK):
             yield owners_alone(path)
-    for place, fault in channels.Files().unusable(rules).items():
+    for place, fault in transport.Files().unusable(rules).items():
         found = f"nobody is told by {place}: {fault}"
         yield Diagnosis("alerts", "fault", found, "write it, or give us the right to read it")
     if not rules.recipients:

@@ -13,7 +13,7 @@ from pipeline.cli.doctor.stores import owners_alone
 from pipeline.errors import SettingsError
 from pipeline.http import addresses
 from pipeline.http.outgoing import direct
-from pipeline.http.outgoing.receivers import said_in
+from pipeline.http.outgoing.receivers import object_in
 from pipeline.http.standard_webhooks import secrets_in
 from pipeline.journey.screens import Screens
 from pipeline.settings import Settings
@@ -47,7 +47,7 @@ def _answer(settings: Settings, at_hand: AtHand) -> Diagnosis:
     try:
         with direct.opened(f"{url}/healthz", ANSWER_SECONDS) as answer:
             is_ours = "frame-ancestors" in (answer.headers.get("Content-Security-Policy") or "")
-            log = str(said_in(answer).get("log", ""))
+            log = str(object_in(answer).get("log", ""))
     except (OSError, HTTPException) as error:
         found = f"nothing answers at {url} ({getattr(error, 'reason', None) or error})"
         return Diagnosis(

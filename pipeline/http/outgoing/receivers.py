@@ -29,10 +29,10 @@ def ask(url: str) -> Answer:
     """What the receiver at a URL says of itself; raises nothing for what it does."""
     try:
         with direct.opened(f"{url.rstrip('/')}/readyz", READY_SECONDS) as answer:
-            said = said_in(answer)
+            said = object_in(answer)
     except urllib.error.HTTPError as error:
         with error:
-            said = said_in(error)
+            said = object_in(error)
             why = str(said.get("error", f"it answers {error.code}"))
             return Answer(is_there=True, is_ready=False, why=why, log=str(said.get("log", "")))
     except (OSError, HTTPException) as error:
@@ -43,7 +43,7 @@ def ask(url: str) -> Answer:
     return READY._replace(log=str(said.get("log", "")))
 
 
-def said_in(answer: HTTPResponse | urllib.error.HTTPError) -> dict[str, Any]:
+def object_in(answer: HTTPResponse | urllib.error.HTTPError) -> dict[str, Any]:
     """The object of JSON that an answer holds; empty where it holds none."""
     try:
         said = json.loads(answer.read(MAX_BYTES))

@@ -72,7 +72,7 @@ def of(facts: Iterable[Fact], *, says_why: bool = False) -> bytes:
     return canonical_json({"facts": kept, "form": FORM})
 
 
-def said_in(body: bytes | None) -> Any:
+def work_in(body: bytes | None) -> Any:
     """What the body of an entry about people's work says, or what stays of it where it was erased.
     Raises ValueError for what is not JSON."""
     said = json.loads(body or b"null")

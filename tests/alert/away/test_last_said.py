@@ -15,7 +15,7 @@ from pipeline.alert.away import last_said
 from pipeline.alert.away.kept import KeptAnswers
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
-from pipeline.alert.messages import channels
+from pipeline.alert.messages import transport
 from pipeline.alert.source import Coming
 from pipeline.alert.watch import Watch, name_of
 from pipeline.alert_rules import AlertRules
@@ -74,7 +74,7 @@ class Office:
         monkeypatch.setattr(inbox, "clock", lambda: self.began + self.shift)
         for module, name in ((watch, "GRACE_SECONDS"), (dispatcher, "LOOK_SECONDS")):
             monkeypatch.setattr(module, name, 0.0)
-        monkeypatch.setattr(channels, "send", self.send)
+        monkeypatch.setattr(transport, "send", self.send)
         self.fault: str | None = None
         self.got: list[tuple[str, str | None, bool]] = []
         """(kind, process, whether it says of when the ledger is) of what an officer was told."""

@@ -20,8 +20,8 @@ from pipeline.alert.away.unrecorded import Unrecorded
 from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.messages import channels
-from pipeline.alert.messages.channels import Unsure
+from pipeline.alert.messages import transport
+from pipeline.alert.messages.transport import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
@@ -55,7 +55,7 @@ class Office(Bare):
         for name, flag in (("_exclusively", "takes"), ("_reading", "gives")):
             monkeypatch.setattr(self.inbox, name, self._cut(getattr(self.inbox, name), flag))
         monkeypatch.setattr(self.inbox, "clock", lambda: instants.now() + self.shift)
-        monkeypatch.setattr(channels, "send", self.send)
+        monkeypatch.setattr(transport, "send", self.send)
         monkeypatch.setattr(unrecorded, "GRACE_SECONDS", 0.0)
         monkeypatch.setattr(dispatcher, "LOOK_SECONDS", 0.0)
         monkeypatch.setattr(dispatcher, "BEAT_SECONDS", 0.0)
@@ -245,7 +245,7 @@ def test_what_two_processes_sent_at_once_is_two_messages_in_the_log(
     office.dues = [office.expired()]
     office.takes = office.gives = False
     for sends, fault in ((office.sends, first), (other, second)):
-        monkeypatch.setattr(channels, "send", lambda *sent, why=fault: office.send(*sent) or why)
+        monkeypatch.setattr(transport, "send", lambda *sent, why=fault: office.send(*sent) or why)
         office.turn(sends)
     office.takes = office.gives = True
     for sends in (office.sends, other, office.sends, other):
@@ -325,7 +325,7 @@ def test_an_error_of_ours_in_one_message_is_that_messages_alone(
         return office.send(message, *more)
 
     office.turn()
-    monkeypatch.setattr(channels, "send", send)
+    monkeypatch.setattr(transport, "send", send)
     office.dues = [office.expired()]
     office.takes = False
     office.turn()
@@ -344,7 +344,7 @@ def test_nobody_waits_for_a_channel_that_hangs_nor_does_the_inbox_that_is_back(
         return office.send(message, *more)
 
     office.turn()
-    monkeypatch.setattr(channels, "send", send)
+    monkeypatch.setattr(transport, "send", send)
     office.takes = False
     office.sends._turn_safely(office.sends._deliver_safely)
     assert began.wait(60)
@@ -376,7 +376,7 @@ def test_what_would_leave_late_is_looked_at_again(
         return office.send(message, *more)
 
     office.turn()
-    monkeypatch.setattr(channels, "send", send)
+    monkeypatch.setattr(transport, "send", send)
     office.dues = [office.expired(f"a{number}") for number in range(5)]
     office.takes = False
     office.turn()
@@ -397,11 +397,11 @@ def test_a_message_that_was_on_its_way_when_the_inbox_went_away_comes_once(
     office.turn()
     office.sends._stop, office.sends._runs_on = stop, True
     office.dues = [office.expired()]
-    monkeypatch.setattr(channels, "send", slowly)
+    monkeypatch.setattr(transport, "send", slowly)
     on_its_way = threading.Thread(target=office.turn)
     on_its_way.start()
     wait_until(lambda: office.got == [("ana", "expired")])
-    monkeypatch.setattr(channels, "send", office.send)
+    monkeypatch.setattr(transport, "send", office.send)
     office.takes = office.gives = False
     office.turn()
     gate.set()

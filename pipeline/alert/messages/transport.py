@@ -17,7 +17,7 @@ from pipeline.alert.messages import alert_texts
 from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Links
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.channels import Channel, Doubtful, Text, all_channels
+from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Text, all_channels
 from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
 from pipeline.errors import FileBarred, OperatorError, PrazoError
@@ -101,7 +101,8 @@ def send(
     def sending() -> None:
         channel = _channel_of(message)
         assert isinstance(content, bytes) is channel.is_for_programs
-        channel.send(message.name, content, recipient, recipient.language, rules.mail, now)
+        envelope = Envelope(message.name, recipient.language, rules.mail, now)
+        channel.send(content, recipient, envelope)
 
     aside = Aside(sending, name=f"alerts to {message.to}")
     give_up_at = time.monotonic() + SEND_SECONDS
