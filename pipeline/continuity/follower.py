@@ -45,8 +45,8 @@ LINGER_SECONDS: Final = 0.2
 """Between batches while the inbox is busy; longer where the last one took longer: following must
 leave half a core to others."""
 SETTLE_SECONDS: Final = 2.0
-"""For so long at most they wait where nobody reads: to make them takes a tenth of a second of a
-core, for one entry as for a hundred."""
+"""For so long at most the rows of a few entries wait for a reader: to make them takes a tenth of a
+second of a core, for one entry as for a hundred."""
 RETRY_SECONDS: Final = 2.0
 """After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
 LONGEST_RETRY_SECONDS: Final = 30.0
@@ -284,9 +284,7 @@ class Follower:
 
     def _settle_in_time(self) -> None:
         since = self.ledger.unsettled_since
-        if since is not None and (
-            self.ledger.is_watched or time.monotonic() - since >= SETTLE_SECONDS
-        ):
+        if since is not None and time.monotonic() - since >= SETTLE_SECONDS:
             self.ledger.settle(is_asked=False)
 
     def _compare_clocks_in_time(self) -> None:

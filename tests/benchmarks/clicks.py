@@ -1,0 +1,343 @@
+"""What a click costs: CPU of all Prazo processes, beside a bare page of Streamlit, as people click.
+
+The processes are real: `prazo receive` and `prazo dashboard` over PRAZO_BENCH_CLICKS processes
+(300,000 by default), while five deliveries a second come in. They run on one core; people and the
+sender, this process, on the other. First one person makes each kind of click some times: the CPU
+from the click to five seconds later, less what the processes use without people, so that work which
+is done aside counts. Then thirty people, each with a session, click every five seconds, by `MIX`.
+Last, nobody clicks, and five deliveries a minute come in.
+
+The aims are those of the read side (docs/performance.md#what-a-click-costs). It takes ten minutes.
+"""
+
+import http.client
+import itertools
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from pipeline import instants
+from pipeline.inbox import open_inbox
+from pipeline.log.deliveries import delivery
+from tests.benchmarks.pages import BARE, Tab, _serving
+from tests.benchmarks.rows import Row
+from tests.benchmarks.soak import _prazo
+from tests.support.machine import free_port
+
+PROCESSES: Final = int(os.environ.get("PRAZO_BENCH_CLICKS") or 300_000)
+PROCESSES_OF_A_SELLER: Final = 3
+ENTRIES_PER_COMMIT: Final = 5000
+PEOPLE: Final = 30
+BETWEEN_CLICKS: Final = 5.0
+CROWD_SECONDS: Final = 60.0
+QUIET_SECONDS: Final = 30.0
+DELIVERIES_PER_SECOND: Final = 5.0
+FOLLOWED_SECONDS: Final = 900
+CLICKS_OF_A_KIND: Final = 6
+BARE_CLICKS: Final = 30
+LATE_MS: Final = 1000
+IDLE_SHARE: Final = 0.03
+
+PAGES: Final = ("", "submissions", "denials", "findings", "ledger", "dictionary")
+AIMS: Final = {
+    "the first after a start": 150,
+    "the same list": 8,
+    "another process": 20,
+    "another seller": 20,
+    "another filter": 20,
+    "another instant, after its first visitor": 60,
+}
+"""Bare pages that a click of a kind may cost."""
+MIX: Final = {
+    "the same list": 30,
+    "another process": 25,
+    "another filter": 15,
+    "another seller": 10,
+    "another instant": 10,
+    "another page": 10,
+}
+"""Of a hundred clicks, how many are of which kind."""
+
+STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN", "FINISHED")
+INSTANTS: Final = 6
+"""People look back at the ends of so many days."""
+
+
+def _process(number: int) -> str:
+    return f"prc_{number:012d}"
+
+
+def _seller(number: int) -> str:
+    return f"sel_{number:012d}"
+
+
+# --- what people look at -------------------------------------------------------------------------
+
+
+def _event(number: int, process: int, status: str, created_at: datetime) -> bytes:
+    deadline = created_at + timedelta(days=60 if process % 2 else 30)
+    kind = "REQUIRED" if process % 2 else "INCONSISTENT"
+    return (
+        f'{{"id":"evt_{number:012d}","type":"regulatory.registration.review.{kind.lower()}",'
+        f'"created_at":"{created_at:%Y-%m-%dT%H:%M:%SZ}","payload":{{"object":{{'
+        f'"type":"REGISTRATION_REVIEW_{kind}","process_id":"{_process(process)}",'
+        f'"customer_id":"{_seller(process // PROCESSES_OF_A_SELLER)}","status":"{status}",'
+        f'"deadline_at":"{deadline:%Y-%m-%dT%H:%M:%SZ}",'
+        '"requested_fields":["revenue","address.line1","address.city"]}}}'
+    ).encode()
+
+
+def _bodies() -> Iterator[bytes]:
+    """Reviews of the last 90 days; of three two are finished."""
+    now, numbers = datetime.now(UTC), itertools.count()
+    for process in range(PROCESSES):
+        opened = now - timedelta(days=90) * ((process * 7919 % PROCESSES) / PROCESSES)
+        status = "PENDING" if process % 2 else "OVERDUE"
+        yield _event(next(numbers), process, status, opened)
+        if process % 3:
+            finished = min(now, opened + timedelta(days=20))
+            yield _event(next(numbers), process, "FINISHED", finished)
+
+
+def _fill(inbox_path: str) -> None:
+    bodies = _bodies()
+    with closing(open_inbox(inbox_path)) as inbox:
+        while some := [*itertools.islice(bodies, ENTRIES_PER_COMMIT)]:
+            now = instants.now()
+            inbox.append([delivery(it, occurred_at=now, recorded_by="webhook") for it in some])
+
+
+class _Sender(threading.Thread):
+    """Sends new reviews at a steady rate until it is stopped."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self.rate = DELIVERIES_PER_SECOND
+        self.is_over = threading.Event()
+        self._port = port
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port)
+        for number in itertools.count(10 * PROCESSES):
+            if self.is_over.wait(1 / self.rate):
+                break
+            body = _event(number, number % PROCESSES, "OVERDUE", datetime.now(UTC))
+            connection.request("POST", "/webhooks", body)
+            if (answer := connection.getresponse()).status != 200:
+                raise SystemExit(f"a delivery was answered {answer.status}")
+            answer.read()
+        connection.close()
+
+
+# --- clicks --------------------------------------------------------------------------------------
+
+
+class _Clicks:
+    """Where each next click of a kind leads: a page and its query."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._numbers = itertools.count(seed * 1000)
+        self._day = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+    def of(self, kind: str) -> tuple[str, str]:
+        """The next of a kind of `MIX` or `AIMS`."""
+        match kind:
+            case "the same list":
+                return "watchlist", ""
+            case "another process":
+                return "process", f"process={_process(self._any(PROCESSES))}"
+            case "another seller":
+                sellers = PROCESSES // PROCESSES_OF_A_SELLER
+                return "seller", f"seller_id={_seller(self._any(sellers))}"
+            case "another filter":
+                few = self._random.sample(STATES, self._random.randint(1, 3))
+                return (
+                    "watchlist",
+                    f"state={','.join(few)}&type={self._random.choice(['ACP', 'ACI'])}",
+                )
+            case "another instant" | "another instant, after its first visitor":
+                return "", f"as_of={self._instant(self._random.randint(1, INSTANTS))}"
+            case _:
+                return self._random.choice(PAGES), ""
+
+    def _any(self, below: int) -> int:
+        return next(self._numbers) * 7919 % below
+
+    def _instant(self, days: int) -> str:
+        return f"{self._day - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
+
+    def mixed(self) -> tuple[str, str]:
+        """The next of any kind, by `MIX`."""
+        [kind] = self._random.choices([*MIX], [*MIX.values()])
+        return self.of(kind)
+
+
+class _Measured:
+    """CPU seconds of processes, exact and with threads that have ended."""
+
+    def __init__(self, *processes: int) -> None:
+        self._clocks = [(~it << 3) | 2 for it in processes]  # as clock_getcpuclockid(3) makes them
+
+    def seconds(self) -> float:
+        """All that they have used since they began."""
+        return sum(time.clock_gettime(it) for it in self._clocks)
+
+    def of(self, seconds: float, what: Callable[[], object] = lambda: None) -> float:
+        """CPU seconds from now on, for as long; `what`: called at once."""
+        before, began = self.seconds(), time.monotonic()
+        what()
+        time.sleep(max(0.0, began + seconds - time.monotonic()))
+        return self.seconds() - before
+
+
+# --- the run -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _on_core(core: int) -> Iterator[None]:
+    """Processes that are started in the block run on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[core % len(before)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _bare_seconds(folder: Path) -> float:
+    bare = folder / "bare.py"
+    bare.write_text(BARE)
+    with _on_core(0), _serving("-m", "streamlit", "run", str(bare)) as (port, server):
+        tab, cpu = Tab(port), _Measured(server)
+        tab.run()
+        before = cpu.seconds()
+        for _ in range(BARE_CLICKS):
+            tab.run()
+        return (cpu.seconds() - before) / BARE_CLICKS
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="prazo-bench-") as name, ExitStack() as running:
+        folder = Path(name)
+        bare = _bare_seconds(folder)
+        receiver_port, port = free_port(), free_port()
+        environment = {
+            "PRAZO_INBOX": str(folder / "inbox.db"),
+            "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+            "PRAZO_DASHBOARD_PORT": str(port),
+            "PRAZO_RECEIVER_PORT": str(receiver_port),
+        }
+        _fill(environment["PRAZO_INBOX"])
+        with _on_core(0):
+            receiver = running.enter_context(_prazo("receive", receiver_port, environment, folder))
+            _followed(folder, environment)
+            dashboard = running.enter_context(_prazo("dashboard", port, environment, folder))
+        with _on_core(1):
+            sender = _Sender(receiver_port)
+            sender.start()
+            running.callback(sender.is_over.set)
+            cpu = _Measured(receiver, dashboard)
+            return [*_kinds(port, cpu, bare), *_crowd(port, cpu, bare), _idle(sender, cpu)]
+
+
+def _followed(folder: Path, environment: dict[str, str]) -> None:
+    """Has the ledger made, so that the dashboard starts over one that is up to date."""
+    subprocess.run(
+        [sys.executable, "-m", "pipeline.cli", "rebuild"],
+        env={**os.environ, **environment},
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=FOLLOWED_SECONDS,
+    )
+
+
+def _kinds(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
+    clicks, tab = _Clicks(1), Tab(port)
+    costs: dict[str, list[float]] = {}
+    first = cpu.of(BETWEEN_CLICKS, tab.run)
+    quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS * BETWEEN_CLICKS
+    costs["the first after a start"] = [first - quiet]
+    for kind in [*MIX, "another instant, after its first visitor"]:
+        tab.run("watchlist")  # so that no kind pays for what one before it began
+        for _ in range(CLICKS_OF_A_KIND):
+            page, query = clicks.of(kind)
+            if "first visitor" in kind:
+                tab.run(page, query)
+                time.sleep(BETWEEN_CLICKS)
+            took = cpu.of(BETWEEN_CLICKS, partial(tab.run, page, query))
+            costs.setdefault(kind, []).append(took - quiet)
+            tab.close()
+            tab = Tab(port)
+    tab.close()
+    for kind, some in costs.items():
+        pages = statistics.median(some) / bare
+        aim = AIMS.get(kind)
+        yield Row(
+            f"clicks: {kind}, aim / bare pages" if aim else f"clicks: {kind}, 1 / bare pages",
+            (aim or 1) / pages,
+            f"{statistics.median(some) * 1000:.0f} ms of CPU ({min(some) * 1000:.0f} to"
+            f" {max(some) * 1000:.0f}), {pages:.0f} bare pages of {bare * 1000:.1f} ms",
+            1 if aim else None,
+        )
+
+
+def _crowd(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
+    quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS
+    took: list[float] = []
+    is_over = threading.Event()
+
+    def click(number: int) -> None:
+        tab, clicks = Tab(port), _Clicks(100 + number)
+        is_over.wait(number * BETWEEN_CLICKS / PEOPLE)
+        while not is_over.is_set():
+            began = time.monotonic()
+            took.append(tab.run(*clicks.mixed()))
+            is_over.wait(max(0.0, began + BETWEEN_CLICKS - time.monotonic()))
+        tab.close()
+
+    people = [threading.Thread(target=click, args=(it,)) for it in range(PEOPLE)]
+
+    def all_click() -> None:
+        for person in people:
+            person.start()
+        time.sleep(CROWD_SECONDS)
+        is_over.set()
+        for person in people:
+            person.join()
+
+    began = time.monotonic()
+    worked = cpu.of(CROWD_SECONDS, all_click) - quiet * (time.monotonic() - began)
+    p95 = sorted(took)[int(len(took) * 0.95)]
+    yield Row(
+        f"clicks: {PEOPLE} people, p95",
+        LATE_MS / p95,
+        f"p50 {statistics.median(took):.0f} ms, p95 {p95:.0f} ms, {len(took)} clicks,"
+        f" {worked / len(took) * 1000:.0f} ms of CPU each,"
+        f" {worked / len(took) / bare:.0f} bare pages",
+        1,
+    )
+
+
+def _idle(sender: _Sender, cpu: _Measured) -> Row:
+    sender.rate = 5 / 60
+    time.sleep(QUIET_SECONDS)  # what is made while people look ends
+    share = cpu.of(2 * QUIET_SECONDS) / (2 * QUIET_SECONDS)
+    return Row(
+        "clicks: nobody, five deliveries a minute, aim / share of a core",
+        IDLE_SHARE / share,
+        f"{share:.1%} of a core",
+        1,
+    )
