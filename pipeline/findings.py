@@ -9,6 +9,7 @@ A rule's part of a header begins with `rule:` and its code, and says what people
     fault       who can be penalised for it, the seller or the marketplace; or else
     means       what it means, and what it may cost
     remedy      what to do about it
+    types       partial or whole: only of reviews that take the requested fields, or all
     alarms      no: it is a breach, and another alert says it, or none can
 
 All texts are English, and have their Portuguese in the catalogue.
@@ -21,7 +22,7 @@ from typing import Final, NamedTuple
 from pipeline import headers
 
 LABELS: Final = frozenset(
-    {"rule", "place", "severity", "name", "fault", "means", "remedy", "alarms"}
+    {"rule", "place", "severity", "name", "fault", "means", "remedy", "types", "alarms"}
 )
 PENALTIES: Final[Mapping[str, str]] = {
     "seller": (
@@ -44,6 +45,7 @@ class Rule(NamedTuple):
     meaning: str
     remedy: str
     is_alarming: bool  # as a breach
+    of_partial: bool | None  # of types of review that are partial, or are not; None: of any
 
     @property
     def is_breach(self) -> bool:
@@ -72,4 +74,5 @@ def _rule(said: Mapping[str, str]) -> Rule:
         meaning=PENALTIES[said["fault"]] if "fault" in said else said["means"],
         remedy=said["remedy"],
         is_alarming=said.get("alarms") != "no",
+        of_partial={"partial": True, "whole": False}[said["types"]] if "types" in said else None,
     )

@@ -17,8 +17,11 @@ def untold(routes: Iterable[Route], ladder: Ladder, conditions: Iterable[str]) -
     types_of = {
         "opened": ladder.opened,
         "overdue": [it.name for it in _TYPES if it.pending_days],
-        "acp_incomplete": [it.name for it in _TYPES if not it.is_partial],
-        "aci_extra_field": [it.name for it in _TYPES if it.is_partial],
+        **{
+            code: [it.name for it in _TYPES if it.is_partial is rule.of_partial]
+            for code, rule in findings.rules().items()
+            if rule.of_partial is not None
+        },
         "officer": [it.name for it in _TYPES],
     }
     found = []

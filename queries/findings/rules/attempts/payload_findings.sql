@@ -8,6 +8,7 @@
 -- rule: acp_incomplete
 -- place: 120
 -- severity: breach
+-- types: whole
 -- name: ACP incomplete
 -- means: The platform can reject it: an ACP needs every field of the seller's type.
 -- remedy: Collect the missing fields, then submit them all.
@@ -15,6 +16,7 @@
 -- rule: aci_extra_field
 -- place: 130
 -- severity: breach
+-- types: partial
 -- name: Field that the ACI did not request
 -- means: The platform can reject it: an ACI takes only the requested fields.
 -- remedy: Send only what was requested.
