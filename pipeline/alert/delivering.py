@@ -10,7 +10,6 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message
 from pipeline.alert.entries import Item, Subject
-from pipeline.alert.lateness import is_late
 from pipeline.alert.messages import transport
 from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.messages.links import Fresh, Links, Unsent, asking
@@ -84,7 +83,7 @@ class Delivering:
         first = messages[0]
         try:
             for message in messages:
-                comes_late = is_late(decided, is_first=message is first)
+                comes_late = transport.is_late(decided, is_first=message is first)
                 if comes_late or not self._try_safely(message, rules, lists):
                     return comes_late or message is not messages[-1]
                 if self._stop.is_set():
@@ -126,7 +125,7 @@ class Delivering:
             message = message._replace(items=tuple(it for it in ours if it not in faults))
         if content is None:
             return True
-        if is_late(began):
+        if transport.is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return False
         fault = transport.send(message, content, rules, now, self._stop)

@@ -13,7 +13,7 @@ import httpx
 
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.http import standard_webhooks
-from pipeline.http.outgoing import bounded, clients, failures
+from pipeline.http.outgoing import clients, failures
 
 IDLE_SECONDS: Final = 5.0
 """For which a connection is kept for the next message."""
@@ -96,7 +96,7 @@ class Post:
                 response = await self._client.send(request, stream=True)
                 # To its end, so that the connection can be used again; one that is long is left,
                 # and its connection is closed.
-                await bounded.body_of(response)
+                await clients.body_of(response)
             return _answered(response)
         except Withheld:
             return Answer(None, "nothing was sent: another process may send by now", None, True)

@@ -20,8 +20,8 @@ from pipeline.contract.body import canonical_json
 from pipeline.contract.paths import Address, address_in
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.files.temporary import all_left
-from pipeline.http import ours, server
-from pipeline.http.answers import Json
+from pipeline.http import server
+from pipeline.http.answers import MARK, Json, Relayed, mark
 from pipeline.http.asgi import Receive, Request, Scope, Send, folded
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import OTHER_HOST, outside_hint
@@ -114,7 +114,7 @@ class Receiver:
             "/metrics": _shown(self._show_metrics),
         }
         self.short_posts: ShortPosts = {it.encode(): self._deliveries.begin for it in WEBHOOKS}
-        self.own_fields = b"%b: %b\r\n" % ours.MARK
+        self.own_fields = b"%b: %b\r\n" % MARK
         all_left(written(settings), is_removed=True)
         self._warm_up()
 
@@ -144,7 +144,7 @@ class Receiver:
             answer = await self._find(request, address)
             if answer is None:
                 return
-            if not isinstance(answer, ours.Relayed):
+            if not isinstance(answer, Relayed):
                 is_call = scope["path"] in self._handlers or address is not None
                 await self._count(answer.status_code, request, is_call=is_call)
         except (Exception, asyncio.CancelledError) as error:
@@ -156,7 +156,7 @@ class Receiver:
                 self._note(request, address, "fault")
                 status, why = 500, "not taken, by a fault of ours, of which the text log says more"
             answer = Json(status, {"error": why}, (b"connection", b"close"))
-        ours.mark(answer)
+        mark(answer)
         await answer(scope, receive, send)
 
     async def _deliver(self, request: Request, send: Send) -> None:

@@ -2,7 +2,7 @@
 
 A marketplace changes its base URL and its credentials, and nothing else. The platform's status,
 body and Content-Type go back as they came, in a `Relayed`: the receiver marks every other answer as
-ours (`pipeline.http.ours`).
+ours (`pipeline.http.answers`).
 """
 
 import asyncio
@@ -18,11 +18,10 @@ from pipeline import instants
 from pipeline.contract.body import identifier, parse_json
 from pipeline.contract.paths import Address
 from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
-from pipeline.http.answers import Json
+from pipeline.http.answers import Json, Relayed
 from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
 from pipeline.http.loopback import outside_hint
-from pipeline.http.ours import Relayed
 from pipeline.http.preamble import admitted, whole_body
 from pipeline.http.refusals import Reason
 from pipeline.http.tokens import Tokens

@@ -20,7 +20,6 @@ from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message, decide
 from pipeline.alert.entries import Due, Subject
-from pipeline.alert.lateness import is_late
 from pipeline.alert.messages import transport
 from pipeline.alert.messages.links import Links
 from pipeline.alert.watch import GRACE_SECONDS, due_beside, name_of
@@ -177,7 +176,7 @@ class Unrecorded:
         first = messages[0]
         try:
             for message in messages:
-                if stop.is_set() or is_late(decided, is_first=message is first):
+                if stop.is_set() or transport.is_late(decided, is_first=message is first):
                     break
                 if not self._send(message, rules, links, now, stop):
                     break

@@ -35,10 +35,24 @@ STOP_SECONDS: Final = 25.0
 LAST_SECONDS: Final = 1.0
 """For an answer once that time is over: if we were paused meanwhile, it is here and nobody has read
 it yet."""
+LATEST_SECONDS: Final = 60.0
+"""From the entry of a try to the moment its message leaves: whoever was paused for longer does not
+send, since somebody else may have taken the try for lost. And from the look at what is due to the
+entry: after that it is looked at again, since it may be over."""
+IN_A_ROW_SECONDS: Final = 15.0
+"""For so long after a look, messages to a recipient follow each other; others may wait for a turn.
+"""
 _NEVER: Final = threading.Event()
 MAX_FAULT_CHARACTERS: Final = 300
 PAYLOAD_VERSION: Final = 1
 PAYLOAD_TYPE: Final = "prazo.alerts"
+
+
+def is_late(since: int, *, is_first: bool = True) -> bool:
+    """Whether too much time has passed, by this machine's clock since its start, in microseconds.
+    `is_first`: of messages that follow each other."""
+    seconds = LATEST_SECONDS if is_first else IN_A_ROW_SECONDS
+    return instants.since_boot() - since > seconds * instants.SECOND
 
 
 class Unsure(str):

@@ -10,7 +10,7 @@ import httpx
 
 from pipeline.aside import Aside
 from pipeline.http import addresses
-from pipeline.http.outgoing import bounded, contexts
+from pipeline.http.outgoing import clients, contexts
 
 ANSWER_SECONDS: Final = 20.0
 """From the call to the last byte of the answer, however the other side spreads them."""
@@ -81,7 +81,7 @@ async def _exchange(
     ):
         if not is_body_needed:
             return Answer(answer.status_code, b"")
-        body = await bounded.body_of(answer)
+        body = await clients.body_of(answer)
         if body is None:
-            raise ValueError(f"its answer is over {bounded.MAX_ANSWER_BYTES} bytes")
+            raise ValueError(f"its answer is over {clients.MAX_ANSWER_BYTES} bytes")
         return Answer(answer.status_code, body)

@@ -1,12 +1,14 @@
 """Makes clients that take nothing from the environment, such as a proxy, and keep nothing of an
-answer: no cookie, and no redirect is followed."""
+answer: no cookie, and no redirect is followed. Reads no more of an answer than fits."""
 
 import ssl
 from collections.abc import Iterable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Final
 
 import httpx
 
+MAX_ANSWER_BYTES: Final = 65_536
 SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray]
 
 
@@ -30,3 +32,14 @@ def client(
         follow_redirects=False,
         timeout=None,
     )
+
+
+async def body_of(answer: httpx.Response) -> bytes | None:
+    """The body of an answer as it came, packed or not; None where it is over `MAX_ANSWER_BYTES`,
+    and then the rest is left unread. Raises what `httpx` does."""
+    body = bytearray()
+    async for chunk in answer.aiter_raw():
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            return None
+    return bytes(body)
