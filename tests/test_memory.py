@@ -56,7 +56,7 @@ os.execv = shown
 main(["--debug", "follow", "--without-bodies", "--host", "127.0.0.2", "--port", "8599"])
 """
     ended = _run(program, GLIBC_TUNABLES="")
-    asked = "-m pipeline.cli --debug follow --without-bodies 127.0.0.2 8599"
+    asked = "-P -m pipeline.cli --debug follow --without-bodies 127.0.0.2 8599"
     assert ended.stdout.splitlines() == [asked, "INFO"], ended.stderr
 
 
