@@ -32,7 +32,7 @@ from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery
 from tests.benchmarks.pages import BARE, Tab, _serving
 from tests.benchmarks.rows import Row
-from tests.benchmarks.soak import _prazo
+from tests.benchmarks.soak import _prazo, settings_in
 from tests.support.machine import free_port
 
 PROCESSES: Final = int(os.environ.get("PRAZO_BENCH_CLICKS") or 300_000)
@@ -50,13 +50,15 @@ LATE_MS: Final = 1000
 IDLE_SHARE: Final = 0.03
 
 PAGES: Final = ("", "submissions", "denials", "findings", "ledger", "dictionary")
+FIRST: Final = "the first after a start"
+AGAIN: Final = "another instant, after its first visitor"
 AIMS: Final = {
-    "the first after a start": 150,
+    FIRST: 150,
     "the same list": 8,
     "another process": 20,
     "another seller": 20,
     "another filter": 20,
-    "another instant, after its first visitor": 60,
+    AGAIN: 60,
 }
 """Bare pages that a click of a kind may cost."""
 MIX: Final = {
@@ -152,7 +154,7 @@ class _Clicks:
         self._day = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
     def of(self, kind: str) -> tuple[str, str]:
-        """The next of a kind of `MIX` or `AIMS`."""
+        """The next of a kind of `MIX`."""
         match kind:
             case "the same list":
                 return "watchlist", ""
@@ -167,7 +169,7 @@ class _Clicks:
                     "watchlist",
                     f"state={','.join(few)}&type={self._random.choice(['ACP', 'ACI'])}",
                 )
-            case "another instant" | "another instant, after its first visitor":
+            case "another instant":
                 return "", f"as_of={self._instant(self._random.randint(1, INSTANTS))}"
             case _:
                 return self._random.choice(PAGES), ""
@@ -233,12 +235,7 @@ def run() -> list[Row]:
         folder = Path(name)
         bare = _bare_seconds(folder)
         receiver_port, port = free_port(), free_port()
-        environment = {
-            "PRAZO_INBOX": str(folder / "inbox.db"),
-            "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-            "PRAZO_DASHBOARD_PORT": str(port),
-            "PRAZO_RECEIVER_PORT": str(receiver_port),
-        }
+        environment = settings_in(folder, receiver_port, port)
         _fill(environment["PRAZO_INBOX"])
         with _on_core(0):
             receiver = running.enter_context(_prazo("receive", receiver_port, environment, folder))
@@ -269,12 +266,12 @@ def _kinds(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
     costs: dict[str, list[float]] = {}
     first = cpu.of(BETWEEN_CLICKS, tab.run)
     quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS * BETWEEN_CLICKS
-    costs["the first after a start"] = [first - quiet]
-    for kind in [*MIX, "another instant, after its first visitor"]:
+    costs[FIRST] = [first - quiet]
+    for kind in [*MIX, AGAIN]:
         tab.run("watchlist")  # so that no kind pays for what one before it began
         for _ in range(CLICKS_OF_A_KIND):
-            page, query = clicks.of(kind)
-            if "first visitor" in kind:
+            page, query = clicks.of("another instant" if kind == AGAIN else kind)
+            if kind == AGAIN:
                 tab.run(page, query)
                 time.sleep(BETWEEN_CLICKS)
             took = cpu.of(BETWEEN_CLICKS, partial(tab.run, page, query))

@@ -237,6 +237,16 @@ def _mib(file: Path) -> float:
 # --- the run -------------------------------------------------------------------------------------
 
 
+def settings_in(folder: Path, receiver_port: int, dashboard_port: int) -> dict[str, str]:
+    """Settings, as variables, of parts that keep what they have in a folder."""
+    return {
+        "PRAZO_INBOX": str(folder / "inbox.db"),
+        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
+        "PRAZO_DASHBOARD_PORT": str(dashboard_port),
+        "PRAZO_RECEIVER_PORT": str(receiver_port),
+    }
+
+
 @contextmanager
 def _prazo(command: str, port: int, environment: dict[str, str], folder: Path) -> Iterator[int]:
     """A process of the product that listens; its id."""
@@ -271,13 +281,8 @@ def _prazo(command: str, port: int, environment: dict[str, str], folder: Path) -
 def soak(folder: Path) -> list[Row]:
     """Runs for `MINUTES` and returns the verdicts."""
     receiver_port, dashboard_port = free_port(), free_port()
-    environment = {
-        "PRAZO_INBOX": str(folder / "inbox.db"),
-        "PRAZO_LEDGER": str(folder / "ledger.duckdb"),
-        "PRAZO_DASHBOARD_PORT": str(dashboard_port),
-        "PRAZO_RECEIVER_PORT": str(receiver_port),
-        "PRAZO_LEDGER_MEMORY": LEDGER_MEMORY,
-    }
+    environment = settings_in(folder, receiver_port, dashboard_port)
+    environment["PRAZO_LEDGER_MEMORY"] = LEDGER_MEMORY
     with ExitStack() as running:
         receiver = running.enter_context(_prazo("receive", receiver_port, environment, folder))
         dashboard = running.enter_context(_prazo("dashboard", dashboard_port, environment, folder))
