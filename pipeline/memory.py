@@ -23,6 +23,10 @@ _PIECES: Final = "glibc.malloc.tcache_count"
 KEEPS_FREED: Final = f"{_PIECES}={FREED_PIECES}"
 """The value of `TUNABLES` in a program that `become` starts."""
 
+MODULE: Final = ("-P", "-m")
+"""How Python starts a module of ours or another's in a program of its own: it imports nothing from
+the folder that it runs in, which may be anybody's."""
+
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])(i?)B")
 _POWERS: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
 

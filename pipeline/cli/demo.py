@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline import memory
 from pipeline.cli import ports
 from pipeline.cli.supervisor import Supervisor, parts
 from pipeline.errors import OperatorError
@@ -73,7 +74,7 @@ def run(
         say(f"{recorded} occurrences of its past are in the inbox.")
         supervisor = Supervisor()
         for part in parts(settings):
-            supervisor.add(part[0], [sys.executable, "-P", "-m", "pipeline.cli", *part])
+            supervisor.add(part[0], [sys.executable, *memory.MODULE, "pipeline.cli", *part])
         _say_where(folder, settings, known["endpoint"], environment, say)
         return supervisor.run()
     finally:
@@ -255,7 +256,7 @@ def _start_sandbox(
     receiver = addresses.local(settings.receiver_host, settings.receiver_port)
     process = subprocess.Popen(
         [
-            *(sys.executable, "-P", "-m", "sandbox"),
+            *(sys.executable, *memory.MODULE, "sandbox"),
             *("--folder", str(folder / "platform")),
             *("--history", str(folder / "history.ndjson")),
             *("--artifacts", str(folder / "platform" / "artifacts")),

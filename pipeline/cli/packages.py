@@ -398,7 +398,6 @@ def rotate_key(actor: str, reason: str, dry_run: bool) -> None:
     Whatever runs goes on. Whoever has the earlier key can still verify packages with it. Run it
     again if it was cut off. Example: prazo rotate-key --actor Ana --reason "yearly"
     """
-
     from pipeline.inbox.signing_keys import SigningKeys
 
     settings = Settings.load()

@@ -69,7 +69,7 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     give_way()
     memory.become(
         [
-            *("-P", "-m", "streamlit", "run", str(DASHBOARD)),
+            *(*memory.MODULE, "streamlit", "run", str(DASHBOARD)),
             *("--server.address", settings.dashboard_host),
             *("--server.port", str(settings.dashboard_port)),
         ]
@@ -93,7 +93,7 @@ def follow(
         _hand_over_address(settings)
         debug = ["--debug"] if context.find_root().params["debug"] else []
         options = ["--without-bodies"] if without_bodies else []
-        memory.become(["-P", "-m", "pipeline.cli", *debug, "follow", *options])
+        memory.become([*memory.MODULE, "pipeline.cli", *debug, "follow", *options])
 
     with ended_at_once():
         from pipeline.serve import api
@@ -150,7 +150,7 @@ def serve(
     for part in parts(settings):
         supervisor.add(
             part[0],
-            [sys.executable, "-P", "-m", "pipeline.cli", *part],
+            [sys.executable, *memory.MODULE, "pipeline.cli", *part],
             environment,
             # Where another part cannot start, say because a file is missing, webhooks still come.
             is_vital=part[0] == "receive",

@@ -17,6 +17,7 @@ from pipeline.continuity.follower import Status
 from pipeline.continuity.service import LedgerService
 from pipeline.contract import review_types
 from pipeline.contract.listed import STATUSES
+from pipeline.language.codes import UNFINISHED
 from pipeline.serve import calendar, figures, standing
 from pipeline.serve.figures import Figures
 from pipeline.texts import counted
@@ -186,7 +187,7 @@ def _processes(found: Figures) -> Iterator[Metric]:
     for review_type in (*review_types.NAMES, None):
         rows = {it["state"]: it for it in found.open_counts if it["review_type"] == review_type}
         label = review_type or "unknown"
-        for state in (*STATUSES[:-1], "UNKNOWN"):  # all but FINISHED
+        for state in (*(it for it in STATUSES if it in UNFINISHED), "UNKNOWN"):
             open_ones.add_metric([state, label], rows[state]["processes"] if state in rows else 0)
         due[label] = sum(it["due_within_7_days"] for it in rows.values())
         late[label] = sum(it["late"] for it in rows.values())

@@ -5,6 +5,7 @@ may be null.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias, get_args, get_type_hints
 
 from pipeline.contract.seller_record import FIELDS
@@ -280,7 +281,12 @@ _SQL_TYPES: Final[Mapping[Any, str]] = {
 def schema() -> str:
     """The statements that make the ledger's tables, but for those of the schema `materialized` that
     views have."""
-    return "\n".join((script("schema"), *map(_definition, TABLES)))
+    return f"{script('schema')}\n{_definitions()}"
+
+
+@cache
+def _definitions() -> str:
+    return "\n".join(map(_definition, TABLES))
 
 
 def _definition(fact: type[Fact]) -> str:
