@@ -195,6 +195,8 @@ else:
         to_stderr = logging.StreamHandler()
         to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logging.basicConfig(level=logging.WARNING, handlers=[to_stderr])
+    with starting.or_end():
+        places.go_home()
     limits.limit_every_connection(LimitedSocket)
     app = st.App(
         __file__,

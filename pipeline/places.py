@@ -19,11 +19,14 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BeforeValidator
 
 from pipeline import plain
-from pipeline.errors import Unreadable
+from pipeline.errors import SettingsError, Unreadable
 from pipeline.hosts import in_ascii
 from pipeline.written import text_in
 
 PREFIX: Final = "PRAZO_"
+HOME: Final = f"{PREFIX}HOME"
+"""The variable of the folder in which `.env` and, by its defaults, all that is kept lies. It is one
+of the environment alone."""
 _LIKE_A_CONNECTION: Final = re.compile(
     r"^\s*[A-Za-z][A-Za-z0-9+.-]+:"  # any scheme, or half of one
     r"|^\s*postgres[a-z]*[:/]*//"
@@ -163,13 +166,43 @@ def leave_out_key_logs() -> None:
             left_out.add(name)
 
 
+def go_home() -> None:
+    """Goes to the folder that `PRAZO_HOME` names, from which all relative paths count, in the files
+    of settings, too; stays where it is unset. Raises `SettingsError` where there is none."""
+    if (home := os.environ.get(HOME)) is None:
+        return
+    try:
+        folder = Path(_not_empty(home)).absolute()
+        os.chdir(folder)
+    except (ValueError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise SettingsError(
+            f"{HOME} names no folder that can be used: {home!r}",
+            str(why),
+            "make the folder, or let the variable name another",
+        ) from None
+    os.environ[HOME] = str(folder)  # for programs that this one starts, in whatever folder
+
+
+def refuse_elsewhere() -> None:
+    """Raises `ValueError` where this program is not in the folder that `PRAZO_HOME` names: it would
+    begin another log."""
+    home = os.environ.get(HOME)
+    if home is not None and not (Path(home).is_dir() and Path(home).samefile(os.curdir)):
+        raise ValueError(
+            f"{HOME} is {home!r}, and this program runs in {Path.cwd()}: let it call"
+            " pipeline.places.go_home() first"
+        )
+
+
 def variables() -> dict[str, str | None]:
     """Every variable of ours, whatever its case, by its name in capitals: of the environment, else
     of a `.env` file in the folder that Prazo runs in. None: a name in the file without a `=`.
 
     Raises `ValueError` for a file that cannot be read to its end.
     """
-    found = _capitals(_said_in(Path(".env"))) | _capitals(os.environ)
+    given = {name: it for name, it in os.environ.items() if name != HOME}
+    found = _capitals(_said_in(Path(".env"))) | _capitals(given)
     return {name: value for name, value in found.items() if name.startswith(PREFIX)}
 
 

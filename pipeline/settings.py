@@ -34,6 +34,7 @@ from pipeline.hosts import (
     words,
 )
 from pipeline.places import (
+    HOME,
     PREFIX,
     FilePath,
     FolderPath,
@@ -43,6 +44,7 @@ from pipeline.places import (
     LedgerPath,
     Zone,
     named_twice,
+    refuse_elsewhere,
     variables,
 )
 from pipeline.values import misread
@@ -66,7 +68,10 @@ def unknown() -> dict[str, str]:
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     nearest = {it: difflib.get_close_matches(it, known, 1) for it in variables() if it not in known}
     other = "docs/operations.md lists every setting"
-    return {it: f"is it {near[0]}?" if near else other for it, near in sorted(nearest.items())}
+    remedies = {it: f"is it {near[0]}?" if near else other for it, near in sorted(nearest.items())}
+    if HOME in remedies:
+        remedies[HOME] = "set it in the environment, in capitals: .env lies there"
+    return remedies
 
 
 class Settings(BaseModel):
@@ -531,6 +536,7 @@ class Settings(BaseModel):
         Raises `SettingsError`, which names every fault.
         """
         try:
+            refuse_elsewhere()
             given = {name.removeprefix(PREFIX).lower(): it for name, it in variables().items()}
             known = {name: it for name, it in given.items() if name in cls.model_fields}
             said = [*known.items(), *overrides.items()]

@@ -47,7 +47,17 @@ class _Command(click.Command):
             for text in value if isinstance(value, tuple) else (value,):
                 if is_given and isinstance(text, str) and (why := _unfit(text)) is not None:
                     raise click.BadParameter(why, ctx, param)
+            if is_given and isinstance(param.type, click.Path):  # counts from where it was typed
+                ctx.params[name] = _absolute(value)
+        places.go_home()
         return super().invoke(ctx)
+
+
+def _absolute(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_absolute, value))
+    is_path = isinstance(value, Path) and str(value) != "-" and places.HOME in os.environ
+    return value.absolute() if is_path else value
 
 
 def _unfit(given: str) -> str | None:
@@ -243,7 +253,8 @@ def _lines(finding: str, remedy: str) -> list[str]:
 def main(debug: bool) -> None:
     """Prazo watches the deadlines of seller registration reviews and keeps the proof.
 
-    Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them.
+    Settings are PRAZO_* environment variables or a .env file; `prazo doctor` checks them. What is
+    kept lies in the folder that PRAZO_HOME names, or else in the current one.
     """
     places.leave_out_key_logs()
     memory.look_for_cycles_less_often()

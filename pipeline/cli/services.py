@@ -33,13 +33,15 @@ def receive(host: str | None, port: int | None) -> None:
         from pipeline.receive import receiver
 
     settings = Settings.load(receiver_host=host, receiver_port=port)
-    _say_what_is_misspelt()
+    _say_what_is_in_force()
     receiver.serve(settings)
 
 
-def _say_what_is_misspelt() -> None:
-    """A misspelt setting leaves a default in force: anybody may post deliveries then, say, or an
-    act does not wait for a second person."""
+def _say_what_is_in_force() -> None:
+    """Says from where relative paths count: in another folder another log begins. A misspelt
+    setting leaves a default in force: anybody may post deliveries then, say, or an act does not
+    wait for a second person."""
+    say(f"Folder     {Path.cwd()}")
     for name, remedy in unknown().items():
         LOG.warning("there is no setting %s, so it has no effect: %s", name, remedy)
 
@@ -48,6 +50,15 @@ def _hand_over_address(settings: Settings) -> None:
     """Hands the dashboard's address, by the environment, to the program that replaces this one."""
     os.environ["PRAZO_DASHBOARD_HOST"] = settings.dashboard_host
     os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
+
+
+def _let_streamlit_find_a_home() -> None:
+    """Streamlit looks there for settings, and ends with a traceback where there is no `HOME` and
+    the machine does not know the user, as in a container that runs under a number."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = str(Path.cwd())
 
 
 @main.command()
@@ -63,8 +74,9 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
     option = "PRAZO_DASHBOARD_PORT" if port is None else "--port"
     ports.check(ports.Wanted("dashboard", settings.dashboard_host, settings.dashboard_port, option))
-    _say_what_is_misspelt()
+    _say_what_is_in_force()
     _hand_over_address(settings)
+    _let_streamlit_find_a_home()
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     give_way()
     memory.become(
@@ -98,7 +110,7 @@ def follow(
     with ended_at_once():
         from pipeline.serve import api
 
-    _say_what_is_misspelt()
+    _say_what_is_in_force()
     give_way()
     api.serve(settings, is_keeper=not without_bodies, without_bodies=without_bodies)
 

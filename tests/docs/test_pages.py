@@ -126,8 +126,11 @@ def test_every_file_that_is_named_exists(page):
 
 @each_page
 def test_a_pages_headings_are_distinct(page):
-    """An anchor names one section."""
-    counted = Counter(map(pages.anchor, pages.headings(page)))
+    """An anchor names one section. Versions of the changelog have the same ones, by its form."""
+    headings = pages.headings(page)
+    if page.name == "CHANGELOG.md":
+        headings = [it for it in headings if it not in ("Added", "Changed", "Removed", "Fixed")]
+    counted = Counter(map(pages.anchor, headings))
     repeated = [it for it, count in counted.items() if count > 1]
     assert repeated == [], "give each heading other words"
 
