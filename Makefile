@@ -8,7 +8,7 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-long setup check bench soak wheel audit lock format clean
+.PHONY: demo quick test test-long setup check bench soak wheel release-check audit lock format clean
 
 # uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
 # reach the public index, pip takes the one that they name.
@@ -73,6 +73,9 @@ soak: setup  ## the product for long at half of its capacity: whether it stays a
 # By way of an archive of the source: of this folder it would take what an earlier build left.
 wheel: setup  ## the product in one file
 	$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
+
+release-check: setup  ## the wheel on every Python and in odd places, the image, deploy/: for a release
+	$(BIN)/pytest -n 2 --dist loadfile -rs $(PYTEST_ARGS) tests/release
 
 audit: setup  ## whether a version in the lock has a known vulnerability
 	$(BIN)/python .ci/audit.py

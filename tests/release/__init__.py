@@ -1,0 +1,1 @@
+"""What a release is tried by: `make release-check`."""
