@@ -5,12 +5,13 @@ moment leaves the version before a step or the one after it, and running again t
 several that run at once, each step is taken by one.
 """
 
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+import apsw
 
 from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files.disk import GIVE_WRITE, not_writable
@@ -104,18 +105,17 @@ def _check_there(path: Path) -> None:
 @contextmanager
 def _connection(
     path: Path, done: str, remedy: str, is_at_rest: bool = False
-) -> Iterator[sqlite3.Connection]:
+) -> Iterator[apsw.Connection]:
+    from pipeline.inbox.sqlite.connection import ERRORS, connect
     from pipeline.inbox.sqlite.file import uri_of
 
     _check_there(path)
     try:
         uri = uri_of(path, is_at_rest=is_at_rest)
-        with closing(
-            sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-        ) as connection:
+        with closing(connect(uri, busy_seconds=BUSY_SECONDS)) as connection:
             connection.execute("pragma synchronous = full")
             yield connection
-    except (sqlite3.Error, OSError) as error:
+    except ERRORS as error:
         barred = None if is_at_rest else not_writable(path.parent)
         unavailable = InboxUnavailable(
             f"The inbox {path} cannot be {done}",
@@ -125,13 +125,13 @@ def _connection(
         raise schema.unreadable(path, error) or unavailable from error
 
 
-def _sqlite_version(path: Path, connection: sqlite3.Connection) -> int:
+def _sqlite_version(path: Path, connection: apsw.Connection) -> int:
     from pipeline.inbox.sqlite.file import version_of as version_in
 
     return version_in(path, connection)
 
 
-def _migrate_sqlite(path: Path, connection: sqlite3.Connection) -> list[int]:
+def _migrate_sqlite(path: Path, connection: apsw.Connection) -> list[int]:
     taken = []
     for number in _missing_steps(str(path), _sqlite_version(path, connection)):
         # In this mode SQLite lets nobody else have the file open, not even to read.

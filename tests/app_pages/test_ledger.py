@@ -1,6 +1,5 @@
 """The ledger page tells how sound the log is and hands out what proves it."""
 
-import sqlite3
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from pipeline.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import metrics, page_text, plain, press
+from tests.support.sqlite import opened
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
 HISTORY = [review("prc_1", before(days=10)), review("prc_1", before(days=10)), BROKEN]
@@ -106,10 +106,9 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
         press(app, "Verify now")
         assert "2 entries stand in inbox and ledger, the same" in plain(app.success[0].value)
         assert any("no earlier checkpoint was given" in plain(it.value) for it in app.warning)
-        with closing(sqlite3.connect(tmp_path / "inbox.db")) as inbox:
+        with closing(opened(tmp_path / "inbox.db")) as inbox:
             inbox.execute("drop trigger entries_no_update")
             inbox.execute("update entries set body = x'7b7d' where seq = 1")
-            inbox.commit()
         app = visit("ledger", lang="pt")
         press(app, "Verificar agora")
         found = Verdict()

@@ -1,6 +1,5 @@
 """`prazo doctor` on the way to the platform, on the ledger, and on what somebody does regularly."""
 
-import sqlite3
 from contextlib import closing, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
 from tests.support.machine import free_port
 from tests.support.marketplace import Marketplace
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 
@@ -372,7 +372,7 @@ def test_an_inbox_that_lacks_what_was_signed_is_a_fault_with_its_remedy(tmp_path
         assert kept_head().verdict == "warning"  # nothing was kept yet
         service.catch_up()
     assert (kept_head().verdict, "the 3 entries" in kept_head().found) == ("ok", True)
-    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+    with closing(opened(settings.inbox)) as raw, raw:
         raw.execute("drop trigger entries_no_delete")
         raw.execute("delete from entries where seq > 1")
     assert kept_head().verdict == "fault"

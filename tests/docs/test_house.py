@@ -179,3 +179,25 @@ def test_any_other_it_is_found(code):
 
 def test_a_comprehension_on_one_line_may_say_it():
     assert wrong_its(ast.parse("[it.seq for it in rows if it.seq in {it for it in seqs}]")) == []
+
+
+def test_no_file_is_opened_by_a_second_sqlite() -> None:
+    """Python's own and that of `apsw` in one process end each other's locks on a file. The
+    benchmarks' contestants and the peers have files of their own."""
+    second = {
+        path
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(name.name == "sqlite3" for name in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == "sqlite3")
+    }
+    assert second == {"tests/benchmarks/contestants.py", "tests/benchmarks/peers.py"}
+
+
+def test_one_module_of_the_product_opens_files_of_sqlite() -> None:
+    opening = {
+        path
+        for path, text in PYTHON.items()
+        if path.startswith("pipeline/") and "apsw.Connection(" in text
+    }
+    assert opening == {"pipeline/inbox/sqlite/connection.py"}

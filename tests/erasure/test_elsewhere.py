@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -42,6 +41,7 @@ from tests.submit.attempts import a_waiting_retry
 from tests.support.commands import here
 from tests.support.ledgers import KEYS
 from tests.support.marketplace import Marketplace
+from tests.support.sqlite import opened
 from tests.support.stores import environment_in
 
 
@@ -182,7 +182,7 @@ def test_the_command_says_what_it_did_and_where_more_may_be(
 @ON_SQLITE
 def test_the_doctor_says_what_came_back(erased: Settings, tmp_path: Path) -> None:
     assert [it.verdict for it in found_by_doctor(erased)] == ["ok"]
-    with closing(sqlite3.connect(erased.inbox)) as connection, connection:
+    with closing(opened(erased.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_update")
         connection.execute("update entries set body = x'78', salt = x'79' where seq = ?", (1,))
     aside = erased.ledger.with_name("ledger.duckdb.set-aside-1")

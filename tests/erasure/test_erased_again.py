@@ -1,7 +1,6 @@
 """Bytes that were erased and are there again: who notices, and what erases them once more."""
 
 import shutil
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
@@ -17,6 +16,7 @@ from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, erased, open_inbox
 from pipeline.inbox.erased import erase_again, erased_entries, unerased
+from pipeline.inbox.sqlite import file
 from pipeline.log import erasures
 from pipeline.log.actions import By
 from pipeline.log.entries import Entry
@@ -25,13 +25,14 @@ from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done
 from tests.erasure.test_what_stays import copied, verified, words_of
+from tests.support.sqlite import opened
 
 pytestmark = ON_SQLITE
 
 
 def put_back(settings: Settings, entries: Iterable[Entry]) -> None:
     """What came of these is in the inbox again."""
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         name = "entries_no_update"
         [(sql,)] = connection.execute("select sql from sqlite_master where name = ?", (name,))
         connection.execute(f"drop trigger {name}")
@@ -82,7 +83,7 @@ def test_an_erased_entry_that_is_missing_keeps_nobody_from_looking(
     settings: Settings, before: list[Entry], inbox: Inbox
 ) -> None:
     last = [*erased_entries(inbox)][-1]
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_delete")
         connection.execute("delete from entries where seq = ?", (last.seq,))
     assert unerased(inbox) == (True, [])
@@ -142,8 +143,8 @@ def test_who_reads_the_file_holds_its_cut_up_and_that_is_said(
     settings: Settings, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erased, "SECONDS_TO_CUT", 0.0)
-    with closing(sqlite3.connect(settings.inbox)) as reader:
-        monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    with closing(opened(settings.inbox)) as reader:
+        monkeypatch.setattr(file, "connect", partial(file.connect, busy_seconds=0))
         reader.execute("begin")
         reader.execute("select count(*) from entries").fetchall()
         assert not forget(settings, inbox, person.SELLER, **SAID).is_cut

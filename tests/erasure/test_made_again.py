@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -40,6 +39,7 @@ from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import SAID, done
 from tests.erasure.test_what_stays import as_owner, copied, verified, words_of
 from tests.support.machine import killed, wait_until
+from tests.support.sqlite import opened
 
 pytestmark = ON_SQLITE
 
@@ -255,7 +255,7 @@ def test_a_ledger_that_is_made_of_its_own_entries_forgets_as_well(settings: Sett
         with closing(LedgerService(settings)) as service:
             service.catch_up()
     assert b"Mariana" in settings.ledger.read_bytes()
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_delete")
         connection.execute("delete from entries where seq > ?", (erased.seqs[-1],))
         connection.execute("delete from heads")
@@ -341,7 +341,7 @@ def test_a_restore_erases_what_a_ledger_that_was_not_made_again_still_has(
     if source == "backup":
         restored = restore.restore(settings, tmp_path / "saved")
     else:
-        with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+        with closing(opened(settings.inbox)) as connection, connection:
             connection.execute("drop trigger entries_no_delete")
             connection.execute("delete from entries where salt is null")  # and what stays of them
         restored = restore.restore_from_ledger(settings)

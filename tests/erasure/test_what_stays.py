@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -44,6 +43,7 @@ from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE
 from tests.erasure.test_forgetting import bodies, done
 from tests.support.machine import killed, wait_until
+from tests.support.sqlite import copy, opened
 from tests.support.stores import settings_in
 
 FIRST = 1
@@ -62,8 +62,7 @@ def words_of(settings: Settings) -> list[str]:
 def copied(settings: Settings, folder: Path) -> Path:
     """A copy of the inbox as it is now, to be put back later."""
     older = folder / "older.db"
-    with closing(sqlite3.connect(settings.inbox)) as ours, closing(sqlite3.connect(older)) as copy:
-        ours.backup(copy)
+    copy(settings.inbox, older)
     return older
 
 
@@ -87,7 +86,7 @@ def as_owner(settings: Settings, value: bytes, seq: int, column: str = "body") -
             connection.execute(change, (value, seq))
             connection.execute("alter table prazo.entries enable always trigger all")
         return
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         held = "select name, sql from sqlite_master where type = 'trigger' and tbl_name = 'entries'"
         triggers = connection.execute(held).fetchall()
         for name, _ in triggers:
@@ -294,7 +293,7 @@ def test_a_backup_that_was_cut_off_before_it_erased_brings_nothing_back(
 @ON_SQLITE
 def test_a_ledger_that_has_not_followed_an_erasure_brings_nothing_back(settings: Settings) -> None:
     done(settings)
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_update")
         connection.execute("update entries set status = 500 where kind = 'ticket'")
     insisted = By("nobody signed the erasure yet", "ana", "user:ana")

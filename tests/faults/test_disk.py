@@ -1,10 +1,10 @@
 """A disk that is slow, fails or fills up: what is acknowledged is on it, and stays."""
 
 import os
-import secrets
 import shutil
 import signal
-import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from tests.inbox.drafts import note
 from tests.support.postgres import PostgresServer
 from tests.support.soundness import all_entries, assert_sound
 from tests.support.stores import settings_in
+
+ROOT = Path(__file__).parents[2]
 
 
 def _seqs_in(path: Path) -> list[int]:
@@ -144,17 +146,20 @@ def test_sqlite_records_much_at_once_where_temporary_files_find_no_room(
     taken and no backup made, all for want of room on the inbox's disk, which had plenty. A probe
     writes one row, so `/readyz` saw nothing."""
     (small_disk / "ballast").write_bytes(bytes(SMALL_DISK_BYTES))
-    with (
-        closing(sqlite3.connect(":memory:")) as anything,
-        closing(SqliteInbox(tmp_path / "inbox.db")) as inbox,
-    ):
-        anything.execute(f"pragma temp_store_directory = '{small_disk}'")
-        try:
-            for _ in range(4):  # ids in no order: many pages of each index are another then
-                ids = [secrets.token_hex(8) for _ in range(200)]
-                inbox.append([note(process_id=it, seller_id=it, attempt_id=it) for it in ids])
-        finally:
-            anything.execute("pragma temp_store_directory = ''")
+    append = """
+import secrets, sys; from pathlib import Path
+from pipeline.inbox.sqlite.inbox import SqliteInbox
+from tests.inbox.drafts import note
+inbox = SqliteInbox(Path(sys.argv[1]))
+for _ in range(4):  # ids in no order: many pages of each index are another then
+    ids = [secrets.token_hex(8) for _ in range(200)]
+    inbox.append([note(process_id=it, seller_id=it, attempt_id=it) for it in ids])
+inbox.close()
+"""
+    command = [sys.executable, "-c", append, tmp_path / "inbox.db"]
+    environment = {**os.environ, "SQLITE_TMPDIR": str(small_disk)}  # read as the library begins
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    with closing(SqliteInbox(tmp_path / "inbox.db")) as inbox:
         assert inbox.last()[0] == 800
 
 

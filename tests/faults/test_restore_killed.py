@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from tests.audit.conftest import (
     without_checks,
 )
 from tests.faults.steps import killed, tried
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 __all__ = ["at_rest", "followed", "settings", "without_checks"]
@@ -183,7 +183,7 @@ def test_a_restore_that_finds_no_room_on_a_new_machine_lets_nothing_begin(
 def test_a_backup_that_is_refused_leaves_no_mark(settings: Settings, tmp_path: Path) -> None:
     saved, new = tmp_path / "saved", settings_in(tmp_path / "new")
     backups.backup(settings, saved, with_keys=True)
-    with closing(sqlite3.connect(saved / "inbox.db")) as changed, changed:
+    with closing(opened(saved / "inbox.db")) as changed, changed:
         changed.execute("drop trigger entries_no_update")
         changed.execute("update entries set leaf = zeroblob(20) where seq = 3")
     with pytest.raises(NotRestored):

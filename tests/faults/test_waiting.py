@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from tests.support.machine import wait_until
 from tests.support.postgres import PostgresServer
 from tests.support.receiver import RunningReceiver, receiver
 from tests.support.soundness import all_entries, assert_sound
+from tests.support.sqlite import opened
 
 LIMIT_SECONDS = 20.0
 """What is promised, from a request to its answer."""
@@ -291,7 +291,7 @@ def _held(location: str) -> Iterator[None]:
             working.join()
             other.rollback()
     else:
-        with closing(sqlite3.connect(location, isolation_level=None)) as other:
+        with closing(opened(location)) as other:
             other.execute("begin immediate")
             yield
 

@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -27,6 +26,7 @@ from tests.forward.conftest import (
 from tests.forward.process import Forwarder
 from tests.forward.sink import OK, Reply, Sink
 from tests.support.machine import killed, wait_until
+from tests.support.sqlite import opened
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_a_file_that_is_put_back_under_a_forwarder_that_runs_is_opened_again(
     has_begun(inbox)
     deliver(inbox, first := of_seller("sel_1"))
     wait_until(lambda: progress.standings(inbox)["to_1"].position >= 2)
-    with closing(sqlite3.connect(location)) as whole:
+    with closing(opened(location)) as whole:
         whole.execute("vacuum into ?", (str(tmp_path / "old.db"),))
     deliver(inbox, lost := of_seller("sel_1"))
     wait_until(lambda: market.once() == [first, lost])

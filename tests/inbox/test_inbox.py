@@ -2,9 +2,9 @@
 
 import json
 import os
-import sqlite3
 from pathlib import Path
 
+import apsw
 import psycopg
 import pytest
 
@@ -14,6 +14,7 @@ from pipeline.inbox import Head, Inbox, Outcome, SignedHead, open_inbox
 from pipeline.log.entries import Draft
 from tests.inbox.drafts import NOON, draft, note, webhook
 from tests.support.soundness import all_entries, assert_sound
+from tests.support.sqlite import opened
 
 # --- recording -------------------------------------------------------------------------------
 
@@ -227,7 +228,7 @@ def test_entries_are_neither_changed_nor_deleted(inbox: Inbox, location: str):
         "delete from {entries} where seq = 1",
     ):
         with pytest.raises(
-            (sqlite3.IntegrityError, psycopg.errors.RaiseException), match="append-only"
+            (apsw.ConstraintError, psycopg.errors.RaiseException), match="append-only"
         ):
             _execute(location, statement)
         assert inbox.read(0, 10)[0].body == b'{"a":1}'
@@ -238,7 +239,7 @@ def _execute(location: str, statement: str) -> None:
         with psycopg.connect(location) as server:
             server.execute(statement.format(entries="prazo.entries").encode())
     else:
-        file = sqlite3.connect(location)
+        file = opened(location)
         try:
             file.execute(statement.format(entries="entries"))
         finally:

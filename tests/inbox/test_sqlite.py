@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -12,16 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import pytest
 
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
 from pipeline.inbox import migrations
 from pipeline.inbox.erased import cut
-from pipeline.inbox.sqlite import place
+from pipeline.inbox.sqlite import connection, place
 from pipeline.inbox.sqlite.file import make_whole
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from tests.inbox.drafts import note
+from tests.support.sqlite import opened
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,14 +63,13 @@ def test_what_is_forgotten_stands_nowhere_in_the_file(
 ) -> None:
     """Whether SQLite overwrites what it deletes is a choice of its builders: the address of a
     seller stood in the file for good, on machines where it does not."""
-    connect = sqlite3.connect
 
-    def as_built_elsewhere(*of: Any, **how: Any) -> sqlite3.Connection:
-        connection = connect(*of, **how)
-        connection.execute("pragma secure_delete = off")
-        return connection
+    class AsBuiltElsewhere(apsw.Connection):
+        def __init__(self, *of: Any, **how: Any) -> None:
+            super().__init__(*of, **how)
+            self.execute("pragma secure_delete = off")
 
-    monkeypatch.setattr(sqlite3, "connect", as_built_elsewhere)
+    monkeypatch.setattr(apsw, "Connection", AsBuiltElsewhere)
     inbox = SqliteInbox(path)
     for number in range(3):
         added = "insert into journey_flow (ref, at, event, detail) values ($1, 1, 'e', $2)"
@@ -101,7 +101,7 @@ def test_a_path_with_the_characters_of_a_uri_is_only_a_path(tmp_path: Path):
 
 
 def test_a_database_of_another_program_is_left_as_it_is(path: Path):
-    other = sqlite3.connect(path)
+    other = opened(path)
     other.execute("create table entries (seq integer)")
     other.close()
     before = path.read_bytes()
@@ -135,7 +135,7 @@ def test_a_file_that_is_not_a_database_is_named_and_left_as_it_is(
 
 def test_an_inbox_of_a_later_version_is_not_opened(path: Path):
     SqliteInbox(path).close()
-    later = sqlite3.connect(path)
+    later = opened(path)
     later.execute("pragma user_version = 99")
     later.close()
     with pytest.raises(InboxUnavailable, match="version"):
@@ -295,7 +295,7 @@ def test_a_writer_that_waits_too_long_for_another_is_refused_and_may_try_again(
 ):
     monkeypatch.setattr("pipeline.inbox.sqlite.inbox.BUSY_SECONDS", 0.05)
     inbox = SqliteInbox(path)
-    other = sqlite3.connect(path, isolation_level=None)
+    other = opened(path)
     other.execute("begin immediate")
     with pytest.raises(InboxUnavailable, match="locked"):
         inbox.append([note()])
@@ -323,7 +323,7 @@ def test_a_first_write_waits_for_whoever_has_the_file_alone(path: Path):
     inbox = SqliteInbox(path)
     with pytest.raises(InboxUnavailable):
         inbox.query("what fails closes its connection, the only one that is open")
-    alone = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    alone = opened(path)
     alone.execute("pragma locking_mode = exclusive")
     alone.execute("begin exclusive")
     release = threading.Timer(0.3, alone.close)
@@ -336,7 +336,7 @@ def test_a_first_write_waits_for_whoever_has_the_file_alone(path: Path):
 def test_a_long_read_of_another_process_holds_no_writer_up(path: Path):
     inbox = SqliteInbox(path)
     inbox.append([note()])
-    other = sqlite3.connect(path, isolation_level=None)
+    other = opened(path)
     other.execute("begin")
     assert other.execute("select count(*) from entries").fetchone() == (1,)
     inbox.append([note()])
@@ -360,3 +360,14 @@ def test_threads_that_come_and_go_leave_no_open_file_behind(path: Path):
         read_in_a_new_thread()
     assert _open_files() == before
     inbox.close()
+
+
+def test_an_sqlite_that_may_lose_what_was_committed_opens_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "VERSION", "3.51.2")
+    with pytest.raises(InboxUnavailable, match=r"SQLite 3\.51\.2 is installed"):
+        SqliteInbox(path)
+    assert not path.exists()
+    monkeypatch.setattr(connection, "VERSION", "3.51.3")
+    SqliteInbox(path).close()

@@ -1,10 +1,11 @@
 """Who moves the write-ahead log of an SQLite inbox into its file, and when."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from pipeline import instants
@@ -13,6 +14,7 @@ from pipeline.inbox.sqlite import inbox as sqlite_inbox
 from pipeline.inbox.sqlite.inbox import TENDS, SqliteInbox
 from tests.inbox.appender import appenders
 from tests.inbox.drafts import note
+from tests.support.sqlite import opened
 
 MANY = 400
 """Commits: several times as many as go into the WAL before it is moved."""
@@ -80,7 +82,7 @@ def test_a_holder_that_was_killed_is_followed_by_whoever_writes(
 
 def holder(path: Path) -> int:
     """The number of the lease that somebody has, or had last."""
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(opened(path)) as connection:
         rows = connection.execute("select number from leases where name = ?", (TENDS,)).fetchall()
     return int(rows[0][0]) if rows else 0
 
@@ -91,24 +93,20 @@ def test_it_is_moved_while_nobody_writes(
     """The write lock is held: a writer cannot begin the WAL at its start meanwhile."""
     asked: list[str] = []
 
-    class Spy(sqlite3.Connection):
-        def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
+    class Spy(apsw.Connection):
+        def execute(self, sql: str, *given: Any, **how: Any) -> apsw.Cursor:
             if "wal_checkpoint" in sql:
-                with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as writer:
+                with closing(opened(path, busy_seconds=0)) as writer:
                     try:
                         writer.execute("begin immediate")
                         asked.append("free")
-                    except sqlite3.OperationalError:
+                    except apsw.BusyError:
                         asked.append("held")
-            return super().execute(sql, *given)  # type: ignore[arg-type]
+            return super().execute(sql, *given, **how)
 
     write(inbox, 1)
     inbox._readers.drop_idle()
-    connect = sqlite3.connect
-    monkeypatch.setattr(
-        "pipeline.inbox.sqlite.inbox.sqlite3.connect",
-        lambda *a, **b: connect(*a, **{**b, "factory": Spy}),
-    )
+    monkeypatch.setattr(apsw, "Connection", Spy)
     write(inbox, 200)
     assert asked
     assert set(asked) == {"held"}

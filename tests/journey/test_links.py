@@ -1,7 +1,6 @@
 """What a link opens, for whom, and until when."""
 
 import json
-import sqlite3
 from contextlib import closing
 
 import pytest
@@ -13,6 +12,7 @@ from pipeline.journey import links
 from pipeline.journey.entrance import door
 from pipeline.settings import Settings
 from tests.journey.served import ACP, Page
+from tests.support.sqlite import opened
 
 INVALID = "Este link não funciona"
 
@@ -21,10 +21,10 @@ def test_only_the_hash_of_a_links_secret_is_kept(page: Page) -> None:
     minted = page.mint(page.review())
     token = minted.url.rsplit("/", 1)[1]
     assert len(token) == 43  # 256 bits in base64
-    with closing(sqlite3.connect(page.folder / "inbox.db")) as database:
-        dump = "\n".join(database.iterdump())
-    assert token not in dump
-    assert links.digest(token) in dump
+    with closing(opened(page.folder / "inbox.db")) as database:
+        stored = database.serialize("main")
+    assert token.encode() not in stored
+    assert links.digest(token).encode() in stored
 
 
 def test_making_a_link_is_the_invitation(page: Page) -> None:

@@ -4,7 +4,6 @@ A module imports the fixtures it uses: `from tests.ledger.older import copies, l
 """
 
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from pipeline.inbox import SignedHead, open_inbox
 from pipeline.settings import Settings
 from tests.ledger.conftest import deliver
 from tests.support.postgres import DATABASE, PostgresServer
+from tests.support.sqlite import copy
 from tests.support.stores import settings_in
 
 
@@ -37,8 +37,7 @@ class SqlitePast:
 
     @staticmethod
     def _copy(source: str, target: str) -> None:
-        with closing(sqlite3.connect(source)) as ours, closing(sqlite3.connect(target)) as theirs:
-            ours.backup(theirs)
+        copy(source, target)
 
 
 class PostgresPast:

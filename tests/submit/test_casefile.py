@@ -1,6 +1,5 @@
 """A case file says of its process what the ledger says: the same SQL over fewer entries."""
 
-import sqlite3
 import tempfile
 from contextlib import closing
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import KEYS, draft, ledger_of
 from tests.support.ledgers import rows as rows_of
 from tests.support.lines import acp, action, finished, invited, started
+from tests.support.sqlite import opened
 
 
 @settings(max_examples=settings.default.max_examples // 20)
@@ -201,7 +201,7 @@ def test_nothing_is_sent_by_what_was_changed_in_the_inbox(changed: int, tmp_path
         assert case.answers["revenue"].value == "1_to_2"
         assert case.payloads == {2: BYTES.encode()}
         assert [it for it, _ in due_times({"p1": case})] == ["p1"]
-        with closing(sqlite3.connect(tmp_path / "inbox.db")) as insider, insider:
+        with closing(opened(tmp_path / "inbox.db")) as insider, insider:
             insider.execute("drop trigger entries_no_update")
             another = "replace(cast(body as text), '1_to_2', '7_to_9')"
             where = f"where seq = {changed}"

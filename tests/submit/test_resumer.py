@@ -1,11 +1,9 @@
 """What waits for a retry is sent when it is due, whatever else happens to its process meanwhile."""
 
 import asyncio
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from typing import Any
 
 from pipeline import instants
@@ -22,6 +20,7 @@ from tests import depth
 from tests.submit.attempts import a_waiting_retry, submit
 from tests.support.machine import wait_until
 from tests.support.marketplace import Marketplace, Review
+from tests.support.sqlite import copy
 
 Interruption = Callable[[Marketplace, Review], None]
 
@@ -195,8 +194,7 @@ def test_what_stands_where_it_has_read_before_is_read_once_the_inbox_was_put_bac
     """An older copy is put back under a running resumer; as many others come as were lost."""
     location = marketplace.settings().inbox
     older = marketplace.folder / "older.db"
-    with closing(sqlite3.connect(location)) as live, closing(sqlite3.connect(older)) as copy:
-        live.backup(copy)
+    copy(location, older)
     lost = a_waiting_retry(marketplace)
 
     async def run() -> tuple[set[str], set[str]]:
@@ -221,8 +219,7 @@ def test_what_stands_where_it_has_read_before_is_read_once_the_inbox_was_put_bac
 
     def put_back() -> None:
         marketplace.inbox.close()
-        with closing(sqlite3.connect(older)) as copy, closing(sqlite3.connect(location)) as live:
-            copy.backup(live)
+        copy(older, location)
         marketplace.inbox = open_inbox(location)
         others.append(a_waiting_retry(marketplace))
 

@@ -21,6 +21,8 @@ from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.inbox.signing_keys import SigningKeys
+from pipeline.inbox.sqlite.connection import VERSION
+from pipeline.inbox.sqlite.inbox import SqliteInbox
 from pipeline.ledger.file import made_by, name_of, other_content, other_database
 from pipeline.ledger.views.formats import Asked
 from pipeline.serve import remote
@@ -136,8 +138,24 @@ def inbox(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         return
     last_seq, recorded_at = inbox.last()
     yield Diagnosis("inbox", "ok", f"can be read; its last entry is {last_seq}")
+    if isinstance(inbox, SqliteInbox):
+        yield _of_sqlite(inbox)
     inbox.compare_clocks()
     yield clock(inbox.machine, recorded_at, inbox.dated_after(instants.now() + TOLERANCE))
+
+
+def _of_sqlite(inbox: SqliteInbox) -> Diagnosis:
+    """Which SQLite there is, and whether the file's pages hang together; `prazo verify` compares
+    its indexes as well."""
+    found = [said for (said,) in inbox.query("pragma quick_check(1)")]
+    if found == ["ok"]:
+        return Diagnosis("inbox", "ok", f"SQLite {VERSION}, which finds the file sound")
+    return Diagnosis(
+        "inbox",
+        "fault",
+        f"SQLite {VERSION} finds the file damaged: {found[0]}",
+        "stop all that use it, check its disk, and put a backup back with `prazo restore DIR`",
+    )
 
 
 def clock(machine: Clock, recorded_at: int, ahead: tuple[int, int] | None = None) -> Diagnosis:

@@ -3,11 +3,12 @@
 A step is a file `ENGINE_N.sql` beside this one. A step that a release has shipped is never changed.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
+
+import apsw
 
 from pipeline.errors import InboxMissing, InboxUnavailable
 from pipeline.files.kinds import content_of
@@ -41,12 +42,12 @@ def meta_of(identity: Identity) -> dict[str, bytes]:
 
 
 def statements(sql: str) -> Iterator[str]:
-    """The statements of a script, one by one, so that they can share a transaction: Python's
-    `executescript` would commit it first."""
+    """The statements of a script, one by one, so that they can share a transaction,
+    and each is asked for by itself."""
     statement = ""
     for line in sql.splitlines(keepends=True):
         statement += line
-        if sqlite3.complete_statement(statement):
+        if apsw.complete(statement):
             yield statement
             statement = ""
 
@@ -85,7 +86,7 @@ def identity(place: str, meta: Mapping[str, bytes]) -> tuple[str, bytes]:
 def unreadable(path: Path, error: Exception) -> InboxUnavailable | None:
     """What to say of a file that is not a database, where an error of SQLite says so; None where it
     says anything else."""
-    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
+    if not isinstance(error, apsw.NotADBError):
         return None
     if (content := content_of(path)) is not None:
         return other(path, content)

@@ -2,16 +2,18 @@
 
 import contextlib
 import os
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Final
+
+import apsw
 
 from pipeline import plain
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import schema
+from pipeline.inbox.sqlite.connection import ERRORS, connect, one_row
 from pipeline.log.entries import Identity
 
 PAGE_BYTES: Final = 8192
@@ -31,13 +33,13 @@ def create(path: Path, identity: Identity, version: int) -> bool:
         draft = aside / path.name
         # Bodies hold personal data. SQLite gives its WAL the mode of this file.
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+        with closing(connect(draft.absolute().as_uri())) as connection:
             connection.execute(f"pragma page_size = {PAGE_BYTES}")
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = full")
             connection.execute(f"pragma application_id = {APPLICATION_ID}")
             tables = schema.steps("sqlite", until=version)
-            connection.executescript(f"begin; {tables} commit;")
+            connection.execute(f"begin; {tables} commit;")
             connection.execute(f"pragma user_version = {version}")
             connection.executemany(
                 "insert into meta (name, value) values (?, ?)",
@@ -75,9 +77,9 @@ def make_whole(path: Path) -> None:
     Only SQLite may open the file here: whoever closes a file ends all locks that the process has on
     it, and without them the next process to leave deletes the WAL that this one still uses."""
     try:
-        with closing(sqlite3.connect(uri_of(path), uri=True, isolation_level=None)) as connection:
+        with closing(connect(uri_of(path))) as connection:
             move_in_wal(connection)
-    except (sqlite3.Error, OSError) as error:
+    except ERRORS as error:
         raise InboxUnavailable(
             f"The inbox {path} is not whole",
             str(error),
@@ -85,19 +87,19 @@ def make_whole(path: Path) -> None:
         ) from error
 
 
-def move_in_wal(connection: sqlite3.Connection) -> None:
+def move_in_wal(connection: apsw.Connection) -> None:
     """Moves the WAL's pages into the file and syncs it. Closing does so too, and fails in silence:
     what lies in a WAL is then no part of a file that takes another name."""
     connection.execute("pragma synchronous = full")
-    row = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+    row = one_row(connection, "pragma wal_checkpoint(truncate)")
     if row != (0, 0, 0):  # busy, pages in the WAL, pages of these that were moved
-        raise sqlite3.OperationalError(f"its WAL could not be moved into it: {row}")
+        raise OSError(f"its WAL could not be moved into it: {row}")
 
 
-def version_of(path: Path, connection: sqlite3.Connection) -> int:
+def version_of(path: Path, connection: apsw.Connection) -> int:
     """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
-    (application,) = connection.execute("pragma application_id").fetchone()
-    (version,) = connection.execute("pragma user_version").fetchone()
+    (application,) = one_row(connection, "pragma application_id")
+    (version,) = one_row(connection, "pragma user_version")
     if application != APPLICATION_ID:
         is_empty = path.stat().st_size == 0
         content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"

@@ -5,15 +5,17 @@ something else than was asked. So a file that comes from outside, such as a back
 of an inbox of its version, and nothing that such an inbox has not.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import apsw
+
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
+from pipeline.inbox.sqlite.connection import ERRORS, connect
 from pipeline.inbox.sqlite.file import uri_of, version_of
 
 OBJECTS: Final = """
@@ -33,8 +35,8 @@ Object = tuple[str, str, str, str | None]
 @cache
 def objects_of(version: int) -> frozenset[Object]:
     """What a new inbox of a version defines."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(schema.steps("sqlite", until=version))
+    with closing(connect(":memory:")) as connection:
+        connection.execute(schema.steps("sqlite", until=version))
         return frozenset(connection.execute(OBJECTS))
 
 
@@ -47,7 +49,7 @@ def checked(path: Path) -> int:
             if not 1 <= version <= schema.VERSION:
                 schema.check(str(path), version)
             found: list[Any] = connection.execute(f"{OBJECTS} limit {MOST_OBJECTS}").fetchall()
-    except (sqlite3.Error, OSError) as error:
+    except ERRORS as error:
         unreadable = InboxUnavailable(f"The inbox {path} cannot be read", str(error))
         raise schema.unreadable(path, error) or unreadable from None
     expected = objects_of(version)
@@ -62,10 +64,10 @@ def checked(path: Path) -> int:
 
 
 @contextmanager
-def _looked_at(path: Path) -> Iterator[sqlite3.Connection]:
+def _looked_at(path: Path) -> Iterator[apsw.Connection]:
     uri = uri_of(path, is_at_rest=True)
-    with closing(sqlite3.connect(uri, uri=True, timeout=SECONDS, isolation_level=None)) as opened:
-        opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-        opened.set_progress_handler(lambda: 1, _INSTRUCTIONS)
+    with closing(connect(uri, busy_seconds=SECONDS)) as opened:
+        opened.limit(apsw.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        opened.set_progress_handler(lambda: True, _INSTRUCTIONS)
         opened.execute("pragma trusted_schema = off")
         yield opened

@@ -2,12 +2,13 @@
 
 import contextlib
 import shutil
-import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
+
+import apsw
 
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
@@ -16,6 +17,7 @@ from pipeline.inbox import beginnings, leases, schema
 from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows, dictionary
+from pipeline.inbox.sqlite.connection import ERRORS, changed, connect, one_row
 from pipeline.inbox.sqlite.file import create as create_file
 from pipeline.inbox.sqlite.file import uri_of, version_of
 from pipeline.inbox.sqlite.place import Place
@@ -67,8 +69,8 @@ class SqliteInbox(Inbox):
         self.rows = Rows(dictionary())
         self._path = path
         self._writing_alone = threading.Lock()
-        self._writer: sqlite3.Connection | None = None
-        self._at_once: sqlite3.Connection | None = None
+        self._writer: apsw.Connection | None = None
+        self._at_once: apsw.Connection | None = None
         self._has_failed = self._is_closed = False
         self._lease: leases.Lease | None = None
         self._unmoved = 0  # about how many bytes went into the WAL from here since it was looked at
@@ -82,7 +84,7 @@ class SqliteInbox(Inbox):
                 self._begin(identity)
             self._on_disk = Place(path)
             self.log, self.log_key = self._read_meta()
-        except (sqlite3.Error, OSError) as error:
+        except ERRORS as error:
             self.close()
             raise self._unavailable("opened", error) from error
         except InboxUnavailable:
@@ -96,14 +98,11 @@ class SqliteInbox(Inbox):
         if create_file(self._path, begun, self.version) and identity is None:
             beginnings.say(begun.log, str(self._path.absolute()), others)
 
-    def _connect(self, busy_seconds: float | None = None) -> sqlite3.Connection:
-        connection = sqlite3.connect(
+    def _connect(self, busy_seconds: float | None = None) -> apsw.Connection:
+        connection = connect(
             self._uri,
-            uri=True,
-            timeout=BUSY_SECONDS if busy_seconds is None else busy_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=_STATEMENTS_KEPT,
+            busy_seconds=BUSY_SECONDS if busy_seconds is None else busy_seconds,
+            statements_kept=_STATEMENTS_KEPT,
         )
         try:
             connection.execute("pragma synchronous = full")
@@ -159,7 +158,7 @@ class SqliteInbox(Inbox):
                 self._at_once = None
 
     @contextmanager
-    def _exclusively(self) -> Iterator[sqlite3.Connection]:
+    def _exclusively(self) -> Iterator[apsw.Connection]:
         """The writer, in a transaction that is committed and synced when the block ends, or when
         the block of `at_once` around it does."""
         if self._at_once is not None:
@@ -172,10 +171,10 @@ class SqliteInbox(Inbox):
                     yield connection
                     connection.execute("commit")
                 except BaseException as error:
-                    self._has_failed = self._has_failed or isinstance(error, sqlite3.Error)
+                    self._has_failed = self._has_failed or isinstance(error, apsw.Error)
                     self._drop_writer()  # rolls back what is not committed
                     raise
-        except (sqlite3.Error, OSError) as error:
+        except ERRORS as error:
             raise self._unavailable("written", error) from error
         self._unmoved += BYTES_PER_COMMIT
         if self._unmoved >= MOST_UNMOVED:
@@ -186,7 +185,7 @@ class SqliteInbox(Inbox):
         that, or nobody does. Nobody writes meanwhile: in SQLite before 3.51.3 a checkpoint that
         meets a writer who begins the WAL at its start may lose pages. What fails is tried again."""
         self._unmoved = MOST_UNMOVED // 2
-        with contextlib.suppress(InboxUnavailable, sqlite3.Error, OSError):
+        with contextlib.suppress(InboxUnavailable, *ERRORS):
             if not self._tends_wal():
                 return
             with in_turn(self._writing_alone):
@@ -213,9 +212,9 @@ class SqliteInbox(Inbox):
         self._unmoved = MOST_UNMOVED // 2
         return self._lease is not None
 
-    def _begun(self) -> sqlite3.Connection:
+    def _begun(self) -> apsw.Connection:
         if self._is_closed:
-            raise sqlite3.ProgrammingError("it is closed already")
+            raise apsw.ConnectionClosedError("it is closed already")
         self._check_size(self._on_disk.check())
         if self._writer is not None:
             self._on_disk.check_wal(self._writer)
@@ -228,7 +227,6 @@ class SqliteInbox(Inbox):
             # What it may have to undo of a statement with many rows goes no way by another disk.
             self._writer.execute("pragma temp_store = memory")
             self._writer.execute(f"pragma journal_size_limit = {MAX_WAL_BYTES}")
-            self._writer.execute("pragma secure_delete = on")  # not every build has it on itself
             self._writer.execute(_LAST)  # from here on the WAL is there
             self._on_disk.watch_wal()
         self._writer.execute("begin immediate")
@@ -258,13 +256,11 @@ class SqliteInbox(Inbox):
                 if not self._has_failed:  # a checkpoint that waits for nobody would go on without
                     connection.execute("begin immediate")  # the write lock
                     connection.execute("rollback")
-                is_busy, *_ = connection.execute("pragma wal_checkpoint(truncate)").fetchone()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the rest says why
-                raise
+                is_busy, *_ = one_row(connection, "pragma wal_checkpoint(truncate)")
+        except apsw.BusyError:
             is_busy = True  # the last of those who had it open is closing it at this moment
         if is_busy and self._has_failed:
-            raise sqlite3.OperationalError(
+            raise OSError(
                 f"a write has failed, and the file could not be repaired, because a reader kept it"
                 f" busy for {BUSY_SECONDS:.0f} s"
             )
@@ -294,7 +290,7 @@ class SqliteInbox(Inbox):
     def execute(self, sql: str, *values: object) -> int:
         """Runs one statement on the tables beside the log; how many rows it changed."""
         with self._exclusively() as connection:
-            return connection.execute(sql, numbered(values)).rowcount
+            return changed(connection, sql, numbered(values))
 
     # --- reading ---
 
@@ -312,7 +308,7 @@ class SqliteInbox(Inbox):
             return connection.execute(sql, numbered(values)).fetchall()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[apsw.Connection]:
         if self._at_once is not None:
             yield self._at_once
             return
@@ -320,7 +316,7 @@ class SqliteInbox(Inbox):
             self._on_disk.check()  # or we would go on reading a file that is no longer there
             with self._readers.borrowed() as connection:
                 yield connection
-        except (sqlite3.Error, OSError) as error:
+        except ERRORS as error:
             raise self._unavailable("read", error) from error
 
     def last(self) -> tuple[int, int]:

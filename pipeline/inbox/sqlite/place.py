@@ -2,10 +2,11 @@
 acknowledged, and never read."""
 
 import os
-import sqlite3
 import time
 from pathlib import Path
 from typing import Final
+
+import apsw
 
 from pipeline.inbox.sqlite.file import move_in_wal
 
@@ -43,7 +44,7 @@ class Place:
         """The writer is gone."""
         self._beside = []
 
-    def check_wal(self, writer: sqlite3.Connection) -> None:
+    def check_wal(self, writer: apsw.Connection) -> None:
         """Raises OSError where the writer's WAL lost its name: nobody hears of what is written to
         it. What it has goes into the file, unless others have begun another WAL meanwhile."""
         if not self._beside or time.monotonic() < self._look_beside_at:

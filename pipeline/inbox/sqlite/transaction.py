@@ -2,13 +2,14 @@
 
 import functools
 import itertools
-import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+import apsw
 from pydantic_core import from_json, to_json
 
 from pipeline.inbox.schema.rows import BODY, LEAF, Rows
+from pipeline.inbox.sqlite.connection import changed, one_row
 from pipeline.inbox.store import Asked, Known, Statement, Tail
 from pipeline.log.entries import Entry
 
@@ -47,7 +48,7 @@ _SEEN_INGEST_KEY = "select ingest_key from entries where ingest_key = ?"
 class SqliteTransaction:
     """The store's `Transaction`, over a connection that has begun one."""
 
-    def __init__(self, connection: sqlite3.Connection, rows: Rows) -> None:
+    def __init__(self, connection: apsw.Connection, rows: Rows) -> None:
         self._connection, self._in_table = connection, rows
         self.inserted_bytes = 0
 
@@ -59,7 +60,7 @@ class SqliteTransaction:
         if asked.seq != seq:  # the newest is not one that was written from here
             of = f"select {leaf} from entries where seq = ?"
             found = self._connection.execute(of, (asked.seq,)).fetchone()
-        (version,) = self._connection.execute("pragma user_version").fetchone()
+        (version,) = one_row(self._connection, "pragma user_version")
         return Known(
             version=version,
             seq=seq,
@@ -77,7 +78,7 @@ class SqliteTransaction:
         event loop, and waited for."""
         if not ids:
             return []
-        [found] = self._connection.execute(query, (to_json(ids).decode(),)).fetchone()
+        [found] = one_row(self._connection, query, (to_json(ids).decode(),))
         rows: list[Any] = from_json(found)
         return rows
 
@@ -98,7 +99,7 @@ class SqliteTransaction:
 
     def execute(self, statement: Statement) -> int:
         """Runs a statement in the same commit; how many rows it changed."""
-        return self._connection.execute(statement.sql, numbered(statement.values)).rowcount
+        return changed(self._connection, statement.sql, numbered(statement.values))
 
 
 def numbered(values: Sequence[object]) -> dict[str, object]:

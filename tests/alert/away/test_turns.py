@@ -3,7 +3,6 @@ fill, a ledger that says what it is given, and channels that only note what they
 
 import json
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from tests.alert.asked import Bare
 from tests.alert.test_decision import MAIL
 from tests.support.events import review
 from tests.support.machine import wait_until
+from tests.support.sqlite import opened
 
 ALWAYS = {
     "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
@@ -155,7 +155,7 @@ def test_an_inbox_of_another_release_is_one_that_takes_no_entries(
     """Anyone who looked at its tables alone called it well."""
     office.turn()
     office.dues = [office.expired()]
-    with closing(sqlite3.connect(tmp_path / "inbox.db")) as connection:
+    with closing(opened(tmp_path / "inbox.db")) as connection:
         [(version,)] = connection.execute("pragma user_version")
         connection.execute(f"pragma user_version = {version + 1}")
         office.turn()

@@ -5,7 +5,6 @@ import csv
 import functools
 import io
 import shutil
-import sqlite3
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from tests import depth
 from tests.audit import forgery, story
 from tests.audit.conftest import EVERYTHING, Made, copied, no_rows, quick_signatures, request
 from tests.audit.forgery import SEALS, Files
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 pytestmark = quick_signatures
@@ -397,7 +397,7 @@ def rewritten(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "keys").mkdir()
     shutil.copy(original / "keys" / "signing.key", folder / "keys" / "signing.key")
     LedgerService(settings_in(folder)).close()
-    with closing(sqlite3.connect(folder / "inbox.db")) as connection, connection:
+    with closing(opened(folder / "inbox.db")) as connection, connection:
         connection.execute(
             "update meta set value = ? where name = 'log'", (made.signer.key.name.encode(),)
         )

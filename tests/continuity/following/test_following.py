@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import threading
 from contextlib import closing
@@ -26,6 +25,7 @@ from pipeline.settings import Settings
 from tests import depth
 from tests.continuity.following.programs import started
 from tests.ledger.conftest import OPENED, deliver, entries_alone
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 
@@ -233,7 +233,7 @@ def test_a_changed_leaf_deep_in_the_log_is_named_by_an_audit(followed: Settings)
 
 
 def without_its_last_ten(settings: Settings) -> None:
-    with closing(sqlite3.connect(settings.inbox)) as raw, raw:
+    with closing(opened(settings.inbox)) as raw, raw:
         raw.execute("drop trigger entries_no_delete")
         raw.execute("delete from entries where seq > 290")
 
@@ -254,7 +254,7 @@ def test_an_inbox_that_lost_entries_gets_them_back_from_the_ledger(followed: Set
 def test_an_inbox_that_lost_entries_and_what_vouched_for_them_is_refused(followed: Settings):
     """The ledger alone proves nothing: its last entries could have been made up."""
     without_its_last_ten(followed)
-    with closing(sqlite3.connect(followed.inbox)) as raw, raw:
+    with closing(opened(followed.inbox)) as raw, raw:
         raw.execute("delete from heads")
         raw.execute("delete from checkpoints")
     place(followed).unlink()

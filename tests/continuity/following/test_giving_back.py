@@ -1,6 +1,5 @@
 """What a ledger gives back to an inbox that lost its newest entries: only what is vouched for."""
 
-import sqlite3
 from contextlib import closing
 
 import duckdb
@@ -13,6 +12,7 @@ from pipeline.errors import LedgerRefused
 from pipeline.inbox import Head
 from pipeline.settings import Settings
 from tests.continuity.following.test_following import without_its_last_ten
+from tests.support.sqlite import opened
 
 
 @pytest.mark.parametrize("voucher", ["heads", "checkpoints", "outside"])
@@ -20,7 +20,7 @@ def test_each_head_vouches_by_itself(followed: Settings, voucher: str) -> None:
     with closing(LedgerService(followed)) as service:
         service.sign()
     without_its_last_ten(followed)
-    with closing(sqlite3.connect(followed.inbox)) as raw, raw:
+    with closing(opened(followed.inbox)) as raw, raw:
         for table in {"heads", "checkpoints"} - {voucher}:
             raw.execute(f"delete from {table}")
     if voucher != "outside":
@@ -44,13 +44,13 @@ def test_only_what_leads_to_every_root_that_was_kept_is_given_back(followed: Set
             with pytest.raises(LedgerRefused, match=why):
                 give_back(ledger, inbox, vouchers)
             assert inbox.last()[0] == 290
-        with closing(sqlite3.connect(followed.inbox)) as raw, raw:
+        with closing(opened(followed.inbox)) as raw, raw:
             raw.execute("drop trigger entries_no_update")
             [(leaf,)] = raw.execute("select leaf from entries where seq = 290").fetchall()
             raw.execute("update entries set leaf = x'7b7d' where seq = 290")
         with pytest.raises(LedgerRefused, match="they differ at entry 290 already"):
             give_back(ledger, inbox, [right])
-        with closing(sqlite3.connect(followed.inbox)) as raw, raw:
+        with closing(opened(followed.inbox)) as raw, raw:
             raw.execute("update entries set leaf = ? where seq = 290", (leaf,))
         inbox.guard(lambda _: None)  # that of the head outside, which knows of the loss
         assert give_back(ledger, inbox, [right]) == 10
@@ -65,5 +65,5 @@ def test_bytes_that_were_changed_in_the_ledger_are_not_given_back(followed: Sett
     without_its_last_ten(followed)
     with pytest.raises(LedgerRefused, match="entries of the ledger are not as they were recorded"):
         LedgerService(followed)
-    with closing(sqlite3.connect(followed.inbox)) as raw:
+    with closing(opened(followed.inbox)) as raw:
         assert raw.execute("select max(seq) from entries").fetchone() == (290,)

@@ -1,6 +1,5 @@
 """What was never a ledger stays where it is, and a damaged ledger is made again in its place."""
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.errors import NotALedger
 from pipeline.inbox import Inbox
 from pipeline.settings import Settings
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 HEADER_BYTES = 12_288
@@ -58,7 +58,7 @@ def test_another_programs_file_is_refused_and_stays(
 
 
 def test_an_sqlite_database_is_refused_and_stays(recorded: Settings) -> None:
-    with closing(sqlite3.connect(recorded.ledger)) as other:
+    with closing(opened(recorded.ledger)) as other:
         other.execute("create table sales (amount integer)")
     require_refused(recorded, "an SQLite database, such as an inbox")
 

@@ -3,7 +3,6 @@ as before. See `test_forks.py` for the rest."""
 
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -45,6 +44,7 @@ from tests.ledger.older import (
     settings,
 )
 from tests.support.lines import finished
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 __all__ = ["copies", "lost", "past", "settings"]
@@ -332,7 +332,7 @@ def test_heads_of_the_past_that_was_given_up_do_not_speak_against_the_new_ledger
     in_inbox(settings, range(105, 110))
     with closing(LedgerService(settings)) as service:
         service.catch_up()
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         connection.execute("drop trigger entries_no_delete")
         connection.execute("delete from entries where seq > ?", (SHARED,))
     in_inbox(settings, range(200, 200 + MORE))

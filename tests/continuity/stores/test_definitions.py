@@ -2,7 +2,6 @@
 acknowledged and gone."""
 
 import shutil
-import sqlite3
 from contextlib import closing
 
 import duckdb
@@ -18,6 +17,7 @@ from tests.audit import story
 from tests.audit.conftest import entries_alone
 from tests.inbox.conftest import inbox, location
 from tests.support.postgres import PostgresServer
+from tests.support.sqlite import opened
 
 __all__ = ["inbox", "location"]
 
@@ -35,8 +35,8 @@ def test_a_trigger_that_removes_deliveries_and_a_macro_that_stops_the_clock_are_
     settings: Settings,
 ) -> None:
     """Each entry, fact and root was as it should be, and no deadline would ever have come."""
-    with closing(sqlite3.connect(settings.inbox)) as connection:
-        connection.executescript(REMOVES_WHAT_COMES)
+    with closing(opened(settings.inbox)) as connection:
+        connection.execute(REMOVES_WHAT_COMES)
     with duckdb.connect(str(settings.ledger)) as connection:
         for statement in (NEVER_LATE, SHADOW, BLIND):
             connection.execute(statement)
@@ -56,7 +56,7 @@ def test_an_index_that_lacks_what_it_should_have_is_named(settings: Settings) ->
     """Every artifact was deleted, and the stores were verified: an index named no collection, and
     artifacts are looked for by that. Its definition was as it should be."""
     empty = "create index entries_collection on entries (seq) where kind = 'none'"
-    with closing(sqlite3.connect(settings.inbox)) as connection:
+    with closing(opened(settings.inbox)) as connection:
         of_index = "from sqlite_master where name = 'entries_collection'"
         [(defined,)] = connection.execute(f"select sql {of_index}").fetchall()
         connection.execute("drop index entries_collection")
@@ -65,7 +65,6 @@ def test_an_index_that_lacks_what_it_should_have_is_named(settings: Settings) ->
         connection.execute(
             "update sqlite_master set sql = ? where name = 'entries_collection'", [defined]
         )
-        connection.commit()
     shutil.rmtree(settings.artifacts)
     with closing(LedgerService(settings)) as service:
         found = [it.partition(";")[0] for it in audit(service).faults]
@@ -74,7 +73,6 @@ def test_an_index_that_lacks_what_it_should_have_is_named(settings: Settings) ->
             f"the inbox is damaged: row {row} missing from index entries_collection"
             for row in (4, 5, 11)
         ),
-        "the inbox is damaged: wrong # of entries in index entries_collection",
     ]
     restore.restore_from_ledger(settings)
     with closing(LedgerService(settings)) as service:

@@ -3,7 +3,6 @@ end."""
 
 import os
 import shutil
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -18,6 +17,7 @@ from pipeline.errors import InboxUnavailable, NotRestored, OperatorError
 from pipeline.inbox import open_inbox
 from pipeline.settings import Settings
 from tests.audit.conftest import command, entries_alone
+from tests.support.sqlite import opened
 from tests.support.stores import settings_in
 
 SECONDS = 5.0
@@ -87,8 +87,8 @@ def test_a_backup_that_defines_more_than_tables_of_an_inbox_is_refused_before_a_
 ) -> None:
     saved = tmp_path / "saved"
     backups.backup(settings, saved)
-    with closing(sqlite3.connect(saved / "inbox.db")) as foreign:
-        foreign.executescript(DEFINED[defined])
+    with closing(opened(saved / "inbox.db")) as foreign:
+        foreign.execute(DEFINED[defined])
     begun = time.monotonic()
     for refused in (
         lambda: restores.restore(settings_in(tmp_path / "elsewhere"), saved),

@@ -2,7 +2,6 @@
 refused with what to do."""
 
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from pipeline.settings import Settings
 from tests import depth
 from tests.audit import story
 from tests.audit.conftest import command, entries_alone
+from tests.support.sqlite import opened
 
 
 def faults(settings: Settings, against: str | None = None) -> list[str]:
@@ -44,7 +44,7 @@ INSISTED = By("the ledger was never out of our hands", "ana", "user:ana")
 
 def in_inbox(settings: Settings, *statements: str) -> None:
     """The same, by somebody who puts the triggers back."""
-    with closing(sqlite3.connect(settings.inbox)) as connection, connection:
+    with closing(opened(settings.inbox)) as connection, connection:
         guarding = "from sqlite_master where type = 'trigger' and tbl_name = 'entries'"
         guards = connection.execute(f"select name, sql {guarding}").fetchall()
         for name, _ in guards:

@@ -1,7 +1,6 @@
 """How webhooks stand in the table: compressed, and read back as they came or seen to be altered."""
 
 import hashlib
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -14,6 +13,7 @@ from pipeline.log.entries import Entry
 from tests.inbox.drafts import note, webhook
 from tests.support.events import EVENT_TYPES, sample
 from tests.support.postgres import PostgresServer
+from tests.support.sqlite import opened
 
 BODY = b'{"id":"evt_1","type":"seller.created","created_at":"2026-03-01T12:00:00Z"}'
 BODIES = {
@@ -73,7 +73,7 @@ def change(location: str, table: str, statement: str) -> None:
         PostgresServer.execute(location, statement.format(**names))
     else:
         names = {"table": table, "blob": "x'", "true": "1"}
-        with closing(sqlite3.connect(location, isolation_level=None)) as file:
+        with closing(opened(location)) as file:
             file.execute(statement.format(**names))
 
 
