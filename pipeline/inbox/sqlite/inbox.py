@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -49,6 +50,12 @@ _PUT_HEAD = """
     where excluded.size > heads.size"""
 _PUT_CHECKPOINT = "insert into checkpoints (size, note) values (?, ?) on conflict do nothing"
 _CHECKPOINTS = "select size, note from checkpoints order by size"
+_INSTRUCTIONS: Final = 1000  # between two looks at the time
+PUT_BACK: Final = (
+    "stop all that use it, look at its disk, and put it back: `prazo restore DIR` from a backup,"
+    " or `prazo restore --from-ledger`"
+)
+"""What to do about a damaged file."""
 _PROBE = "insert or replace into probes (id, probed_at) values (1, ?)"
 
 
@@ -123,7 +130,7 @@ class SqliteInbox(Inbox):
         return schema.unreadable(self._path, error) or InboxUnavailable(
             f"The inbox {self._path} cannot be {done}",
             str(error),
-            self._remedy(),
+            PUT_BACK if isinstance(error, apsw.CorruptError) else self._remedy(),
         )
 
     def _remedy(self) -> str:
@@ -363,6 +370,20 @@ class SqliteInbox(Inbox):
         """All signed checkpoints, smallest first."""
         with self._reading() as connection:
             return list(map(SignedHead._make, connection.execute(_CHECKPOINTS).fetchall()))
+
+    def first_damage(self, seconds: float) -> str | None:
+        """What SQLite finds first where the file's pages do not hang together; "ok" where all do,
+        and None where so many seconds were too few to read them."""
+        until = time.monotonic() + seconds
+        with self._reading() as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > until, _INSTRUCTIONS)
+            try:
+                [found] = one_row(connection, "pragma quick_check(1)")
+            except apsw.InterruptError:
+                return None
+            finally:
+                connection.set_progress_handler(None)
+            return str(found)
 
     def close(self) -> None:
         """Closes the writer's and the readers' connections."""
