@@ -8,7 +8,7 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-long setup check bench soak wheel release-check audit lock format clean
+.PHONY: demo quick test test-long setup check bench soak wheel image release-check release audit lock format clean
 
 # uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
 # reach the public index, pip takes the one that they name.
@@ -74,8 +74,25 @@ soak: setup  ## the product for long at half of its capacity: whether it stays a
 wheel: setup  ## the product in one file
 	$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist
 
+# IMAGE_OPTIONS="--platform linux/amd64,linux/arm64 --manifest prazo", for one, makes it for both machines.
+IMAGE ?= prazo:$(VERSION)
+VERSION = $(shell $(BIN)/python -c 'from importlib.metadata import version; print(version("prazo"))')
+
+image: setup  ## the image of every part; needs podman
+	podman build --format docker $(IMAGE_OPTIONS) --tag $(IMAGE) --file Containerfile .
+
 release-check: setup  ## the wheel on every Python and in odd places, the image, deploy/: for a release
 	$(BIN)/pytest -n 2 --dist loadfile -rs $(PYTEST_ARGS) tests/release
+
+# Files of a release have the time of its commit.
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release: release-check  ## what is published, in dist/: source, wheel, image, what they stand on, checksums
+	test -z "$$(git status --porcelain)" || { echo "commit first: a release is a commit" >&2; exit 1; }
+	rm -rf dist
+	$(MAKE) wheel image
+	podman push --quiet $(IMAGE) oci-archive:dist/prazo-$(VERSION)-image.tar:$(IMAGE)
+	$(BIN)/python .ci/sbom.py >dist/prazo-$(VERSION).cdx.json
+	cd dist && sha256sum prazo-* >SHA256SUMS
 
 audit: setup  ## whether a version in the lock has a known vulnerability
 	$(BIN)/python .ci/audit.py

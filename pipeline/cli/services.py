@@ -11,6 +11,7 @@ import click
 from pipeline import memory
 from pipeline.cli.group import Number, Port, main, say
 from pipeline.cli.loading import ended_at_once
+from pipeline.errors import WrongUsage
 from pipeline.settings import Settings, unknown
 from pipeline.shipped import DASHBOARD
 from pipeline.short_turns import give_way
@@ -198,6 +199,28 @@ def demo(
         say=lambda text: say(*text.split("\n")),
     )
     sys.exit(code)
+
+
+@main.command()
+@click.argument(
+    "part", required=False, type=click.Choice(["receive", "dashboard", "follow", "journey"])
+)
+def alive(part: str | None) -> None:
+    """Ask PART whether it is alive; without one, what a container's first process runs. Exits with
+    1 where it does not answer where the settings say. A part that listens nowhere is alive while it
+    runs.
+
+    Example: prazo alive dashboard
+    """
+    from pipeline.cli import alive as look
+
+    parts = (part,) if part else look.parts_of(look.first_command())
+    if parts is None:
+        raise WrongUsage("The first process here is no part of Prazo", remedy="name a PART")
+    settings = Settings.load()
+    failures = [it for it in (look.failure(part, settings) for part in parts) if it]
+    say(*failures, err=True)
+    sys.exit(1 if failures else 0)
 
 
 @main.command()
