@@ -54,11 +54,13 @@ def _hand_over_address(settings: Settings) -> None:
 
 
 def _let_streamlit_find_a_home() -> None:
-    """Streamlit looks there for settings, and ends with a traceback where there is no `HOME` and
-    the machine does not know the user, as in a container that runs under a number."""
+    """Streamlit looks there for settings, and fails with a traceback where the machine knows no
+    home, as of a user who is a number in a container, or where this user may not look into it."""
     try:
-        Path.home()
+        can_look = os.access(Path.home(), os.X_OK)
     except RuntimeError:
+        can_look = False
+    if not can_look:
         os.environ["HOME"] = str(Path.cwd())
 
 

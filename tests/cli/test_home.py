@@ -99,12 +99,15 @@ def test_a_part_says_in_which_folder_it_is(home: Path, monkeypatch: pytest.Monke
     assert done.stdout.splitlines() == [f"Folder     {home}"]
 
 
-def test_a_dashboard_needs_no_home_of_a_user_that_the_machine_knows(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("of_user", [None, "/nowhere"], ids=["unknown", "missing"])
+def test_a_dashboard_needs_no_home_of_its_user(
+    of_user: str | None, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Streamlit ended with a traceback: "Could not determine home directory"."""
-    monkeypatch.delenv("HOME")
-    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    monkeypatch.setenv("HOME", of_user or "")
+    if of_user is None:
+        monkeypatch.delenv("HOME")
+        monkeypatch.setattr(os, "getuid", lambda: 54321)
     monkeypatch.setattr(memory, "become", lambda _: None)
     for set_by_the_command in ("PRAZO_DASHBOARD_HOST", "FORWARDED_ALLOW_IPS"):
         monkeypatch.setenv(set_by_the_command, "127.0.0.1")  # and so put back

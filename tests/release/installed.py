@@ -52,11 +52,13 @@ class Installed:
     folder: Path = Path("/")
     user: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    """A command that ends by running what follows."""
 
     def run(self, *arguments: str | bytes) -> "subprocess.CompletedProcess[str]":
         """The command, to its end."""
         done = subprocess.run(
-            [self.venv / "bin" / "prazo", *arguments],
+            [*self.before, self.venv / "bin" / "prazo", *arguments],
             capture_output=True,
             text=True,
             errors="backslashreplace",
@@ -73,7 +75,7 @@ class Installed:
         log = self.venv.with_suffix(f".{time.monotonic_ns()}.log")
         with log.open("wb") as kept:
             process = subprocess.Popen(
-                [self.venv / "bin" / "prazo", *arguments],
+                [*self.before, self.venv / "bin" / "prazo", *arguments],
                 stdout=kept,
                 stderr=subprocess.STDOUT,
                 **self._started,
@@ -92,11 +94,11 @@ class Installed:
         """Nothing of this environment but where the machine's own programs are."""
         user = {} if self.user is None else {"user": self.user, "group": self.user}
         others = {} if self.user is None else {"extra_groups": []}
-        path = {"PATH": "/usr/bin:/bin"}
+        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         return {"cwd": self.folder, "env": path | dict(self.environment), **user, **others}
 
-    def comes_up(self, *command: str, host: str = "127.0.0.1") -> None:
-        """Asserts that receiver and dashboard answer, and end by TERM."""
+    def comes_up(self, *command: str, host: str = "127.0.0.1", page: int = 200) -> None:
+        """Asserts that receiver and dashboard answer, the page by this status, and end by TERM."""
         receiver, dashboard = free_port(), free_port()
         ports = ("--port", str(receiver), "--dashboard-port", str(dashboard))
         with self.running(*command, *ports) as process:
@@ -109,7 +111,7 @@ class Installed:
                 )
 
             wait_until(answers, seconds=120, pause=0.2)
-            assert _status(f"http://{host}:{dashboard}/") == 200
+            assert _status(f"http://{host}:{dashboard}/") == page
 
     def is_whole(self) -> None:
         """Asserts that what a person does first works: take in, look, export, verify."""

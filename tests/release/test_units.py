@@ -1,0 +1,82 @@
+"""The units of systemd: sound, closed enough, and parts work with as little as they leave them."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.release.composed import Deployed
+from tests.release.containers import done
+from tests.release.installed import ROOT, Installed
+
+UNITS = sorted(it.name for it in (ROOT / "deploy" / "systemd").glob("*.service"))
+USER = 1000
+THRESHOLD = 40
+"""Tenths of systemd's own figure of exposure, from 0 to 10."""
+PROGRAM = "/opt/prazo/bin/prazo"
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the units, whose program is one that this machine has."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze here")
+    folder = tmp_path_factory.mktemp("units") / "units"
+    shutil.copytree(ROOT / "deploy" / "systemd", folder)
+    for name in UNITS:
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(PROGRAM, "/bin/true"), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_is_sound_and_closed_enough(name: str, units: Path) -> None:
+    alone = os.environ | {"SYSTEMD_UNIT_PATH": f"{units}:"}
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", units / name],
+        env=alone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert [it for it in verified.stderr.splitlines() if "prazo" in it] == []
+    options = ("--offline=yes", f"--threshold={THRESHOLD}", "--no-pager")
+    done("systemd-analyze", "security", *options, name, env=alone)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_starts_a_part_that_there_is(name: str, read_only: Installed) -> None:
+    text = (ROOT / "deploy" / "systemd" / name).read_text(encoding="utf-8")
+    [words] = re.findall(rf"^ExecStart={PROGRAM} (.*)$", text, re.MULTILINE)
+    assert read_only.run(*words.split(), "--help").returncode == 0
+
+
+@pytest.mark.timeout(400)
+def test_all_parts_work_with_as_little_as_the_units_leave_them(
+    read_only: Installed, place: Path, tmp_path: Path
+) -> None:
+    """As far as a shell can take it away: the file system is read-only but for their own folder,
+    /tmp is their own, and there are no capabilities and no way to get one."""
+    made = Deployed.make(place / "deploy").folder
+    lines = (made / "prazo.env").read_text(encoding="utf-8").replace("/etc/prazo", f"{made}/prazo")
+    environment = dict(it.split("=", 1) for it in lines.splitlines() if it.startswith("PRAZO_"))
+    home = place / "state"
+    home.mkdir()
+    os.chown(home, USER, USER)
+    confine = (
+        'mount --bind "$PRAZO_HOME" "$PRAZO_HOME" && mount -t tmpfs -o mode=1777 tmpfs /tmp'
+        " && mount -o remount,bind,ro / && mount -o remount,bind,ro /dev/shm"
+        f" && exec setpriv --reuid={USER} --regid={USER} --clear-groups --bounding-set=-all"
+        ' --no-new-privs "$@"'
+    )
+    confined = replace(
+        read_only,
+        environment=environment | {"PRAZO_HOME": str(home)},
+        before=("unshare", "--mount", "sh", "-c", confine, "sh"),
+    )
+    confined.comes_up("serve", page=403)  # which people reach by the proxy alone
+    assert (home / "data" / "inbox.db").exists()
