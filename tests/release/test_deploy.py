@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import shutil
 import socket
 import ssl
 import time
@@ -18,6 +19,7 @@ from tests.release.composed import HOOKS, PEOPLE, Deployed
 from tests.release.containers import PODMAN, done, wait_until_healthy
 from tests.release.installed import ROOT, UV
 from tests.support.events import event, new_id
+from tests.support.machine import wait_until
 from tests.support.postgres import PostgresServer
 
 IDLE_SECONDS = 70
@@ -25,15 +27,22 @@ IDLE_SECONDS = 70
 
 
 @pytest.fixture(scope="module")
+def owner(postgres: PostgresServer) -> PostgresServer:
+    """A server that knows the user of compose.yaml."""
+    postgres.execute(postgres.url(), "create role prazo login")
+    return postgres
+
+
+@pytest.fixture(scope="module")
 def deployed(
-    image: str, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+    image: str, owner: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployed]:
     """Database, ledger with dashboard and both receivers, as in compose.yaml."""
     shape = Deployed.make(tmp_path_factory.mktemp("shape") / "deploy")
-    postgres.execute(postgres.url(), "create role prazo login", "create database inbox owner prazo")
+    owner.execute(owner.url(), "create database inbox owner prazo")
     with contextlib.ExitStack() as up:
         for name in ("dashboard", "receiver-1", "receiver-2"):
-            up.enter_context(shape.part(name, postgres.url("inbox")))
+            up.enter_context(shape.part(name, owner.url("inbox")))
         yield shape
 
 
@@ -146,6 +155,47 @@ def test_nginx_can_ask_the_platform_for_its_certificate(deployed: Deployed) -> N
         assert delivery(deployed) == 400
         assert delivery(deployed, *shown) == 200
         assert deployed.ask(PEOPLE, "/", *person(deployed)) == 200
+
+
+@pytest.mark.timeout(400)
+def test_the_sender_looks_after_retries(deployed: Deployed, postgres: PostgresServer) -> None:
+    """It says so to the receivers, whose metrics show it."""
+    files = deployed.folder / "prazo"
+    (files / "platform").write_text("prazo:secret\n", encoding="ascii")
+    for name in ("server.pem", "server.key"):
+        shutil.copy(deployed.folder / "nginx" / "tls" / name, files)
+    done("chown", "-R", "1000:1000", files)
+    platform = {
+        "PRAZO_CLIENT_CERT_FILE": "/etc/prazo/server.pem",
+        "PRAZO_CLIENT_KEY_FILE": "/etc/prazo/server.key",
+        "PRAZO_PLATFORM_URL": "https://127.0.0.1:9",
+        "PRAZO_PLATFORM_CREDENTIALS_FILE": "/etc/prazo/platform",
+        "PRAZO_MARKETPLACE_ID": "mkt_1",
+    }
+    beats = "select 1 from prazo.heartbeats where name = 'resumer'"
+    with deployed.part("sender", postgres.url("inbox"), **platform):
+        wait_until(lambda: postgres.execute(postgres.url("inbox"), beats), pause=1)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.usefixtures("image")
+def test_the_dashboard_may_stand_below_a_path(owner: PostgresServer, tmp_path: Path) -> None:
+    shape = Deployed.make(tmp_path / "deploy")
+    owner.execute(owner.url(), "create database below owner prazo")
+
+    def below(text: str) -> str:
+        return text.replace(
+            "location / {\n        auth_basic", "location /prazo/ {\n        auth_basic"
+        )
+
+    with (
+        shape.part("dashboard", owner.url("below"), STREAMLIT_SERVER_BASE_URL_PATH="prazo"),
+        shape.nginx(below),
+    ):
+        assert shape.ask(PEOPLE, "/prazo/") == 401
+        assert shape.ask(PEOPLE, "/prazo/", *person(shape)) == 200
+        token = f"-HAuthorization: Bearer {shape.said_of('The token of the programs')}"
+        assert shape.ask(PEOPLE, "/api/status", token) == 200
 
 
 def test_the_manifests_of_kubernetes_are_of_its_schema() -> None:

@@ -4,12 +4,13 @@ it does not.
 
 import os
 import subprocess
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.release.installed import UV, Installed, install, python
+from tests.release.installed import ROOT, UV, Installed, install, python
 
 NOBODY = 54321
 """A user that the machine does not know."""
@@ -25,6 +26,15 @@ def test_it_works_on_each_python(version: str, wheel: Path, tmp_path: Path) -> N
     installed = replace(installed, folder=tmp_path)
     installed.is_whole()
     installed.comes_up("demo")
+
+
+def test_the_source_has_what_an_operator_needs_and_no_secret(wheel: Path) -> None:
+    """The files of deploy/ that git knows, and none that make-secrets made there."""
+    listed = subprocess.check_output(["git", "ls-files", "deploy"], cwd=ROOT, text=True).split()
+    with tarfile.open(next(wheel.parent.glob("*.tar.gz"))) as source:
+        names = {it.name.partition("/")[2] for it in source.getmembers() if it.isfile()}
+    assert {it for it in names if it.startswith("deploy/")} == set(listed)
+    assert {"Containerfile", "requirements.lock", "app.py"} <= names
 
 
 def test_an_older_python_refuses_it_in_one_line(wheel: Path, tmp_path: Path) -> None:
