@@ -32,6 +32,12 @@ def test_the_changelog_says_what_this_version_changed():
     assert newest == VERSION
 
 
+def test_deploy_names_the_image_of_this_version():
+    files = [it for it in (ROOT / "deploy").glob("*.yaml") if "prazo:" in text(it)]
+    named = {it for file in files for it in re.findall(r"\bprazo:(\d[\w.]*)", text(file))}
+    assert named == {VERSION}
+
+
 def test_the_licence_goes_along():
     known = metadata.metadata("prazo")
     assert known["License-Expression"] == "Apache-2.0"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 import yaml
 
 from tests.release.containers import done, running, wait_until_healthy
@@ -143,6 +144,8 @@ class Deployed:
 
     @contextlib.contextmanager
     def _proxy(self, command: list[str]) -> Iterator[None]:
+        if shutil.which(command[0], path=self._environment["PATH"]) is None:
+            pytest.skip(f"there is no {command[0]} here")
         log = self.folder / "proxy.log"
         with log.open("ab") as said:
             process = subprocess.Popen(command, stdout=said, stderr=said, env=self._environment)
