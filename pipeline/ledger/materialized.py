@@ -7,11 +7,11 @@ date). For reading, a query over the table stands in for the view's own SQL: its
 stand-ins may be used depends on the instant that is asked for, and on whether rows wait to be made:
 
     when_settled      usually: nothing in the log occurs after the instant, and no rows wait
-    before_settled    something occurs after it: processes with such an entry are worked out from
-                      the log
-    while_behind      rows of processes and sellers wait: only views that no clock changes have
-                      stand-ins. Also for a question about few ids at an earlier instant, which
-                      their entries answer sooner
+    before_settled    something occurs after it: the rows of processes and sellers with such an
+                      entry are those of the instant (`earlier.py`)
+    while_behind      rows of processes and sellers wait, or the instant's are not kept: only views
+                      that no clock changes have stand-ins. Also for a question about few ids at an
+                      earlier instant, which their entries answer sooner
     none              rows of any kind wait, and cannot be made
 
 Rows are made by means of `earlier`, `of_the_end` and `without_attempts`. `within_few` adds to any
@@ -21,6 +21,7 @@ of these.
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from typing import Final
 
 from pipeline.ledger import facts
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
@@ -39,6 +40,9 @@ from pipeline.shipped import QUERIES
 
 StandIns = Mapping[str, str]
 """SQL that stands in for the SQL of views, by their names."""
+
+UNSETTLED: Final = {"process_id": "unsettled_processes", "seller_id": "unsettled_sellers"}
+"""The tables of those whose rows at an earlier instant are not the materialized ones."""
 
 
 @cache
@@ -135,11 +139,15 @@ def stand_in(view: View, condition: str = "") -> str:
 
 def _stand_ins(view: View) -> StandIns:
     """The stand-ins of a materialized view and of the views whose rows are among its rows."""
-    own = stand_in(view)
+    return read_as(view, stand_in(view))
+
+
+def read_as(view: View, rows: str) -> StandIns:
+    """A query stands in for a view, and for the views whose rows are among its rows."""
     return {
-        view.name: own,
+        view.name: rows,
         **{
-            other.name: f"select {', '.join(other.columns)} from ({own})"
+            other.name: f"select {', '.join(other.columns)} from ({rows})"
             for other in catalogue().values()
             if other.among == view.name
         },
@@ -215,43 +223,55 @@ class _AlsoNarrowed(Mapping[str, str]):
 @cache
 def when_settled() -> StandIns:
     """Stand-ins for an instant after which nothing occurs, with materialized rows up to date."""
-    sellers = stand_in(catalogue()["seller_records"])
-    deleted = f"""
-        select seller_id, deleted_at, deletion_seq from ({sellers}) where deleted_at is not null"""
-
-    def unsteady_stays() -> str:
-        stays = whole_sql(catalogue()["unsteady_stays"], of_the_end())
-        return of_processes(stays, script("narrowed/unsteady_processes"))
-
-    return _AlsoNarrowed(
-        {**of_the_end(), "deleted_sellers": deleted}, {"unsteady_stays": unsteady_stays}
-    )
+    return _complete(of_the_end(), script("narrowed/unsteady_processes"))
 
 
 @cache
 def before_settled() -> StandIns:
-    """Stand-ins for an earlier instant: a process with an entry that occurred after it is worked
-    out from the log."""
-    view, later = catalogue()["process_facts"], script("narrowed/unsettled_processes")
-    from_log = of_processes(whole_sql(view, while_behind()), later)
-    return {
-        **while_behind(),
-        view.name: f"""
-            {stand_in(view, "settled_at <= as_of()")}
-            union all by name
-            from ({from_log}) where process_id in ({later})""",
-    }
+    """Stand-ins for an earlier instant, of which a connection sees the rows (`earlier.py`)."""
+    kept = dict(while_behind())
+    for view in of_subjects():
+        subject = subject_of(view)
+        others = stand_in(view, f"{subject} not in (from earlier_{UNSETTLED[subject]})")
+        kept |= read_as(view, f"{others} union all by name from earlier_{view.name}")
+    unsteady = f"""
+        {script("narrowed/unsteady_processes")}
+        union
+        from earlier_{UNSETTLED["process_id"]}"""
+    return _complete(kept, unsteady)
+
+
+def _complete(kept: StandIns, unsteady: str) -> StandIns:
+    """Stand-ins of all views with materialized rows, and those that follow from them. `unsteady`: a
+    query of the processes that may have gone back."""
+    deleted = f"""
+        select seller_id, deleted_at, deletion_seq
+        from ({kept["seller_records"]}) where deleted_at is not null"""
+
+    def unsteady_stays() -> str:
+        return of_processes(whole_sql(catalogue()["unsteady_stays"], kept), unsteady)
+
+    return _AlsoNarrowed({**kept, "deleted_sellers": deleted}, {"unsteady_stays": unsteady_stays})
+
+
+@cache
+def of_subjects() -> tuple[View, ...]:
+    """The views with materialized rows that entries about one process or seller can change."""
+    return tuple(view for view in views() if storage_of(view).settled)
+
+
+def subject_of(view: View) -> str:
+    """The column that says about which process, or else seller, a row is."""
+    return "process_id" if "process_id" in view.columns else "seller_id"
 
 
 @cache
 def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
     """These stand-ins, and those of views with a line `within:`, which have another view's rows of
     a few processes: that view is worked out over only what these processes can depend on."""
-    # Those of `before_settled` are narrowed to processes already, and nothing is narrowed twice.
-    inner = while_behind() if stand_ins is before_settled else stand_ins()
 
     def of_few(view: View) -> str:
-        sql = whole_sql(catalogue()[view.reads[0]], inner)
+        sql = whole_sql(catalogue()[view.reads[0]], stand_ins())
         return of_processes(sql, f"select process_id from {view.within}")
 
     few = {view.name: partial(of_few, view) for view in catalogue().values() if view.within}

@@ -131,9 +131,9 @@ def _refresh_processes(run: Run) -> None:
     run(_cleared("findings", "touched", "rule <> 'values_reused'"))
     if has_attempts or run(_suspects(lead)).fetchall() != [(0,)]:
         run(_findings("process_findings", "touched", "touched", lead, has_attempts=has_attempts))
-    if has_attempts and _made(run, "related", _related_to("touched")):
+    if has_attempts and _made(run, "related", related_to("touched")):
         run(_cleared("findings", "related", "rule = 'values_reused'"))
-        if _made(run, "deciding", _related_to("related")) > 1:
+        if _made(run, "deciding", related_to("related")) > 1:
             run(_findings("reused_value_findings", "deciding", "related"))
     for table in ("touched", "former", "touched_fields", "related", "deciding"):
         run(f"drop table if exists {table}")
@@ -280,7 +280,8 @@ def _updates(view: View) -> str:
     )
 
 
-def _related_to(table: str) -> str:
+def related_to(table: str) -> str:
+    """A query of the processes on which what was sent for those of a table can decide."""
     return f"with asked as (from {table}) select * from ({script('refresh/related_processes')})"
 
 

@@ -19,6 +19,7 @@ from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, Operat
 from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
+from pipeline.ledger.earlier import EarlierInstants
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
@@ -107,6 +108,7 @@ class Ledger(Contents):
             why = f"its log ends at {self.last_entry.seq}, its tree at {self.size}"
             raise self._damaged("contradicts itself", why)
         self.last_named = LastNamed(self.size)
+        self.earlier = EarlierInstants(self._connection)
         self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
         watermarks = self._rows("select entries from materialized.watermark")
         if len(watermarks) != 1:

@@ -70,6 +70,8 @@ class Step(NamedTuple):
     """Rows of processes may wait for a later batch, if one follows."""
     is_read_after: bool = False
     is_opened_again_before: bool = False
+    asked_at: datetime | None = None
+    """An instant that somebody asks about afterwards."""
 
 
 @contextlib.contextmanager
@@ -305,6 +307,8 @@ def _fill(ledger: Ledger, history: Sequence[dict[str, Any]], steps: Iterable[Ste
                     ledger.append(batch, more_follow=more_follow, may_wait=step.may_wait)
                 if step.is_read_after:
                     ledger.settle()
+                if step.asked_at is not None:
+                    rows(Reader(ledger), "watchlist", step.asked_at)
             while entries := inbox.read(ledger.size, 4096):
                 ledger.append(ledger.batch(entries))
         finally:

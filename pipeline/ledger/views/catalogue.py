@@ -24,7 +24,9 @@ from pipeline.headers import Header
 from pipeline.log import kinds as kinds_of_entries
 from pipeline.shipped import QUERIES
 
-_NOT_VIEWS: Final = frozenset({"schema", "indexes", "guards", "macros", "refresh", "narrowed"})
+_NOT_VIEWS: Final = frozenset(
+    {"schema", "indexes", "guards", "macros", "refresh", "narrowed", "earlier"}
+)
 """Files at the top, and folders, that hold other SQL."""
 _LABELS: Final = frozenset(
     {

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import duckdb
@@ -11,6 +11,7 @@ import duckdb
 from pipeline import instants
 from pipeline.errors import OperatorError, WrongUsage
 from pipeline.ledger import materialized
+from pipeline.ledger.earlier import StateMoved
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
@@ -31,6 +32,9 @@ _REMEMBERED_STATEMENTS: Final = 1000
 _FEW_ENTRIES: Final = 20_000
 """In a ledger of so many entries, copying all rows costs less than planning a question twice."""
 
+TRIES: Final = 3
+"""To see an earlier instant's rows and the ledger in one state, while it grows."""
+
 _OTHER_TYPE: Final = "a value has another type than its SQL casts it to"
 
 Answer = TypeVar("Answer")
@@ -38,6 +42,10 @@ Rows = TypeVar("Rows", bound=Sized)
 
 Answered: TypeAlias = duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation
 """What DuckDB gives for a question: its rows can be fetched from it once."""
+
+
+ShowEarlier: TypeAlias = Callable[..., bool]
+"""As `EarlierInstants.show`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,16 @@ class _Snapshot(NamedTuple):
     is_behind: bool  # materialized rows of processes could not be worked out
     is_settled: bool  # nothing that the ledger holds occurred after the instant
     waits: bool  # materialized rows of any kind could not be worked out
+    show_earlier: ShowEarlier  # has the cursor see the instant's rows, where they are kept
+
+
+def _only_in_a_transaction(*_: object, **__: object) -> bool:
+    """Rows of an earlier instant and the ledger are seen in one state in a transaction alone."""
+    raise StateMoved
+
+
+def _not_shown(*_: object, **__: object) -> bool:
+    return False
 
 
 class Reader:
@@ -279,20 +297,29 @@ class Reader:
             cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
         watermark = self._ledger.watermark
         if watermark is not None and watermark.is_settled:
-            answer = ask(self._snapshot(cursor, watermark, as_of))
-            if self._ledger.watermark is watermark:
-                return answer
+            with contextlib.suppress(StateMoved):
+                answer = ask(self._snapshot(cursor, watermark, as_of))
+                if self._ledger.watermark is watermark:
+                    return answer
+        for _ in range(TRIES):
+            with contextlib.suppress(StateMoved), self._ledger.snapshot(cursor) as watermark:
+                return ask(self._snapshot(cursor, watermark, as_of, self._ledger.earlier.show))
         with self._ledger.snapshot(cursor) as watermark:
-            return ask(self._snapshot(cursor, watermark, as_of))
+            return ask(self._snapshot(cursor, watermark, as_of, _not_shown))
 
     def _snapshot(
-        self, cursor: duckdb.DuckDBPyConnection, watermark: Watermark, as_of: int | None
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        watermark: Watermark,
+        as_of: int | None,
+        show_earlier: ShowEarlier = _only_in_a_transaction,
     ) -> _Snapshot:
         entries, is_behind, waits = watermark.entries, watermark.is_behind, watermark.waits
         at = self._now() if as_of is None else as_of
         instant = instants.of(at).replace(tzinfo=None)
         cursor.execute(parsed("set variable as_of = $1").statement(cursor), [instant])
-        return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits)
+        show = partial(show_earlier, cursor, at, entries)
+        return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits, show)
 
 
 def _table(answered: Answered) -> "pa.Table":
@@ -327,7 +354,7 @@ def _sql(
         stand_ins, subject = materialized.none, None
     elif not snapshot.is_behind and snapshot.is_settled:
         stand_ins = materialized.when_settled
-    elif not snapshot.is_behind and subject is None:
+    elif not snapshot.is_behind and snapshot.show_earlier(is_worth_making=subject is None):
         stand_ins = materialized.before_settled
     if sets := catalogue()[name].sets:
         snapshot.cursor.execute(f"set variable {sets} = true")

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC
 
 import pytest
 
+from pipeline import instants
 from pipeline.alert_rules import AlertRules
 from pipeline.ledger import materialized
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
@@ -132,6 +134,9 @@ def test_every_table_that_views_of_a_process_read_is_narrowed():
 def test_a_view_of_few_processes_says_of_them_what_the_view_of_all_says(stand_ins, ledger):
     cursor = ledger.cursor()
     cursor.execute("set variable as_of = ?", [AS_OF])
+    cursor.execute("begin")
+    instant = instants.from_datetime(AS_OF.replace(tzinfo=UTC))
+    assert ledger.earlier.show(cursor, instant, ledger.size, is_worth_making=True)
     rules = AlertRules(look_back_days=366).for_views()
     cursor.execute("set variable alert_rules = ?", [rules])
     for view in (it for it in catalogue().values() if it.within):

@@ -1,0 +1,238 @@
+"""Keeps rows of earlier instants: of the processes and sellers of which something occurs later, as
+they stood then. All others are as their materialized rows say.
+
+An instant's rows are made once, by the views' own SQL over what these processes and sellers can
+depend on, and brought forward by what new entries touch. They are tables of a database in memory
+beside the ledger's file; `materialized.before_settled` reads them.
+"""
+
+import itertools
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cache
+from typing import Final
+
+import duckdb
+
+from pipeline import instants
+from pipeline.ledger import file, materialized
+from pipeline.ledger.refresh import Watermark, related_to
+from pipeline.ledger.syntax.narrowing import narrowed, rows_of
+from pipeline.ledger.syntax.parsed import parsed
+from pipeline.ledger.views.catalogue import catalogue, script, whole_sql
+
+LOG = logging.getLogger(__name__)
+
+KEPT: Final = 3
+"""Instants whose rows are kept: those that were asked for last."""
+
+MOST_ROWS: Final = 200_000
+"""Processes, or sellers, whose rows are kept for an instant, of 1 kB each. An instant with more is
+worked out from the log, which takes little longer then."""
+
+_TOUCHED: Final = {"process_id": "touched", "seller_id": "touched_sellers"}
+"""The tables of those whose rows are made."""
+
+_SCRIPTS: Final = {
+    "process_id": ("earlier/unsettled_processes", "refresh/touched_processes"),
+    "seller_id": ("earlier/unsettled_sellers", "refresh/named_sellers"),
+}
+
+_NUMBERS: Final = itertools.count()
+"""By which the databases are named."""
+
+Made = Callable[[str, str], int]
+"""Makes a table of one connection alone, of a query's rows; gives how many there are."""
+
+
+class StateMoved(Exception):
+    """The ledger grew while an instant's rows were made: the question is to be asked again."""
+
+
+class _Instant:
+    """One instant, and the database that holds its rows."""
+
+    def __init__(self, at: int, database: str) -> None:
+        self.at = at
+        self.database = database
+        self.lock = threading.Lock()  # held while its rows are made, or begin to be read
+        self.entries = 0  # that its rows count; 0 before they are made
+        self.is_kept = True  # false where its rows are too many, and once it made room for another
+
+
+class EarlierInstants:
+    """The instants of one open ledger whose rows are kept. Safe to use from any thread."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._instants: OrderedDict[int, _Instant] = OrderedDict()
+
+    def show(
+        self, cursor: duckdb.DuckDBPyConnection, at: int, entries: int, *, is_worth_making: bool
+    ) -> bool:
+        """Has a cursor see the rows of an instant, in microseconds; false where they are not kept,
+        since they are too many, could not be made, or are not worth making.
+
+        The cursor is in a transaction that sees so many entries, all with their materialized rows.
+        Raises `StateMoved` where rows of that state cannot be had any more.
+        """
+        if not is_worth_making and at not in self._instants:
+            return False
+        instant = self._of(at)
+        with instant.lock:
+            if instant.is_kept and instant.entries < entries:
+                self._bring_forward(instant)
+            if not instant.is_kept:
+                return False
+            if instant.entries != entries:
+                raise StateMoved
+            # From here on the cursor's transaction sees these rows, whoever writes others.
+            cursor.execute(_shown(instant.database))
+            return True
+
+    def _of(self, at: int) -> _Instant:
+        with self._lock:
+            if at not in self._instants:
+                self._instants[at] = _Instant(at, f"earlier_{next(_NUMBERS)}")
+            self._instants.move_to_end(at)
+            instant = self._instants[at]
+            too_old = [self._instants.pop(it) for it in [*self._instants][:-KEPT]]
+        for each in too_old:
+            with each.lock:
+                self._let_go(each)
+        return instant
+
+    def _let_go(self, instant: _Instant) -> None:
+        """Drops its rows. Those who are reading them read on."""
+        instant.is_kept = False
+        self._connection.cursor().execute(f"detach database if exists {instant.database}")
+
+    def _bring_forward(self, instant: _Instant) -> None:
+        """Makes the rows that new entries change; at first all that there are. Where memory does
+        not suffice, say, they are let go, and the next question tries again. Raises `StateMoved`
+        where entries of the newest state wait for their materialized rows."""
+        try:
+            with closing(self._connection.cursor()) as cursor:
+                cursor.execute(f"attach if not exists ':memory:' as {instant.database}")
+                with file.transaction(cursor):
+                    watermark = Watermark.of(cursor)
+                    if not watermark.is_settled:  # what waits is in the facts already
+                        raise StateMoved
+                    are_few = _make(cursor, instant)
+            instant.entries = watermark.entries
+        except duckdb.Error:
+            LOG.warning("rows of an earlier instant could not be kept", exc_info=True)
+            with self._lock:
+                self._instants.pop(instant.at, None)
+            are_few = False
+        if not are_few:
+            self._let_go(instant)
+
+
+def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
+    """Writes the rows that entries after those of the instant can change; false where they are too
+    many."""
+
+    def made(table: str, rows: str) -> int:
+        statement = parsed(f"create or replace temp table {table} as {rows}").statement(cursor)
+        [(count,)] = cursor.execute(statement).fetchall()
+        return int(count)
+
+    cursor.execute("set variable as_of = ?", [instants.of(instant.at).replace(tzinfo=None)])
+    cursor.execute(f"set variable covered = {instant.entries}")
+    is_first = not instant.entries
+    if is_first:
+        cursor.execute(_empty(instant.database))
+    cursor.execute(_shown(instant.database))
+    touched = {
+        "process_id": _touched_processes(made, is_first=is_first),
+        "seller_id": _touched_sellers(made, is_first=is_first),
+    }
+    if max(touched.values()) > MOST_ROWS:
+        return False
+    for view in materialized.of_subjects():
+        subject = materialized.subject_of(view)
+        if touched[subject]:
+            made(f"new_{view.name}", _rows(view.name))
+            _replace(cursor, f"{instant.database}.{view.name}", f"new_{view.name}", subject)
+    for subject, table in materialized.UNSETTLED.items():
+        _replace(cursor, f"{instant.database}.{table}", _TOUCHED[subject], subject)
+    return True
+
+
+def _touched_processes(made: Made, *, is_first: bool) -> int:
+    """Makes the table `touched`, of processes of which something occurs after the instant, and of
+    those on which these decide; and `deciding`, of all that decide on them."""
+    made("unsettled", _named_by_new("process_id", is_first=is_first))
+    touched = made("touched", f"{related_to('unsettled')} union from unsettled")
+    if touched:
+        made("deciding", f"{related_to('touched')} union from touched")
+    return touched
+
+
+def _touched_sellers(made: Made, *, is_first: bool) -> int:
+    made("named_sellers", _named_by_new("seller_id", is_first=is_first))
+    touched = made("touched_sellers", script("refresh/touched_sellers"))
+    if touched:
+        made("their_entries", script("refresh/their_entries"))
+    return touched
+
+
+def _named_by_new(subject: str, *, is_first: bool) -> str:
+    """Those of which something occurs after the instant, or did when their rows were made, as far
+    as new entries name them: at first, every entry is new."""
+    unsettled, named = _SCRIPTS[subject]
+    if is_first:
+        return script(unsettled)
+    return (
+        f"select * from (\n{script(unsettled)}\n) semi join (\n{script(named)}\n) using ({subject})"
+    )
+
+
+@cache
+def _rows(name: str) -> str:
+    """The rows of a view at the instant, of those that were touched and of what decides on them.
+    They are made of rows of the instant that were made before."""
+    view, stand_ins = catalogue()[name], dict(materialized.while_behind())
+    subject = materialized.subject_of(view)
+    for other in itertools.takewhile(lambda it: it.name != name, materialized.of_subjects()):
+        if materialized.subject_of(other) == subject:
+            stand_ins |= materialized.read_as(other, f"from new_{other.name}")
+    sql = whole_sql(view, stand_ins)
+    if subject == "seller_id":
+        return narrowed(sql, rows_of("by_touched_seller"))
+    rows = materialized.of_processes(sql, "from deciding")
+    return f"select * from ({rows}) where process_id in (from deciding)"
+
+
+def _replace(cursor: duckdb.DuckDBPyConnection, table: str, rows: str, subject: str) -> None:
+    """Puts rows of those that were touched in place of their former ones."""
+    touched = f"{subject} in (from {_TOUCHED[subject]})"
+    cursor.execute(f"delete from {table} where {touched}")
+    cursor.execute(f"insert into {table} by name from {rows} where {touched}")
+
+
+def _kept() -> Iterator[str]:
+    """The tables of an instant's database."""
+    yield from (view.name for view in materialized.of_subjects())
+    yield from materialized.UNSETTLED.values()
+
+
+def _empty(database: str) -> str:
+    """The statements that make the tables of an instant."""
+    tables = {view.name: materialized.stand_in(view) for view in materialized.of_subjects()}
+    ids = {table: f"select '' as {subject}" for subject, table in materialized.UNSETTLED.items()}
+    return "; ".join(
+        f"create table {database}.{name} as {rows} limit 0" for name, rows in (tables | ids).items()
+    )
+
+
+def _shown(database: str) -> str:
+    """The statements that let a connection read them by the names that stand-ins have for them."""
+    return "; ".join(
+        f"create or replace temp view earlier_{name} as from {database}.{name}" for name in _kept()
+    )
