@@ -199,7 +199,7 @@ def _rows(name: str) -> str:
     They are made of rows of the instant that were made before."""
     view, stand_ins = catalogue()[name], dict(materialized.while_behind())
     subject = materialized.subject_of(view)
-    for other in itertools.takewhile(lambda it: it.name != name, materialized.of_subjects()):
+    for other in itertools.takewhile(lambda other: other.name != name, materialized.of_subjects()):
         if materialized.subject_of(other) == subject:
             stand_ins |= materialized.read_as(other, f"from new_{other.name}")
     sql = whole_sql(view, stand_ins)
