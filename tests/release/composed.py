@@ -97,7 +97,7 @@ class Deployed:
     def nginx(self, change: Callable[[str], str] = lambda text: text) -> Iterator[None]:
         """nginx with our file, changed as said, and its folders where they were made."""
         etc = self.folder / "nginx"
-        self._choose_ports()
+        self._begin("nginx")
         site = change(self.here((etc / "prazo.conf").read_text(encoding="utf-8")))
         site = site.replace("/etc/nginx/", f"{etc}/")
         for port, name in (("443", "https"), ("80", "http")):
@@ -116,7 +116,7 @@ class Deployed:
     def caddy(self) -> Iterator[None]:
         """Caddy with our file and the certificate that was made: no authority knows these names."""
         etc = self.folder / "caddy"
-        self._choose_ports()
+        self._begin("caddy")
         (etc / "prazo").mkdir(parents=True, exist_ok=True)
         password = self.said_of("The password of ana")
         hashed = done("caddy", "hash-password", "--plaintext", password).strip()
@@ -138,14 +138,15 @@ class Deployed:
         ):
             yield
 
-    def _choose_ports(self) -> None:
-        """For the proxy that starts: an earlier one may still listen."""
+    def _begin(self, program: str) -> None:
+        """Skips the test where there is no such proxy; chooses its ports, since an earlier one may
+        still listen."""
+        if shutil.which(program, path=self._environment["PATH"]) is None:
+            pytest.skip(f"there is no {program} here")
         self.ports.update({name: free_port() for name in ("https", "http")})
 
     @contextlib.contextmanager
     def _proxy(self, command: list[str]) -> Iterator[None]:
-        if shutil.which(command[0], path=self._environment["PATH"]) is None:
-            pytest.skip(f"there is no {command[0]} here")
         log = self.folder / "proxy.log"
         with log.open("ab") as said:
             process = subprocess.Popen(command, stdout=said, stderr=said, env=self._environment)
