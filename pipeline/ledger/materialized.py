@@ -8,7 +8,7 @@ stand-ins may be used depends on the instant that is asked for, and on whether r
 
     when_settled      usually: nothing in the log occurs after the instant, and no rows wait
     before_settled    something occurs after it: the rows of processes and sellers with such an
-                      entry are those of the instant (`earlier.py`)
+                      entry are those of the instant (`earlier_instants.py`)
     while_behind      rows of processes and sellers wait, or the instant's are not kept: only views
                       that no clock changes have stand-ins. Also for a question about few ids at an
                       earlier instant, which their entries answer sooner
@@ -228,7 +228,7 @@ def when_settled() -> StandIns:
 
 @cache
 def before_settled() -> StandIns:
-    """Stand-ins for an earlier instant, of which a connection sees the rows (`earlier.py`)."""
+    """Stand-ins for an earlier instant, whose rows a connection sees (`earlier_instants.py`)."""
     kept = dict(while_behind())
     for view in of_subjects():
         subject = subject_of(view)

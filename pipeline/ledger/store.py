@@ -19,7 +19,7 @@ from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, Operat
 from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
-from pipeline.ledger.earlier import EarlierInstants
+from pipeline.ledger.earlier_instants import EarlierInstants
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree

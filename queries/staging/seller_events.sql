@@ -16,7 +16,6 @@
 -- column: last_name | personal | personal
 -- column: email | personal | personal
 -- column: taxpayer_id | personal | personal
--- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; empty without any, null without an id
 -- column: phone_number | personal | personal
 -- column: birthdate | personal | personal
 -- column: address | personal | personal
@@ -34,60 +33,18 @@
 -- column: revenue | as the platform reports it
 -- column: type | individual or business
 -- column: document_number | personal | personal
--- column: document_key | as taxpayer_key, of the number of the document
 -- column: ein | personal | of a business: personal
--- column: ein_key | as taxpayer_key, of the ein
 -- column: business_name | personal | personal
 -- column: business_email | personal | personal
 -- column: business_phone | personal | personal
 -- column: business_address | personal | personal
 -- column: business_owner | personal | the record's `owner`, may hold anything: personal
+-- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; empty without any, null without an id
+-- column: ein_key | as taxpayer_key, of the ein
+-- column: document_key | as taxpayer_key, of the number of the document
 -- column: retry | of a denial: whether a new onboarding can succeed
 -- column: reasons | of a denial: its sorted distinct {reason, detail} pairs, as JSON in one spelling
 
-select
-    seq,
-    event_id,
-    event_type,
-    occurred_at,
-    created_at,
-    seller_id,
-    status,
-    resource,
-    account_balance,
-    current_balance,
-    first_name,
-    last_name,
-    email,
-    taxpayer_id,
-    taxpayer_key,
-    phone_number,
-    birthdate,
-    address,
-    mcc,
-    show_profile_online,
-    is_mobile,
-    decline_on_fail_security_code,
-    decline_on_fail_zipcode,
-    delinquent,
-    marketplace_id,
-    uri,
-    metadata,
-    record_created_at,
-    record_updated_at,
-    revenue,
-    type,
-    document_number,
-    document_key,
-    ein,
-    ein_key,
-    business_name,
-    business_email,
-    business_phone,
-    business_address,
-    business_owner,
-    retry,
-    reasons
 from facts.seller_events
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

@@ -11,7 +11,7 @@ import duckdb
 from pipeline import instants
 from pipeline.errors import OperatorError, WrongUsage
 from pipeline.ledger import materialized
-from pipeline.ledger.earlier import StateMoved
+from pipeline.ledger.earlier_instants import StateMoved
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger

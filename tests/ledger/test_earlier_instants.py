@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline import instants
 from pipeline.continuity.service import LedgerService
-from pipeline.ledger import earlier, materialized
+from pipeline.ledger import earlier_instants, materialized
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import whole_sql
 from pipeline.ledger.views.reader import Reader
@@ -108,9 +108,9 @@ def databases(service: LedgerService) -> list[str]:
 
 
 def test_rows_of_the_last_instants_alone_are_kept(service):
-    for number in range(earlier.KEPT + 2):
+    for number in range(earlier_instants.KEPT + 2):
         assert finished(service, AT + number) == 0
-    assert len(databases(service)) == earlier.KEPT
+    assert len(databases(service)) == earlier_instants.KEPT
     assert [*service.ledger.earlier._instants] == [AT + it for it in (2, 3, 4)]
 
 
@@ -120,7 +120,7 @@ def test_a_reader_reads_on_while_its_instant_makes_room_for_others(service):
     with service.ledger.snapshot(cursor) as watermark:
         show = service.ledger.earlier.show
         assert show(cursor, AT, watermark.entries, is_worth_making=True)
-        for number in range(1, earlier.KEPT + 1):
+        for number in range(1, earlier_instants.KEPT + 1):
             finished(service, AT + number)
         assert AT not in service.ledger.earlier._instants
         [(count,)] = cursor.execute("select count(*) from earlier_process_facts").fetchall()
@@ -140,7 +140,7 @@ def test_what_comes_later_is_brought_into_the_instants_rows(service):
 
 
 def test_an_instant_of_too_many_rows_is_worked_out_from_the_log(service, monkeypatch):
-    monkeypatch.setattr(earlier, "MOST_ROWS", 0)
+    monkeypatch.setattr(earlier_instants, "MOST_ROWS", 0)
     assert (finished(service, AT), finished(service, LATER)) == (0, 1)
     assert databases(service) == []
 
@@ -152,7 +152,7 @@ def test_rows_that_cannot_be_made_are_worked_out_from_the_log_and_tried_again(
         raise duckdb.OutOfMemoryException("no room")
 
     with monkeypatch.context() as patched:
-        patched.setattr(earlier, "_rows", fail)
+        patched.setattr(earlier_instants, "_rows", fail)
         assert finished(service, AT) == 0
     assert "could not be kept" in caplog.text
     assert databases(service) == []
