@@ -29,9 +29,9 @@ LOG = logging.getLogger(__name__)
 KEPT: Final = 3
 """Instants whose rows are kept: those that were asked for last."""
 
-MOST_ROWS: Final = 200_000
-"""Processes, or sellers, whose rows are kept for an instant, of 1 kB each. An instant with more is
-worked out from the log, which takes little longer then."""
+MOST_ROWS: Final = 500_000
+"""Processes, or sellers, whose rows are kept for an instant, of some 130 bytes each. An instant
+with more is worked out from the log."""
 
 _TOUCHED: Final = {"process_id": "touched", "seller_id": "touched_sellers"}
 """The tables of those whose rows are made."""
