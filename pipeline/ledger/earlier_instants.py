@@ -36,11 +36,6 @@ with more is worked out from the log."""
 _TOUCHED: Final = {"process_id": "touched", "seller_id": "touched_sellers"}
 """The tables of those whose rows are made."""
 
-_SCRIPTS: Final = {
-    "process_id": ("earlier/unsettled_processes", "refresh/touched_processes"),
-    "seller_id": ("earlier/unsettled_sellers", "refresh/named_sellers"),
-}
-
 _NUMBERS: Final = itertools.count()
 """By which the databases are named."""
 
@@ -167,30 +162,36 @@ def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
 def _touched_processes(made: Made, *, is_first: bool) -> int:
     """Makes the table `touched`, of processes of which something occurs after the instant, and of
     those on which these decide; and `deciding`, of all that decide on them."""
-    made("unsettled", _named_by_new("process_id", is_first=is_first))
-    touched = made("touched", f"{related_to('unsettled')} union from unsettled")
+    unsettled = script("earlier/unsettled_processes")
+    if not is_first:
+        made("named", script("refresh/touched_processes"))
+        unsettled = _among(unsettled, _with_related("named"), "process_id")
+    made("unsettled", unsettled)
+    touched = made("touched", _with_related("unsettled"))
     if touched:
-        made("deciding", f"{related_to('touched')} union from touched")
+        made("deciding", _with_related("touched"))
     return touched
 
 
 def _touched_sellers(made: Made, *, is_first: bool) -> int:
-    made("named_sellers", _named_by_new("seller_id", is_first=is_first))
+    """Makes the table `touched_sellers`, of those whom something after the instant names."""
+    unsettled = script("earlier/unsettled_sellers")
+    if not is_first:
+        unsettled = _among(unsettled, script("refresh/named_sellers"), "seller_id")
+    made("named_sellers", unsettled)
     touched = made("touched_sellers", script("refresh/touched_sellers"))
     if touched:
         made("their_entries", script("refresh/their_entries"))
     return touched
 
 
-def _named_by_new(subject: str, *, is_first: bool) -> str:
-    """Those of which something occurs after the instant, or did when their rows were made, as far
-    as new entries name them: at first, every entry is new."""
-    unsettled, named = _SCRIPTS[subject]
-    if is_first:
-        return script(unsettled)
-    return (
-        f"select * from (\n{script(unsettled)}\n) semi join (\n{script(named)}\n) using ({subject})"
-    )
+def _with_related(table: str) -> str:
+    """The processes of a table, and those that share what was sent with them."""
+    return f"{related_to(table)} union from {table}"
+
+
+def _among(rows: str, others: str, subject: str) -> str:
+    return f"select * from (\n{rows}\n) semi join (\n{others}\n) using ({subject})"
 
 
 @cache

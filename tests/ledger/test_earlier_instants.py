@@ -19,7 +19,9 @@ from pipeline.log.deliveries import delivery
 from tests.ledger.conftest import OPENED, review
 from tests.support.histories.questions import instants_of
 from tests.support.histories.whole import histories
-from tests.support.ledgers import Step, ledger_of
+from tests.support.ledgers import Step, ledger_of, rows
+from tests.support.lines import acp, at, started
+from tests.support.lines import finished as finished_attempt
 from tests.support.rich import RICH
 
 SECOND = instants.SECOND
@@ -82,6 +84,23 @@ def test_an_instant_of_a_rich_history_keeps_rows_of_every_kind():
             ).fetchall()
             assert count > 0, view.name
         assert differences(reader._ledger, at) == []
+
+
+def test_a_sending_recorded_late_changes_the_findings_of_another_process_at_the_instant():
+    """The process of the late sending had nothing after the instant, and no row of it."""
+    instant = at("2026-03-03T00:00:00")
+    sent = {"process_id": "p2", "type": "individual", "revenue": "1000_to_5000"}
+    history = [
+        acp("e2", process_id="p2"),
+        started("a2", "2026-03-02T01:00:00Z", process_id="p2", body=sent),
+        finished_attempt("a2", 200, "2026-03-02T01:00:01Z", process_id="p2"),
+        acp("e3", "2026-03-05T00:00:00Z", process_id="p2", status="FINISHED"),
+        started(),
+    ]
+    for steps in ([], [Step(4, asked_at=instant)]):
+        with ledger_of(history, steps) as reader:
+            found = [it["rule"] for it in rows(reader, "findings", instant)]
+            assert ("values_reused" in found, len(steps)) == (True, len(steps))
 
 
 @pytest.fixture
