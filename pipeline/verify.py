@@ -92,7 +92,7 @@ FILES = {
     *("data/report.html", "data/report.pt.html", "data/contents.json", "data/parameters.json"),
     *("data/query.sql", "data/checkpoint.note", "data/consistency.json", *TABLES),
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
-    *("data/rotations.json", "data/names.ndjson"),
+    *("data/rotations.json", "data/names.ndjson", "data/actors.ndjson"),
 }
 EXTENSIONS = {  # of an artifact's file, by its media type; any other is .bin
     "application/json": "json",
@@ -112,7 +112,7 @@ KEPT_ELSEWHERE = "kept by another system"  # why an artifact is left out, withou
 AFTER_THE_EXPORT = {
     *("data/checkpoint.note", "data/checkpoint.tsr", "data/consistency.json"),
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
-    *("data/rotations.json", "data/timestamp.pem"),
+    *("data/rotations.json", "data/actors.ndjson", "data/timestamp.pem"),
 }
 PARAMETERS = {
     *("actor", "as_of", "contact", "earlier", "format", "key", "log", "log_size", "not_of_log"),
@@ -131,6 +131,8 @@ STATED = {  # what may be stated of a withheld body, by the kind of its entry: t
 MANY_STATED = {"unreadable_parts", "sent_fields", "answered_fields", "artifacts"}
 BODY_COLUMNS = b"seq,salt,file,offset,size,withheld"
 ROTATION = "prazo key rotation v1"
+PSEUDONYM = re.compile("act_[0-9a-f]{64}")
+SALT = re.compile("[0-9a-f]{64}")
 HASHED = re.compile("hmac:[0-9a-f]{64}")
 IDENTIFIERS = {
     **{"event_id": "event_id", "attempt_id": "attempt_id"},
@@ -1364,8 +1366,15 @@ class Entries:
     """Goes once through all leaves of a package, and checks each: its spelling, its record and
     body, its place in its streams, and the row that quotes it."""
 
-    def __init__(self, sealed: Sealed, source: Stream, names: dict[str, str]) -> None:
-        self._sealed, self._source, self.names = sealed, source, names
+    def __init__(
+        self,
+        sealed: Sealed,
+        source: Stream,
+        names: dict[str, str],
+        people: dict[str, tuple[str, bytes]],
+    ) -> None:
+        self._sealed, self._source, self.names, self.people = sealed, source, names, people
+        self._unnamed = {*people}  # of no body as yet
         self.scope = Scope(sealed, names)
         self._rows = sealed.package.rows("data/entries.csv")
         self._quotes = Quotes(next(self._rows), names)
@@ -1427,6 +1436,8 @@ class Entries:
             raise Fault("entries.csv does not list the entries of the package, each once, in order")
         self._source.end()
         self._stated.end()
+        if self._unnamed:
+            raise Fault("data/actors.ndjson names somebody whom no body here does")
 
     def _check_leaf(self, leaf: dict[str, Any], previous: int) -> LeafRules:
         version = leaf.get("v")
@@ -1581,7 +1592,7 @@ class Entries:
             if not has_record:
                 self._take_stated(leaf, has_body=False)
             return None
-        keep = leaf["kind"] in ("collection", "key_rotation", "export", "reconciliation")
+        keep = leaf["kind"] == "collection" or leaf["kind"] not in STATED
         body = self._source.body(leaf["seq"], rules, keep)
         if body.withheld is not None:
             self.withheld[leaf["kind"], body.withheld] += 1
@@ -1593,11 +1604,24 @@ class Entries:
             raise Fault("its record is withheld, and its body is not")
         elif (body.digest, body.size) != (leaf["body_commitment"], leaf["body_size"]):
             raise Fault("its body is not what was recorded")
+        elif leaf["kind"] not in STATED:
+            self._name_actor(body.bytes or b"")
         if leaf["kind"] == "collection" and body.bytes is not None:
             for artifact in _parsed(body.bytes.decode("utf-8")).get("artifacts") or []:
                 if artifact.get("sha256"):
                     self._name(artifact, leaf)
         return body
+
+    def _name_actor(self, body: bytes) -> None:
+        """Checks that whoever a body holds under a pseudonym has a name in this package."""
+        if b'"act_' not in body:
+            return
+        said = _parsed(body.decode("utf-8"))
+        actor = said.get("actor") if isinstance(said, dict) else None
+        if isinstance(actor, str) and PSEUDONYM.fullmatch(actor):
+            if actor not in self.people:
+                raise Fault("data/actors.ndjson does not name who did it")
+            self._unnamed.discard(actor)
 
     def _take_stated(self, leaf: dict[str, Any], *, has_body: bool) -> None:
         self.stated_rows += len(self._stated.of(leaf["seq"], leaf["kind"], has_body=has_body))
@@ -1685,6 +1709,21 @@ def _read_names(package: Package) -> dict[str, str]:
     return names
 
 
+def read_people(package: Package) -> dict[str, tuple[str, bytes]]:
+    """Pseudonym -> the name and the salt that it was made of."""
+    people: dict[str, tuple[str, bytes]] = {}
+    for line in package.lines("data/actors.ndjson", MAX_LEAF_BYTES):
+        pseudonym, name, salt = canonical(line, "a line of data/actors.ndjson")
+        salted = SALT.fullmatch(salt) and bytes.fromhex(salt)
+        made = hashlib.sha256((salted or b"") + b"prazo actor v1: " + name.encode("utf-8"))
+        if not salted or pseudonym != f"act_{made.hexdigest()}" or pseudonym in people:
+            raise Fault(
+                f"data/actors.ndjson gives {quoted(pseudonym)} another name, or names it twice"
+            )
+        people[pseudonym] = name, salted
+    return people
+
+
 # --- the whole -------------------------------------------------------------------------------
 
 
@@ -1753,7 +1792,8 @@ def _check(
     if verdict.faults:
         return None
     source = Stream(sealed)
-    entries = Entries(sealed, source, _read_names(sealed.package))
+    people = read_people(sealed.package)
+    entries = Entries(sealed, source, _read_names(sealed.package), people)
     source.prove(iter(entries))
     if not entries.export:
         raise Fault("the export's own entry is missing")
@@ -1943,6 +1983,8 @@ def _check_export(
     lines = [f"{package.digest(it)}  {it}\n" for it in sorted(bound)]
     if recorded.get("contents") != hashlib.sha256("".join(lines).encode()).hexdigest():
         verdict.fault("a file is not the one that the export's entry in the log was made for")
+    if (actor := recorded.get("actor")) in entries.people:
+        recorded = {**recorded, "actor": entries.people[actor][0]}
     for key in ("actor", "reason", "as_of", "profile", "scope"):
         if recorded.get(key) != parameters[key]:
             verdict.fault(f"{key} is not what the export's entry in the log says")

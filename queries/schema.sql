@@ -33,7 +33,10 @@ create table if not exists log (
     record blob,
     body blob using compression zstd,
     salt blob,
-    leaf blob using compression zstd not null
+    leaf blob using compression zstd not null,
+    pseudonym varchar,
+    person blob,
+    person_salt blob
 );
 
 -- By which the inbox records these entries once. Not in a ledger without bodies: of a line of a file it is a

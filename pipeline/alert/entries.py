@@ -256,8 +256,8 @@ def _signed(
         what = f"The reason is over {MAX_REASON_CHARACTERS} characters"
         raise CallerError(what, remedy="shorten it")
     why = {} if reason is None or is_blank(reason) else {"reason": reason.strip()}
-    draft = _draft(step, alert, subject, None, {**said, "actor": actor, **why})
-    return draft._replace(recorded_by=recorded_by)
+    draft = _draft(step, alert, subject, None, {**said, **why})
+    return draft._replace(recorded_by=recorded_by, actor=actor)
 
 
 def _draft(

@@ -25,6 +25,8 @@ from pipeline.audit.package.screens import MAX_ENTRIES, MAX_TEXT_BYTES, Screen, 
 from pipeline.audit.package.tables import Selection
 from pipeline.contract.events import read_event
 from pipeline.ledger import facts
+from pipeline.log.actors import in_bytes
+from pipeline.log.commitments import pseudonym_in
 from pipeline.log.entries import ARE_REMAINS, Entry
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.key_rotation import KEY_ROTATION
@@ -339,6 +341,7 @@ def _entries(package: Package) -> Iterator[Entry]:
     """The entries that entries.csv lists, with everything that the package shows of them."""
     pairs = package.lines("data/names.ndjson", verifier.MAX_LEAF_BYTES)
     names = dict(map(json.loads, pairs))
+    people = verifier.read_people(package)
     leaves = package.lines("data/leaves.ndjson", verifier.MAX_LEAF_BYTES)
     records = package.lines("data/records.ndjson", verifier.MAX_PARSED_BODY_BYTES)
     rotations = {it["seq"] for it in package.json("data/rotations.json")}
@@ -355,7 +358,15 @@ def _entries(package: Package) -> Iterator[Entry]:
             body = bodies.of(leaf["seq"]) if "body_commitment" in leaf else None
             if is_listed:
                 wanted = next(listed, None)
-                yield _entry(leaf, data, record, body, names)
+                yield _named(_entry(leaf, data, record, body, names), people)
+
+
+def _named(entry: Entry, people: Mapping[str, tuple[str, bytes]]) -> Entry:
+    pseudonym = pseudonym_in(entry)
+    if pseudonym is None:
+        return entry
+    name, salt = people[pseudonym]
+    return entry._replace(pseudonym=pseudonym, person=in_bytes(name), person_salt=salt)
 
 
 class _Bodies:
@@ -419,6 +430,9 @@ def _entry(
         body=body,
         salt=None if body is None else b"",  # none is needed: it was checked against its leaf
         leaf=data,
+        pseudonym=None,
+        person=None,
+        person_salt=None,
         ingest_key=None,
     )
     if entry.kind == WEBHOOK and body is not None:

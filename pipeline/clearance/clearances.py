@@ -18,6 +18,7 @@ from pipeline.clearance.acts import Asked, Terms
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox, Outcome, Receipt
+from pipeline.inbox.actors import named
 from pipeline.ledger.facts.remains import work_in
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft
@@ -192,7 +193,7 @@ def _request(inbox: Inbox, request_id: str) -> _Request | None:
     if not found:
         return None
     at, body, process_id, seller_id = found[0]
-    said = work_in(body)
+    said = named(inbox, work_in(body))
     until = instants.parse(said["until"])
     assert until is not None  # we wrote it
     return _Request(said["act"], said["actor"], said["reason"], at, until, process_id, seller_id)

@@ -190,7 +190,8 @@ def _ticket_in_the_way(
     one that takes the place of the first nobody would see that the first was never closed."""
     from pipeline.log.kinds.ticket import TICKET
 
-    tickets = [(it, json.loads(it.body or b"{}")) for it in known if it.kind == TICKET]
+    of_tickets = [it for it in known if it.kind == TICKET]
+    tickets = [(it, json.loads(it.body or b"{}") | {"actor": it.name}) for it in of_tickets]
     # As `queries/pages/actions/tickets.sql` has them: at one instant, closed comes last.
     tickets.sort(
         key=lambda each: (each[0].occurred_at, each[1].get("step") == "closed", each[0].seq)

@@ -27,7 +27,7 @@ from pipeline.settings import Settings
 _PROOF: Final = ("heads", "checkpoints", "signing_keys")
 """Tables of what the entries are proved by: their rows are copied, so that the set-aside schema
 shows what there was."""
-_OF_THE_LOG: Final = ("meta", "entries", "probes", *_PROOF)
+_OF_THE_LOG: Final = ("meta", "entries", "actors", "probes", *_PROOF)
 _TABLES: Final = "select tablename from pg_tables where schemaname = %s"
 _MAY: Final = "select has_database_privilege(current_database(), 'create')"
 _IN_USE: Final = (

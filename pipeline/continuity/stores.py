@@ -209,7 +209,9 @@ def _entry_faults(
         store = "inbox" if kept is None else "ledger"
         yield f"it is missing from the {store}; {_REMEDY[store]}"
         return
-    unseen = {"ingest_key", "body", "salt"} if ledger.is_without_bodies else set()
+    unseen = set()
+    if ledger.is_without_bodies:
+        unseen = {"ingest_key", "body", "salt", "person", "person_salt"}
     if ledger.is_without_bodies and held.record is None and kept.kind == SUBMISSION_FINISHED:
         unseen |= {"record"}
     differing = [

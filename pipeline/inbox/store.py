@@ -19,6 +19,7 @@ from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
 from pipeline.inbox.schema.rows import Rows
 from pipeline.log import tree
+from pipeline.log.actors import Actor, in_bytes
 from pipeline.log.entries import Draft, Entry, Identity, Place, Salts, record_entry
 from pipeline.log.kinds.reconciliation import RECONCILIATION
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
@@ -121,10 +122,13 @@ class Transaction(Protocol):
         """What the log holds about these identifiers."""
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        """Adds entries at the end of the log."""
+        """Adds entries at the end of the log, and to the map the people whom it lacks."""
 
     def execute(self, statement: Statement) -> int:
         """Runs a statement in the same commit; how many rows it changed."""
+
+    def actors_named(self, name: bytes) -> list[Actor]:
+        """The rows of the map of people that have a name, whether they are proved or not."""
 
 
 _RECONCILIATIONS = f"""
@@ -136,6 +140,12 @@ _NEWEST_OF_CLOCKS = """
     select record, recorded_at from entries where kind = 'clock' order by seq desc limit 1"""
 
 T = TypeVar("T")
+
+
+def people_of(entries: Iterable[Entry]) -> set[Actor]:
+    """Who answers for these entries, as far as their names are proved."""
+    named = {it.actor for it in entries if it.pseudonym is not None}
+    return {it for it in named if it is not None and it.is_proved}
 
 
 def _distinct(values: Iterable[T | None]) -> list[T]:
@@ -292,6 +302,7 @@ class Inbox(ABC):
         now = self.clock()
         recorded_at = max(now, known.recorded_at)  # a clock may go back; the log never does
         salts = Salts(self.random, len(drafts))
+        people: dict[str, Actor] = {}
 
         for draft in drafts:
             process = processes.get(draft.process_id or "", NO_TAIL)
@@ -304,10 +315,14 @@ class Inbox(ABC):
                 continue
             if draft.occurred_at is None:
                 draft = draft._replace(occurred_at=now)
+            if isinstance(draft.actor, str):
+                name = draft.actor
+                people[name] = people.get(name) or self._person(transaction, name)
+                draft = draft.by(people[name])
             if marks:
                 draft = draft._replace(particulars={**marks, **draft.particulars})
             seq += 1
-            name = (draft.kind, draft.event_id or draft.attempt_id or "")
+            counted = (draft.kind, draft.event_id or draft.attempt_id or "")
             place = Place(  # by name it would take twice as long
                 seq,
                 recorded_at,
@@ -315,9 +330,9 @@ class Inbox(ABC):
                 process.seq or None,
                 seller.n + 1 if draft.seller_id else None,
                 seller.seq or None,
-                draft.kind in COUNTED_ONCE and name in seen,
+                draft.kind in COUNTED_ONCE and counted in seen,
             )
-            seen.add(name)
+            seen.add(counted)
             if draft.process_id:
                 processes[draft.process_id] = Tail(process.n + 1, seq)
             if draft.seller_id:
@@ -344,6 +359,13 @@ class Inbox(ABC):
             raise ValueError(f"the entries do not follow entry {after}")
         with self._writing() as transaction:
             transaction.insert(entries)
+
+    def _person(self, transaction: Transaction, name: str) -> Actor:
+        """The person of a name, with a new pseudonym if the map has none that is proved: what
+        somebody wrote there by hand must not give the entry another name."""
+        found = transaction.actors_named(in_bytes(name))
+        known = next((it for it in found if it.is_named(name)), None)
+        return known or Actor.new(name, self.random)
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[Transaction]:

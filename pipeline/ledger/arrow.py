@@ -32,7 +32,10 @@ _MASKED_RECORD: Final = (
 """Of what another system wrote of an attempt's end, no part can be taken out of its record."""
 
 MASKED_COLUMNS: Final = {
-    "log": {"body": "null", "salt": "null", "record": _MASKED_RECORD},
+    "log": {
+        **dict.fromkeys(("body", "salt", "person", "person_salt"), "null"),
+        "record": _MASKED_RECORD,
+    },
     "facts.seller_events": seller_record.MASKS,
     "facts.unreadable_parts": {"found": "mask_found(part, found)"},
     "facts.attempt_finishes": {"error": "mask_error(error)"},

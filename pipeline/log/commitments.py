@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from pipeline.contract.body import JsonValue, canonical_json
-from pipeline.errors import EntriesNewer
+from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.errors import EntriesNewer, Unreadable
+from pipeline.log.actors import is_pseudonym
 from pipeline.log.entries import (
     LEAF_RULES,
     LEAF_VERSION,
@@ -21,7 +22,17 @@ from pipeline.log.entries import (
     record_entry,
 )
 from pipeline.log.erasures import digest_of
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.rejection import REJECTION
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
 
+OF_OTHERS: Final = frozenset(
+    {WEBHOOK, QUARANTINE, REJECTION, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION}
+)
+"""Kinds whose bodies are not written here, so that a pseudonym in them is nobody's."""
 _OF_BODY: Final = ("body_commitment", "body_size")
 _UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, OverflowError)
 
@@ -36,7 +47,8 @@ def uncommitted(
     entry: Entry, identity: Identity, erased: Mapping[int, bytes] = MappingProxyType({})
 ) -> list[str]:
     """The parts of an entry that differ when the same occurrence is recorded again with the same
-    salts: `record`, keys of the leaf, or `spelling` when only the leaf's bytes differ.
+    salts: `record`, keys of the leaf, or `spelling` when only the leaf's bytes differ; and `person`
+    where the name beside the log is not the one that the body's pseudonym was made of.
 
     Empty for an entry that is unchanged since it was recorded. `v` alone for one whose version is
     not known: nothing else can be said of it. `erased`: the digests by which the log's erasures
@@ -58,7 +70,28 @@ def uncommitted(
     return [
         *(["record"] if entry.record != again.record else []),
         *(keys or ([] if is_spelled_so else ["spelling"])),
+        *([] if _is_named(entry) else ["person"]),
     ]
+
+
+def pseudonym_in(entry: Entry) -> str | None:
+    """The pseudonym in the body of an entry about people's work, or in what stays of it."""
+    body = entry.body or b""
+    if entry.kind in OF_OTHERS or b'"act_' not in body:
+        return None
+    try:
+        said = parse_json(body)
+        actor = (said["facts"][0][1] if entry.is_erased else said).get("actor")
+    except (Unreadable, *_UNREADABLE):
+        return None
+    return actor if isinstance(actor, str) and is_pseudonym(actor) else None
+
+
+def _is_named(entry: Entry) -> bool:
+    pseudonym = pseudonym_in(entry)
+    if pseudonym is None or entry.pseudonym != pseudonym:
+        return pseudonym is entry.pseudonym is None
+    return entry.actor is not None and entry.actor.is_proved
 
 
 def require_known(entries: Iterable[Entry], what: str) -> None:

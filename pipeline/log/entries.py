@@ -20,11 +20,10 @@ from msgspec import Struct
 
 from pipeline import instants
 from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.log.actors import SALT_BYTES, Actor
 
 LEAF_VERSION: Final = 1
 """The version of the rules under which new entries are recorded; see `LEAF_RULES`."""
-
-SALT_BYTES: Final = 32
 
 LOG_KEY_BYTES: Final = 32
 
@@ -68,7 +67,8 @@ class Draft(NamedTuple):
     (how it arrived, why it was refused): flat JSON without personal values, since exports show them
     unmasked. `ingest_key`: drafts with the same one are recorded once. With `expected_process_n`,
     the draft is recorded only if the process has exactly that many entries, so that a decision made
-    from those entries still holds.
+    from those entries still holds. `actor`: the name of who answers for it, whose pseudonym the
+    body, JSON, gets as it is recorded; or the person, of a body that has it.
     """
 
     kind: str
@@ -84,12 +84,18 @@ class Draft(NamedTuple):
     status: int | None = None
     ingest_key: bytes | None = None
     expected_process_n: int | None = None
+    actor: str | Actor | None = None
 
     @property
     def dated(self) -> int:
         """`occurred_at`, which is known of every draft that has got its place."""
         assert self.occurred_at is not None
         return self.occurred_at
+
+    def by(self, person: Actor) -> "Draft":
+        """The draft as it is recorded: its body says who by their pseudonym."""
+        said = {**json.loads(self.body or b"{}"), "actor": person.pseudonym}
+        return self._replace(body=canonical_json(said), actor=person)
 
 
 class Place(NamedTuple):
@@ -127,7 +133,23 @@ class Entry(NamedTuple):
     body: bytes | None
     salt: bytes | None
     leaf: bytes
+    pseudonym: str | None
+    person: bytes | None  # the name in the map beside the log, and the salt of its pseudonym
+    person_salt: bytes | None
     ingest_key: bytes | None
+
+    @property
+    def actor(self) -> Actor | None:
+        """Who answers for it, if the map beside the log has them."""
+        if self.pseudonym is None or self.person is None or self.person_salt is None:
+            return None
+        return Actor(self.pseudonym, self.person, self.person_salt)
+
+    @property
+    def name(self) -> str | None:
+        """The name of who answers for it; None where nobody's is proved."""
+        actor = self.actor
+        return actor.text if actor is not None and actor.is_proved else None
 
     @property
     def is_erased(self) -> bool:
@@ -180,6 +202,7 @@ def draft_again(entry: Entry, particulars: Mapping[str, JsonValue]) -> Draft:
         seller_id=entry.seller_id,
         status=entry.status,
         ingest_key=entry.ingest_key,
+        actor=entry.actor,
     )
 
 
@@ -328,6 +351,9 @@ def is_later(version: int | None) -> bool:
     return version is not None and version not in LEAF_RULES
 
 
+_NOBODY: Final = (None, None, None)
+
+
 def record_entry(
     draft: Draft,
     place: Place,
@@ -342,6 +368,7 @@ def record_entry(
     `version`: of the leaf; KeyError for one that `LEAF_RULES` does not know.
     """
     committed = LEAF_RULES[version](draft, place, Identity(log, log_key), random)
+    pseudonym, person, person_salt = draft.actor if isinstance(draft.actor, Actor) else _NOBODY
     return Entry(  # by name it would take more than twice as long
         place.seq,
         draft.kind,
@@ -363,5 +390,8 @@ def record_entry(
         draft.body,
         committed.salt,
         committed.leaf,
+        pseudonym,
+        person,
+        person_salt,
         draft.ingest_key,
     )

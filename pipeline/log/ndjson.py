@@ -318,6 +318,7 @@ def _ingested(
     particulars: dict[str, JsonValue] = {}
     status: int | None = None
     attempt_id: str | None = None
+    actor: str | None = None
     match occurrence:
         # Packages show particulars to anybody, and whoever wrote the file may have named a person.
         case SubmissionStartedLine():
@@ -337,6 +338,8 @@ def _ingested(
             body = content_bytes(value)
         case NamedLine():
             attempt_id = occurrence.attempt_id
+            said = value.get("actor")
+            actor = said if said and isinstance(said, str) else None
             body = content_bytes(value)
     return Draft(
         kind=occurrence.kind,
@@ -350,6 +353,7 @@ def _ingested(
         seller_id=occurrence.seller_id,
         status=status,
         ingest_key=key,
+        actor=actor,
     )
 
 

@@ -16,6 +16,7 @@ from pipeline.clearance.acts import Asked
 from pipeline.clearance.sought import DIGEST
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
+from pipeline.inbox.actors import named
 from pipeline.log.actions import By, action
 from pipeline.log.kinds.search import SEARCH
 from pipeline.names import NOBODY
@@ -123,7 +124,8 @@ def _asked(sought: str) -> Asked:
 def _recent(service: LedgerService) -> list[dict[str, Any]]:
     since = service.inbox.now() - instants.HOUR
     after = service.inbox.last_before(since)
-    return [json.loads(body) for (body,) in service.inbox.query(_RECENT, after, since)]
+    recent = service.inbox.query(_RECENT, after, since)
+    return [named(service.inbox, json.loads(body)) for (body,) in recent]
 
 
 def _read(service: LedgerService, as_of: int | None, **chosen: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +33,7 @@ from tests.support.dashboard import (
     Reader,
     contrast,
 )
+from tests.support.ledgers import said_in
 
 Look = Callable[..., Reader]
 
@@ -153,7 +153,7 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
     with contextlib.closing(open_inbox(str(folder / "inbox.db"))) as inbox:
 
         def steps() -> list[dict[str, Any]]:
-            return [json.loads(it.body or b"") for it in inbox.find(kind="alert")][1:]
+            return [said_in(it) for it in inbox.find(kind="alert")][1:]
 
         inbox.append([entries.raised(REMINDER, Subject("prc_001"), instants.now())])
         link = Links(url, inbox.log_key).acknowledging(REMINDER.alert, "ana", instants.now())

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.log.entries import Entry
 from tests.support.commands import run
+from tests.support.ledgers import said_in
 from tests.support.marketplace import Marketplace, Review
 
 
@@ -24,8 +25,8 @@ def test_a_ticket_is_opened_and_closed(marketplace: Marketplace, review: Review)
     done = run(marketplace, "ticket", review.process_id, "--closed", "--actor", "ana")
     first, second = recorded(marketplace, review, "ticket")
     assert first.process_id == second.process_id == review.process_id
-    assert json.loads(first.body or b"") == {"actor": "maria", "number": "4711", "step": "opened"}
-    assert json.loads(second.body or b"") == {"actor": "ana", "step": "closed"}
+    assert said_in(first) == {"actor": "maria", "number": "4711", "step": "opened"}
+    assert said_in(second) == {"actor": "ana", "step": "closed"}
     assert {first.seller_id, second.seller_id} == {review.seller_id}
     assert first.recorded_by.startswith("user:")
     assert done.out == f"recorded, entry {second.seq}\n"
@@ -77,7 +78,7 @@ def test_a_ticket_has_a_number_and_a_name(
 def test_a_reminder_has_its_channel(marketplace: Marketplace, review: Review) -> None:
     done = run(marketplace, "remind", review.process_id, "--channel", "phone", "--actor", "maria")
     [entry] = recorded(marketplace, review, "reminded")
-    assert json.loads(entry.body or b"") == {"actor": "maria", "channel": "phone"}
+    assert said_in(entry) == {"actor": "maria", "channel": "phone"}
     assert (done.code, done.out) == (0, f"recorded, entry {entry.seq}\n")
     wrong = run(marketplace, "remind", review.process_id, "--channel", "owl", "--actor", "maria")
     assert wrong.code == 2

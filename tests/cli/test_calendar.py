@@ -1,18 +1,18 @@
 """`prazo calendar`: feeds are made, listed and revoked, each under a name."""
 
 import hashlib
-import json
 import re
 
 import pytest
 
 from pipeline.inbox import open_inbox
+from tests.support.ledgers import said_in
 
 
 def entries(environment: dict[str, str]) -> list[dict[str, str]]:
     inbox = open_inbox(environment["PRAZO_INBOX"], create=False)
     try:
-        return [json.loads(it.body or b"") for it in inbox.find(kind="calendar")]
+        return [said_in(it) for it in inbox.find(kind="calendar")]
     finally:
         inbox.close()
 

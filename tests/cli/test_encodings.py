@@ -122,7 +122,7 @@ def test_a_person_says_in_which_encoding_a_delivery_is_and_its_review_lives(
     assert came.body == body
     assert replay.body == BODY.encode()
     of = json.loads(supply.body or b"")
-    assert (supply.kind, of["of"], of["reason"], of["actor"]) == ("supply", 1, BY[1], "ana")
+    assert (supply.kind, of["of"], of["reason"], supply.name) == ("supply", 1, BY[1], "ana")
     assert of["encoding"] == replay.particulars["encoding"]
 
     again = prazo("quarantine", "--encoding", name, "1", *BY)

@@ -9,7 +9,7 @@ from pipeline.settings import Settings
 from tests.erasure.test_forgetting import done
 
 NUMBERS = "seq occurred_at recorded_at status process_n process_prev seller_n seller_prev"
-TEXTS = "kind origin recorded_by event_id attempt_id process_id seller_id"
+TEXTS = "kind origin recorded_by event_id attempt_id process_id seller_id pseudonym"
 COLUMNS = {
     **dict.fromkeys(NUMBERS.split(), "77"),
     **dict.fromkeys(TEXTS.split(), "'z'"),

@@ -18,7 +18,8 @@ def entry(seq: int, seller: str | None) -> Entry:
     return Entry(
         seq,
         *("webhook", 0, 0, "live", "webhook", None, None, None, seller),
-        *(None, None, None, None, None, False, None, b"{}", None, b"leaf %d" % seq, None),
+        *(None, None, None, None, None, False, None, b"{}", None, b"leaf %d" % seq),
+        *[None] * 4,
     )
 
 

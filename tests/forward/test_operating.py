@@ -20,6 +20,7 @@ from pipeline.log.kinds.collection import COLLECTION
 from tests.forward.conftest import Forwarding, deliver, endpoints_file, has_begun, of_seller
 from tests.forward.sink import OK, Received, Reply, Sink
 from tests.support import events
+from tests.support.ledgers import said_in
 from tests.support.machine import wait_until
 
 ANA = By("a test", "Ana", "user:ana")
@@ -27,8 +28,8 @@ ANA = By("a test", "Ana", "user:ana")
 
 def said(inbox: Inbox, *steps: str) -> list[dict[str, Any]]:
     """What entries of these steps say."""
-    found = [json.loads(it.body or b"") for it in inbox.find(kind="forwarding")]
-    return [it for it in found if it["step"] in steps]
+    found = inbox.find(kind="forwarding")
+    return [said_in(it) for it in found if json.loads(it.body or b"")["step"] in steps]
 
 
 def test_a_paused_endpoint_gets_nothing_until_it_is_resumed_and_then_all(

@@ -32,8 +32,8 @@ def supply(entry: Entry, **supplied: object) -> tuple[Draft, Draft]:
 def test_what_is_supplied_makes_the_review_live_as_of_its_receipt():
     supplying, whole = supply(quarantined(review()), payload__object__process_id="p1")
     assert (supplying.kind, supplying.process_id, supplying.seller_id) == ("supply", "p1", "s1")
+    assert supplying.actor == "ana"
     assert json.loads(supplying.body or b"") == {
-        "actor": "ana",
         "reason": REASON,
         "of": 17,
         "supplied": {"payload.object.process_id": "p1"},

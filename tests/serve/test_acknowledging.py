@@ -1,6 +1,5 @@
 """The link of a message: anyone who has it can acknowledge one alert, and sees nothing of it."""
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,7 +12,9 @@ from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages.links import PATH, VALID_FOR, Links
 from pipeline.alert_rules import AlertsFile
 from pipeline.continuity.service import LedgerService
+from pipeline.log.entries import Entry
 from tests.serve.test_api import ASKED, Client, bearer, held
+from tests.support.ledgers import said_in
 
 __all__ = ["held"]
 
@@ -47,9 +48,8 @@ def link(service: LedgerService, at: int | None = None, key: bytes | None = None
     return PATH + links.token(ALERT, "ana", instants.now() if at is None else at)
 
 
-def acknowledged(service: LedgerService) -> list[tuple[str | None, bytes]]:
-    rows = service.inbox.query("select process_id, body from entries where kind = 'alert'")
-    return [row for row in rows if b'"acknowledged"' in row[1]]
+def acknowledged(service: LedgerService) -> list[Entry]:
+    return [it for it in service.inbox.find(kind="alert") if b'"acknowledged"' in (it.body or b"")]
 
 
 def test_the_page_shows_a_button_and_only_that_acknowledges(
@@ -64,8 +64,8 @@ def test_the_page_shows_a_button_and_only_that_acknowledges(
     assert acknowledged(held) == []
 
     assert client.post(link(held)).status_code == 200
-    [(process_id, body)] = acknowledged(held)
-    assert (process_id, b'"actor":"ana"' in body) == ("p1", True)
+    [entry] = acknowledged(held)
+    assert (entry.process_id, entry.name) == ("p1", "ana")
 
 
 def test_what_was_changed_or_is_too_old_or_of_another_log_permits_nothing(
@@ -163,8 +163,8 @@ def test_an_alert_is_put_off_with_a_reason_and_an_end_or_not_at_all(
     assert client.post(link(held), content=b"%ff").status_code == 400
     before = instants.now()
     assert client.post(link(held), data=whole).status_code == 200
-    rows = held.inbox.query("select body from entries where kind = 'alert'")
-    [said] = [json.loads(body) for (body,) in rows if b'"snoozed"' in body]
+    alerts = held.inbox.find(kind="alert")
+    [said] = [said_in(it) for it in alerts if b'"snoozed"' in (it.body or b"")]
     assert (said["actor"], said["reason"]) == ("ana", "ela está doente & volta")
     until = instants.parse(said["until"])
     assert before + 24 * instants.HOUR - instants.MINUTE <= until <= before + 25 * instants.HOUR

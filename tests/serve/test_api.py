@@ -128,7 +128,7 @@ def test_a_package_is_made_under_the_name_of_the_token(
     assert summary["sha256"] == hashlib.sha256(answer.content).hexdigest()
     assert verify(tmp_path / "p1.zip", summary["key"]).faults == []
     [entry] = held.ledger.select("kind = 'export'", [])
-    assert json.loads(entry.body or b"")["actor"] == "officer"
+    assert entry.name == "officer"
     assert entry.recorded_by == "officer"
 
 
@@ -169,7 +169,7 @@ def test_no_link_and_no_page_of_another_site_unmasks(own: Client, held: LedgerSe
     shown = own.post(path, json=asked, headers=bearer("officer"))
     assert shown.status_code == 200
     [entry] = held.inbox.find(kind="unmask")
-    assert json.loads(entry.body or b"")["actor"] == "officer"
+    assert entry.name == "officer"
 
 
 @pytest.mark.parametrize(

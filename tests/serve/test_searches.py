@@ -5,7 +5,6 @@ An e-mail address was spelled out, letter by letter, in 88 searches of the box i
 without an entry, and past four eyes. Whole ids stay free.
 """
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,6 +22,7 @@ from pipeline.serve import searches
 from pipeline.serve.searches import PER_HOUR, Searcher, TooManySearches, by_part, by_whole
 from pipeline.settings import Settings
 from tests.erasure.person import add_lines, event
+from tests.support.ledgers import said_in
 from tests.support.stores import settings_in
 
 SELLERS = [
@@ -57,7 +57,7 @@ def service(tmp_path: Path) -> Iterator[LedgerService]:
 
 def entries(service: LedgerService) -> list[dict[str, Any]]:
     found = service.inbox.find(kind="search")
-    return [json.loads(it.body or b"") for it in found]
+    return [said_in(it) for it in found]
 
 
 def test_a_search_by_part_is_in_the_log_with_its_count_and_the_sellers_that_it_hit(

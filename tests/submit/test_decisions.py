@@ -14,6 +14,7 @@ from pipeline.submit.decision import Approval, Busy, Go, NotDue, Refused
 from pipeline.submit.resume import Ended
 from pipeline.submit.retries import Waiting
 from tests.submit.attempts import a_waiting_retry, submit
+from tests.support.ledgers import said_in
 from tests.support.marketplace import REVENUE, Marketplace, Review, payload
 from tests.support.stores import settings_in
 
@@ -199,7 +200,7 @@ def test_an_override_is_an_entry_before_the_start_and_waives_the_gate(
     assert submit(marketplace, review, override=MARIA).is_finished
     [override] = marketplace.inbox.find(process_id=review.process_id, kind="override")
     [start] = marketplace.starts(review.process_id)
-    assert json.loads(override.body or b"") == {
+    assert said_in(override) == {
         "actor": "maria",
         "reason": "the seller confirmed by phone",
         "gates": ["evidence"],
@@ -272,7 +273,7 @@ def test_another_payload_goes_with_a_replacement_which_is_an_entry(
     assert submit(marketplace, review, other, replacement=MARIA).is_finished
     [replacement] = marketplace.inbox.find(process_id=review.process_id, kind="replacement")
     first, second = marketplace.starts(review.process_id)
-    assert json.loads(replacement.body or b"") == {
+    assert said_in(replacement) == {
         "actor": "maria",
         "reason": "the seller confirmed by phone",
     }

@@ -24,7 +24,7 @@ from pipeline.ledger import facts, materialized, refresh
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import script
 from pipeline.ledger.views.reader import Reader
-from pipeline.log.entries import LIVE, Draft
+from pipeline.log.entries import LIVE, Draft, Entry
 from pipeline.log.kinds.clearance import CLEARANCE
 from pipeline.log.kinds.forwarding import FORWARDING
 from pipeline.log.ndjson import read_line
@@ -58,6 +58,13 @@ def draft(line: dict[str, Any]) -> Draft | None:
     if "retry_after_at" in line:
         particulars["retry_after_at"] = line["retry_after_at"]
     return ingested._replace(origin=LIVE, ingest_key=None, particulars=particulars)
+
+
+def said_in(entry: Entry) -> dict[str, Any]:
+    """What the body of an entry says, with the name of whoever answers for it."""
+    said: dict[str, Any] = json.loads(entry.body or b"")
+    assert said.get("actor") == entry.pseudonym
+    return said if entry.pseudonym is None else said | {"actor": entry.name}
 
 
 class Step(NamedTuple):

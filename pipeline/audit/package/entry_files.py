@@ -8,6 +8,7 @@
                             why it is withheld
     data/bodies/00001.bin   bodies as they came or went, one after another, each with a line feed
                             behind it that is not part of it
+    data/actors.ndjson      the people of whom these bodies hold pseudonyms: pseudonym, name, salt
     data/rotations.json     the statements in which one signing key handed over to the next
 
 Leaves may stand there of entries that the package is not about: they show that nothing was left out
@@ -23,8 +24,10 @@ from typing import Final, NamedTuple
 from pipeline.audit.package.bags import BagWriter
 from pipeline.audit.package.disclosure import Disclosure
 from pipeline.contract.body import canonical_json, parse_json
+from pipeline.inbox.store import people_of
 from pipeline.ledger.store import Ledger
 from pipeline.log import tree
+from pipeline.log.actors import Actor
 from pipeline.log.checkpoints import Checkpoint
 from pipeline.log.entries import Entry
 from pipeline.log.signing import STATEMENT
@@ -78,6 +81,7 @@ def write(
     has_body = {*chosen.shown, *chosen.rotations, chosen.export}
     rotations = {*chosen.rotations}
     statements, indices, withheld, done = [], [], 0, 0
+    people: set[Actor] = set()
     names = ("leaves.ndjson", "records.ndjson", "bodies.csv", "proof.txt")
     with ExitStack() as files:
         leaves, records, table, proof = (
@@ -96,6 +100,7 @@ def write(
                 why = None if is_own else disclosure.why_withheld(entry)
                 table.write(bodies.row(entry, why))
                 withheld += why is not None
+                people |= people_of([entry]) if why is None else set()
                 if entry.seq in rotations:
                     statement = parse_json(entry.body or b"{}")[STATEMENT]
                     statements.append({"seq": entry.seq, "statement": statement})
@@ -107,8 +112,13 @@ def write(
             proof.write(base64.b64encode(node) + b"\n")
     for name in names:
         bag.add(f"data/{name}", folder / name)
+    bag.add("data/actors.ndjson", b"".join(map(_line, sorted(people))))
     bag.add("data/rotations.json", canonical_json(statements))
     return withheld
+
+
+def _line(person: Actor) -> bytes:
+    return canonical_json([person.pseudonym, person.text, person.salt.hex()]) + b"\n"
 
 
 def _leaves(

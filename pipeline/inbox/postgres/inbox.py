@@ -39,15 +39,17 @@ from pipeline.inbox.store import (
     Statement,
     Tail,
     Transaction,
+    people_of,
 )
+from pipeline.log.actors import Actor
 from pipeline.log.entries import Entry, Identity, new_identity
 
 _COPY_TYPES: Final = (
     *("int8", "text", "int8", "int8", "text", "text"),  # seq ... recorded_by
     *("text", "text", "text", "text", "int4"),  # event_id ... status
     *("int8", "int8", "int8", "int8", "bool"),  # process_n ... is_again
-    *("bytea", "bytea", "bytea", "bytea", "bytea"),  # record ... ingest_key
-    "bool",  # is_compressed
+    *("bytea", "bytea", "bytea", "bytea", "text"),  # record ... pseudonym
+    *("bytea", "bool"),  # ingest_key, is_compressed
 )
 _LAST = "select seq, recorded_at from prazo.entries order by seq desc limit 1"
 _UP_TO_MAX_BYTES = """
@@ -113,6 +115,9 @@ _SEEN_ATTEMPTS = """
     select distinct seen.kind, asked.id
     from unnest(%s::text[]) asked (id)
     cross join lateral (select kind from prazo.entries where attempt_id = asked.id) seen"""
+_NAMED = "select pseudonym, name, salt from prazo.actors where name = %b order by pseudonym"
+_REGISTER = """
+    insert into prazo.actors (pseudonym, name, salt) values (%s, %b, %b) on conflict do nothing"""
 _SEEN_INGEST_KEYS = """
     select asked.key
     from unnest(%b::bytea[]) asked (key)
@@ -155,6 +160,8 @@ class _PostgresTransaction:
         return self._connection.execute(query, (values,), binary=True) if values else ()
 
     def insert(self, entries: Sequence[Entry]) -> None:
+        for person in people_of(entries):
+            self._connection.execute(_REGISTER, person)
         columns = self._in_table.columns
         sql = f"copy prazo.entries ({', '.join(columns)}) from stdin (format binary)"
         with self._connection.cursor().copy(sql) as copy:
@@ -165,6 +172,10 @@ class _PostgresTransaction:
     def execute(self, statement: Statement) -> int:
         cursor = psycopg.RawCursor(self._connection)
         return cursor.execute(statement.sql, statement.values).rowcount
+
+    def actors_named(self, name: bytes) -> list[Actor]:
+        found = self._connection.execute(_NAMED, (name,), binary=True)
+        return [Actor._make(row) for row in found]
 
 
 class PostgresInbox(Inbox):

@@ -26,6 +26,7 @@ create table if not exists prazo.entries (
     body bytea,
     salt bytea,
     leaf bytea not null,
+    pseudonym text collate "C",          -- of who answers for it (actors)
     ingest_key bytea,
     is_compressed boolean not null default false    -- body and leaf of a webhook (rows.py)
 );
@@ -105,6 +106,22 @@ create or replace trigger signing_keys_append_only
     before update or delete or truncate on prazo.signing_keys
     for each statement execute function prazo.refuse_change();
 alter table prazo.signing_keys enable always trigger signing_keys_append_only;
+
+-- The names of those whom entries hold as pseudonyms (pipeline/log/actors.py). A row that goes takes the name
+-- with it; none is changed.
+
+create table if not exists prazo.actors (
+    pseudonym text collate "C" primary key,
+    name bytea not null,
+    salt bytea not null
+);
+
+create index if not exists actors_name on prazo.actors (name);
+
+create or replace trigger actors_no_update
+    before update or truncate on prazo.actors
+    for each statement execute function prazo.refuse_change();
+alter table prazo.actors enable always trigger actors_no_update;
 
 -- Who may write or send now, and which parts of the product are well.
 

@@ -38,7 +38,11 @@ _IS_AGAIN: Final = Entry._fields.index("is_again")
 BODY: Final = Entry._fields.index("body")
 SALT: Final = Entry._fields.index("salt")
 LEAF: Final = Entry._fields.index("leaf")
-_IS_COMPRESSED: Final = len(Entry._fields)
+_PERSON: Final = Entry._fields.index("person")
+_BESIDE: Final = ("person", "person_salt")
+"""Of an entry's columns, those that stand in the map of people."""
+_OF_PERSON: Final = "(select {} from actors where actors.pseudonym = entries.pseudonym)"
+_NAMED: Final = dict(zip(_BESIDE, map(_OF_PERSON.format, ("name", "salt")), strict=True))
 
 
 @functools.cache
@@ -51,9 +55,12 @@ def dictionary() -> bytes:
 class Rows:
     """Entries as rows and back, for one inbox."""
 
-    columns: tuple[str, ...] = (*Entry._fields, "is_compressed")
+    columns: tuple[str, ...] = (
+        *(it for it in Entry._fields if it not in _BESIDE),
+        "is_compressed",
+    )
     is_compressed = f"(is_compressed and kind = '{WEBHOOK}')"
-    selected = ", ".join((*Entry._fields, is_compressed))
+    selected = ", ".join((*(_NAMED.get(it, it) for it in Entry._fields), is_compressed))
 
     def __init__(self, dictionary: bytes) -> None:
         self._dictionary = dictionary
@@ -64,8 +71,10 @@ class Rows:
 
     def to_rows(self, entries: Sequence[Entry]) -> Sequence[Row]:
         """The rows of entries, by `columns`. For one thread at a time."""
-        rows: list[list[Any]] = [[*entry, _is_short_webhook(entry)] for entry in entries]
-        if short := [row for row in rows if row[_IS_COMPRESSED]]:
+        rows: list[list[Any]] = [
+            [*entry[:_PERSON], entry.ingest_key, _is_short_webhook(entry)] for entry in entries
+        ]
+        if short := [row for row in rows if row[-1]]:
             # All in one call: each one gives the interpreter away, and waits to have it back.
             parts = [part for row in short for part in (row[BODY], row[LEAF])]
             frames = iter(self._compressor.multi_compress_to_buffer(parts))

@@ -23,6 +23,7 @@ create table entries (
     body blob,
     salt blob,
     leaf blob not null,
+    pseudonym text,                     -- of who answers for it (actors)
     ingest_key blob,
     is_compressed integer not null default 0    -- body and leaf of a webhook (rows.py)
 ) strict;
@@ -62,7 +63,8 @@ when not (
     and new.seller_id is old.seller_id and new.status is old.status and new.process_n is old.process_n
     and new.process_prev is old.process_prev and new.seller_n is old.seller_n and new.seller_prev is old.seller_prev
     and new.is_again is old.is_again and new.record is old.record and new.leaf is old.leaf
-    and new.ingest_key is old.ingest_key and new.is_compressed is old.is_compressed
+    and new.pseudonym is old.pseudonym and new.ingest_key is old.ingest_key
+    and new.is_compressed is old.is_compressed
 )
 begin select raise(abort, 'append-only: entries are never changed'); end;
 create trigger entries_no_delete before delete on entries
@@ -86,6 +88,20 @@ create trigger signing_keys_no_update before update on signing_keys
 begin select raise(abort, 'append-only: signing keys are never changed'); end;
 create trigger signing_keys_no_delete before delete on signing_keys
 begin select raise(abort, 'append-only: signing keys are never deleted'); end;
+
+-- The names of those whom entries hold as pseudonyms (pipeline/log/actors.py). A row that goes takes the name
+-- with it; none is changed.
+
+create table actors (
+    pseudonym text primary key,
+    name blob not null,
+    salt blob not null
+) strict;
+
+create index actors_name on actors (name);
+
+create trigger actors_no_update before update on actors
+begin select raise(abort, 'append-only: names are never changed'); end;
 
 -- Who may write or send now, and which parts of the product are well.
 

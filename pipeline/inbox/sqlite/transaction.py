@@ -10,7 +10,8 @@ from pydantic_core import from_json, to_json
 
 from pipeline.inbox.schema.rows import BODY, LEAF, Rows
 from pipeline.inbox.sqlite.connection import changed, one_row
-from pipeline.inbox.store import Asked, Known, Statement, Tail
+from pipeline.inbox.store import Asked, Known, Statement, Tail, people_of
+from pipeline.log.actors import Actor
 from pipeline.log.entries import Entry
 
 ROWS_PER_INSERT: Final = 64
@@ -42,6 +43,8 @@ _SEEN_EVENTS = """
 _SEEN_ATTEMPTS = """
     select json_group_array(distinct json_array(kind, attempt_id)) from entries
     where attempt_id in (select value from json_each(?))"""
+_NAMED = "select pseudonym, name, salt from actors where name = ? order by pseudonym"
+_REGISTER = "insert into actors (pseudonym, name, salt) values (?, ?, ?) on conflict do nothing"
 _SEEN_INGEST_KEY = "select ingest_key from entries where ingest_key = ?"
 
 
@@ -90,6 +93,8 @@ class SqliteTransaction:
 
     def insert(self, entries: Sequence[Entry]) -> None:
         """Adds entries at the end of the log."""
+        for person in people_of(entries):
+            self._connection.execute(_REGISTER, person)
         rows, columns = self._in_table.to_rows(entries), self._in_table.columns
         for at in range(0, len(rows), ROWS_PER_INSERT):
             some = rows[at : at + ROWS_PER_INSERT]
@@ -100,6 +105,10 @@ class SqliteTransaction:
     def execute(self, statement: Statement) -> int:
         """Runs a statement in the same commit; how many rows it changed."""
         return changed(self._connection, statement.sql, numbered(statement.values))
+
+    def actors_named(self, name: bytes) -> list[Actor]:
+        """The rows of the map of people that have a name."""
+        return [Actor._make(row) for row in self._connection.execute(_NAMED, (name,))]
 
 
 def numbered(values: Sequence[object]) -> dict[str, object]:

@@ -86,18 +86,25 @@ class Keys:
 
 
 def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]]:
-    """The facts of entries by table, in order of seq. Raises as `facts_of` does."""
+    """The facts of entries by table, in order of seq, with the names of people. Raises as
+    `facts_of` does."""
     facts: dict[type[Fact], list[Fact]] = {table: [] for table in TABLES}
     for entry in entries:
         for fact in facts_of(entry, keys):
-            facts[type(fact)].append(fact)
+            facts[type(fact)].append(fact if entry.pseudonym is None else _named(fact, entry))
     return facts
 
 
+def _named(fact: Fact, entry: Entry) -> Fact:
+    if isinstance(fact, Action) and fact.actor == entry.pseudonym and entry.name is not None:
+        return fact._replace(actor=entry.name)
+    return fact
+
+
 def facts_of(entry: Entry, keys: Keys) -> list[Fact]:
-    """The facts of one entry, from its body or from what remains of it. Raises `LedgerRefused` for
-    an entry that this program did not record: whoever can write into the inbox may put anything
-    there."""
+    """The facts of one entry, from its body or from what remains of it, with people's pseudonyms.
+    Raises `LedgerRefused` for an entry that this program did not record: whoever can write into the
+    inbox may put anything there."""
     try:
         if entry.is_erased:
             return [*remains.facts_in(entry)]

@@ -23,6 +23,7 @@ from tests.ledger.older import (
     reconciled,
     rotated,
 )
+from tests.support.ledgers import said_in
 from tests.support.stores import settings_in
 
 OTHERS = 15
@@ -118,7 +119,7 @@ def test_a_checkpoint_of_the_log_as_it_is_verifies_beside_the_lost_past(
 def test_the_entry_that_explains_says_who_and_why(kept: Kept) -> None:
     with closing(open_inbox(kept.service.settings.inbox)) as inbox:
         [entry] = inbox.find(kind="reconciliation")
-    said = json.loads(entry.body or b"")
+    said = said_in(entry)
     assert (entry.seq, said["fork"], said["abandoned_size"]) == (
         SHARED + OTHERS + 1,
         SHARED,

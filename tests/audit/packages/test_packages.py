@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from pipeline.log.checkpoints import Signer
 from pipeline.log.entries import Identity
 from tests.audit import forgery, story
 from tests.audit.conftest import EVERYTHING, WITHHELD, Made, copied, export, no_rows, request
+from tests.support.ledgers import said_in
 from tests.support.stores import settings_in
 
 REMINDER = Due(
@@ -364,7 +364,7 @@ def test_an_export_is_recorded_with_reason_and_actor_before_the_package_is_there
 ) -> None:
     [entry] = p1.log.ledger.select("kind = 'export'", [])
     assert (entry.seq, entry.process_id) == (p1.exported.seq, "p1")
-    content = json.loads(entry.body or b"")
+    content = said_in(entry)
     assert (content["actor"], content["reason"], content["profile"], content["scope"]) == (
         *("Ana Auditor", "yearly audit", "full", {"process": "p1"}),
     )

@@ -43,6 +43,7 @@ from tests.ledger.older import (
     reconciled,
     settings,
 )
+from tests.support.ledgers import said_in
 from tests.support.machine import wait_until
 from tests.support.soundness import all_entries, assert_sound
 from tests.support.stores import environment_in, settings_in
@@ -391,7 +392,7 @@ def test_reconciled_everything_stands_as_if_nothing_had_been_lost(
     assert [it.particulars.get("was_seq") for it in entries[before + 1 :]] == [
         *range(SHARED + 1, SHARED + 19)
     ]
-    said = json.loads(entries[before].body or b"")
+    said = said_in(entries[before])
     assert (said["actor"], said["reason"], said["fork"]) == ("ana", "the standby lagged", SHARED)
     assert (said["abandoned_size"], said["recorded_again"], said["lost"]) == (SHARED + 18, 18, 0)
     assert said["checkpoint"].split("\n")[1] == str(SHARED + 18)

@@ -1,6 +1,5 @@
 """The drill: back up while everything runs, lose the machine, put it back, prove it."""
 
-import json
 import re
 import stat
 import sys
@@ -28,6 +27,7 @@ from tests import fork_server
 from tests.audit import story
 from tests.audit.conftest import command, entries_alone, environment, no_rows, request
 from tests.continuity.stores.test_stores import in_inbox
+from tests.support.ledgers import said_in
 from tests.support.stores import settings_in
 
 
@@ -238,7 +238,7 @@ def test_what_no_signature_covers_is_refused_until_a_person_insists_by_name(
     done = restores.restore(elsewhere, tmp_path / "saved", insisted=insisted)
     with closing(open_inbox(elsewhere.inbox)) as inbox:
         [entry] = inbox.find(kind="restoration")
-        assert json.loads(entry.body or b"") == {
+        assert said_in(entry) == {
             "actor": "ana",
             "reason": "it lay in our safe",
             "signed": 0,

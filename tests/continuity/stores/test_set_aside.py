@@ -77,6 +77,7 @@ DAMAGES = {
     "a body": CHANGED,
     "a leaf": "update prazo.entries set leaf = leaf || ' '::bytea where seq = 9",
     "a row removed": "delete from prazo.entries where seq = 5",
+    "names": "delete from prazo.actors",
 }
 
 

@@ -15,9 +15,9 @@ from pipeline.continuity.service import LedgerService
 from pipeline.continuity.stores import audit, changed_in_inbox
 from pipeline.errors import LedgerRefused, PrazoError
 from pipeline.inbox import open_inbox
+from pipeline.inbox.schema.rows import Rows
 from pipeline.ledger import checks
 from pipeline.log.actions import By
-from pipeline.log.entries import Entry
 from pipeline.settings import Settings
 from tests import depth
 from tests.audit import story
@@ -91,6 +91,7 @@ LEDGER_CHANGES = {
     "a fact made up": "insert into facts.attempt_finishes select * from facts.attempt_finishes"
     " where seq = 9",
     "a mark": "update log set is_again = false where seq = 2",
+    "a name": "update log set person = 'Eve'::blob where pseudonym is not null",
     "a place in a stream": "update log set process_n = 7 where seq = 4",
     "a root": "update tree_heads set recorded_at = recorded_at, root = sha256('x')::blob"
     " where size < 0 or size = (select min(size) from tree_heads)",
@@ -265,7 +266,7 @@ def test_a_row_made_up_in_the_inbox_and_one_changed_alike_in_both_stores_are_nam
     settings: Settings,
 ) -> None:
     """Anyone who can write there can add a row, and it is followed; but its leaf is another's."""
-    copied = ", ".join(it for it in Entry._fields if it not in ("seq", "ingest_key"))
+    copied = ", ".join(it for it in Rows.columns if it not in ("seq", "ingest_key"))
     in_inbox(
         settings,
         f"insert into entries (seq, {copied}) select 17, {copied} from entries where seq = 9",
