@@ -36,6 +36,9 @@ with more is worked out from the log."""
 _TOUCHED: Final = {"process_id": "touched", "seller_id": "touched_sellers"}
 """The tables of those whose rows are made."""
 
+_NOW: Final = None
+"""The place of now among the instants."""
+
 _NUMBERS: Final = itertools.count()
 """By which the databases are named."""
 
@@ -50,11 +53,12 @@ class StateMoved(Exception):
 class _Instant:
     """One instant, and the database that holds its rows."""
 
-    def __init__(self, at: int, database: str) -> None:
+    def __init__(self, key: int | None, at: int) -> None:
+        self.key = key
         self.at = at
-        self.database = database
+        self.database = f"earlier_{next(_NUMBERS)}"
         self.lock = threading.Lock()  # held while its rows are made, or begin to be read
-        self.entries = 0  # that its rows count; 0 before they are made
+        self.entries = -1  # that its rows count; -1 before they are made
         self.is_kept = True  # false where its rows are too many, and once it made room for another
 
 
@@ -64,20 +68,28 @@ class EarlierInstants:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
-        self._instants: OrderedDict[int, _Instant] = OrderedDict()
+        self._instants: OrderedDict[int | None, _Instant] = OrderedDict()
 
     def show(
-        self, cursor: duckdb.DuckDBPyConnection, at: int, entries: int, *, is_worth_making: bool
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        at: int,
+        entries: int,
+        *,
+        is_now: bool,
+        is_worth_making: bool,
     ) -> bool:
         """Has a cursor see the rows of an instant, in microseconds; false where they are not kept,
-        since they are too many, could not be made, or are not worth making.
+        since they are too many, could not be made, or are not worth making. Now is an earlier
+        instant where an entry is dated ahead of it; it has one place of its own.
 
         The cursor is in a transaction that sees so many entries, all with their materialized rows.
         Raises `StateMoved` where rows of that state cannot be had any more.
         """
-        if not is_worth_making and at not in self._instants:
+        key = _NOW if is_now else at
+        if not is_worth_making and key not in self._instants:
             return False
-        instant = self._of(at)
+        instant = self._of(key, at)
         with instant.lock:
             if instant.is_kept and instant.entries < entries:
                 self._bring_forward(instant)
@@ -89,13 +101,16 @@ class EarlierInstants:
             cursor.execute(_shown(instant.database))
             return True
 
-    def _of(self, at: int) -> _Instant:
+    def _of(self, key: int | None, at: int) -> _Instant:
+        too_old = []
         with self._lock:
-            if at not in self._instants:
-                self._instants[at] = _Instant(at, f"earlier_{next(_NUMBERS)}")
-            self._instants.move_to_end(at)
-            instant = self._instants[at]
-            too_old = [self._instants.pop(it) for it in [*self._instants][:-KEPT]]
+            instant = self._instants.get(key)
+            if instant is None or instant.at != at:
+                too_old = [instant] if instant else []
+                instant = self._instants[key] = _Instant(key, at)
+            self._instants.move_to_end(key)
+            chosen = [it for it in self._instants if it != _NOW]
+            too_old += [self._instants.pop(it) for it in chosen[:-KEPT]]
         for each in too_old:
             with each.lock:
                 self._let_go(each)
@@ -119,10 +134,10 @@ class EarlierInstants:
                         raise StateMoved
                     are_few = _make(cursor, instant)
             instant.entries = watermark.entries
-        except duckdb.Error:
-            LOG.warning("rows of an earlier instant could not be kept", exc_info=True)
+        except duckdb.Error as error:
+            LOG.warning("rows of an earlier instant could not be kept: %s", type(error).__name__)
             with self._lock:
-                self._instants.pop(instant.at, None)
+                self._instants.pop(instant.key, None)
             are_few = False
         if not are_few:
             self._let_go(instant)
@@ -139,7 +154,7 @@ def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
 
     cursor.execute("set variable as_of = ?", [instants.of(instant.at).replace(tzinfo=None)])
     cursor.execute(f"set variable covered = {instant.entries}")
-    is_first = not instant.entries
+    is_first = instant.entries < 0
     if is_first:
         cursor.execute(_empty(instant.database))
     cursor.execute(_shown(instant.database))

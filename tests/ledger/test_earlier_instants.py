@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC
 
 import duckdb
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline import instants
 from pipeline.continuity.service import LedgerService
 from pipeline.ledger import earlier_instants, materialized
+from pipeline.ledger.earlier_instants import KEPT
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import whole_sql
 from pipeline.ledger.views.reader import Reader
@@ -44,7 +46,9 @@ def differences(ledger: Ledger, at: int) -> list[str]:
     cursor = ledger.cursor()
     cursor.execute("set variable as_of = ?", [instants.of(at).replace(tzinfo=None)])
     with ledger.snapshot(cursor) as watermark:
-        if not ledger.earlier.show(cursor, at, watermark.entries, is_worth_making=False):
+        if not ledger.earlier.show(
+            cursor, at, watermark.entries, is_now=False, is_worth_making=False
+        ):
             return []
         return [
             view.name
@@ -103,6 +107,40 @@ def test_a_sending_recorded_late_changes_the_findings_of_another_process_at_the_
             assert ("values_reused" in found, len(steps)) == (True, len(steps))
 
 
+def test_a_process_that_shares_values_since_has_the_findings_of_the_instant():
+    """What it shares them with has a later entry: at the end of time its row is another."""
+    instant = at("2026-03-03T00:00:00")
+    history = [
+        started("a1", process_id="p3", seller_id=None),
+        acp("e3", "2026-03-05T00:00:00Z", process_id="p3"),
+        started("a2", "2026-03-02T01:00:00Z", process_id="p2"),
+        finished_attempt("a2", 200, "2026-03-02T01:00:01Z", process_id="p2"),
+    ]
+    found = []
+    for steps in ([], [Step(2, asked_at=instant)]):
+        with ledger_of(history, steps) as reader:
+            found.append(rows(reader, "findings", instant))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("year", ["0001", "1969", "1970", "9999"])
+def test_a_ledger_without_entries_answers_at_any_instant(year):
+    with ledger_of([]) as reader:
+        assert rows(reader, "watchlist", at(f"{year}-01-01T00:00:00")) == []
+
+
+def test_questions_of_now_push_no_instant_out_where_an_entry_is_dated_ahead():
+    instant = at("2026-03-01T13:00:00")
+    ahead = acp("e2", "2090-01-01T00:00:00Z", process_id="p2")
+    with ledger_of([acp(), ahead]) as reader:
+        rows(reader, "watchlist", instant)
+        for _ in range(KEPT + 1):
+            assert [it["process_id"] for it in rows(reader, "process_state")] == ["p1"]
+        assert (
+            instants.from_datetime(instant.replace(tzinfo=UTC)) in reader._ledger.earlier._instants
+        )
+
+
 @pytest.fixture
 def service(followed) -> Iterator[LedgerService]:
     """Three hundred processes at `AT`, one of which was finished later."""
@@ -127,9 +165,9 @@ def databases(service: LedgerService) -> list[str]:
 
 
 def test_rows_of_the_last_instants_alone_are_kept(service):
-    for number in range(earlier_instants.KEPT + 2):
+    for number in range(KEPT + 2):
         assert finished(service, AT + number) == 0
-    assert len(databases(service)) == earlier_instants.KEPT
+    assert len(databases(service)) == KEPT
     assert [*service.ledger.earlier._instants] == [AT + it for it in (2, 3, 4)]
 
 
@@ -138,8 +176,8 @@ def test_a_reader_reads_on_while_its_instant_makes_room_for_others(service):
     cursor = service.ledger.cursor()
     with service.ledger.snapshot(cursor) as watermark:
         show = service.ledger.earlier.show
-        assert show(cursor, AT, watermark.entries, is_worth_making=True)
-        for number in range(1, earlier_instants.KEPT + 1):
+        assert show(cursor, AT, watermark.entries, is_now=False, is_worth_making=True)
+        for number in range(1, KEPT + 1):
             finished(service, AT + number)
         assert AT not in service.ledger.earlier._instants
         [(count,)] = cursor.execute("select count(*) from earlier_process_facts").fetchall()

@@ -136,7 +136,7 @@ def test_a_view_of_few_processes_says_of_them_what_the_view_of_all_says(stand_in
     cursor.execute("set variable as_of = ?", [AS_OF])
     cursor.execute("begin")
     instant = instants.from_datetime(AS_OF.replace(tzinfo=UTC))
-    assert ledger.earlier.show(cursor, instant, ledger.size, is_worth_making=True)
+    assert ledger.earlier.show(cursor, instant, ledger.size, is_now=False, is_worth_making=True)
     rules = AlertRules(look_back_days=366).for_views()
     cursor.execute("set variable alert_rules = ?", [rules])
     for view in (it for it in catalogue().values() if it.within):
