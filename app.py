@@ -19,7 +19,7 @@ from streamlit import config
 
 import app_pages
 from app_pages.desk import find, people, visits
-from app_pages.door import access, audience, pages, starting
+from app_pages.door import access, audience, loggers, pages, starting
 from app_pages.door.early import Early
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
@@ -27,7 +27,7 @@ from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
-from pipeline import memory, places, signals
+from pipeline import memory, places, signals, text_log
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http import limits
@@ -35,7 +35,6 @@ from pipeline.http.sockets import LimitedSocket
 from pipeline.serve import api
 from pipeline.serve.roles import Person, RoleMap, provider
 from pipeline.settings import Settings
-from pipeline.texts import LogLines
 
 LOG = logging.getLogger(__name__)
 
@@ -168,6 +167,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     signals.stop_server_by_hangup()
+    loggers.keep_to_setting()  # uvicorn has set up its own since
     with ExitStack() as held:
         with starting.or_end():
             settings = _settings()
@@ -191,12 +191,10 @@ def _settings() -> Settings:
 if __name__ == "__main__":
     page()
 else:
-    if not logging.getLogger().handlers:  # else Python prints what came from outside as it came
-        to_stderr = logging.StreamHandler()
-        to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        logging.basicConfig(level=logging.WARNING, handlers=[to_stderr])
+    text_log.begin(logging.WARNING)  # else Python prints what came from outside as it came
     with starting.or_end():
         places.go_home()
+    loggers.keep_to_setting()
     limits.limit_every_connection(LimitedSocket)
     app = st.App(
         __file__,

@@ -255,6 +255,10 @@ class Settings(BaseModel):
         description="Zone of instants on pages by default, and of a day that a command or the API"
         " is given.",
     )
+    log_format: Literal["text", "json"] = Field(
+        "text",
+        description="Form of the text log (docs/operations.md#text-log).",
+    )
 
     # --- platform ---
     platform_url: str | None = Field(None, description="Base URL of the platform's API; https.")

@@ -1,13 +1,12 @@
 """Shows text from outside so that no character in it moves, hides, colours or reverses others;
 finds ids of persons in a text; counts things in words."""
 
-import logging
 import operator
 import re
 import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 MOST_NAMED: Final = 20
 """Names in one line; of further ones only the number is given."""
@@ -188,21 +187,3 @@ def _written(character: str) -> str:
     if unicodedata.category(character) == "Zs":
         return " "
     return character.encode("unicode_escape").decode("ascii")
-
-
-class LogLines(logging.Formatter):
-    """Writes records of a program's log. Each further line of a record begins with blanks, so that
-    text from outside cannot begin a line that looks like a record."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        """One record, its message made printable."""
-        record.message = _indented(record.message)
-        return super().formatMessage(record)
-
-    def formatException(self, ei: Any) -> str:
-        """A traceback, whose last line may repeat text from outside."""
-        return f"  {_indented(super().formatException(ei))}"
-
-
-def _indented(text: str) -> str:
-    return "\n  ".join(printable(line) for line in text.split("\n"))

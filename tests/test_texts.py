@@ -1,11 +1,8 @@
 """What came from outside is shown as it is: no terminal, log or page obeys it."""
 
-import io
-import logging
-
 import pytest
 
-from pipeline.texts import LogLines, counted, printable, some_of
+from pipeline.texts import counted, printable, some_of
 
 
 @pytest.mark.parametrize(
@@ -41,20 +38,3 @@ def test_of_many_names_the_first_twenty_stand_and_the_number_of_the_others() -> 
     assert some_of([3]) == "3"
     assert some_of(range(1, 21)) == twenty
     assert some_of(range(1, 24)) == f"{twenty} and 3 more"
-
-
-def test_no_line_from_outside_looks_like_a_record_of_the_log() -> None:
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
-    handler.setFormatter(LogLines("%(levelname)s %(message)s"))
-    log = logging.Logger("forged")
-    log.addHandler(handler)
-    log.error("no such thing: %s", "x\nERROR all is well\x1b[2J")
-    try:
-        raise ValueError("y\nERROR as well\u202e")
-    except ValueError:
-        log.exception("failed")
-    lines = said.getvalue().splitlines()
-    assert lines[:3] == ["ERROR no such thing: x", r"  ERROR all is well\x1b[2J", "ERROR failed"]
-    assert lines[-1] == r"  ERROR as well\u202e"
-    assert all(line.startswith("  ") for line in lines[3:])

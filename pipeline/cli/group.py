@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from pipeline import memory, places, signals
+from pipeline import memory, places, signals, text_log
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files.disk import is_full
-from pipeline.texts import LogLines, printable
+from pipeline.texts import printable
 from pipeline.values import misread
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.inbox import Inbox
     from pipeline.settings import Settings
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_NAMED: Final = 100
@@ -50,6 +51,7 @@ class _Command(click.Command):
             if is_given and isinstance(param.type, click.Path):  # counts from where it was typed
                 ctx.params[name] = _absolute(value)
         places.go_home()
+        text_log.keep_to_setting(ctx.find_root().invoked_subcommand or "")
         return super().invoke(ctx)
 
 
@@ -98,7 +100,7 @@ class _Group(_Kind):
         except PrazoError as error:
             if ctx.params.get("debug"):
                 raise
-            say(*_lines(error.finding, error.remedy), err=True)
+            _say_failed(error.finding, error.remedy)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             _abort()
@@ -116,13 +118,16 @@ class _Group(_Kind):
                 why = f"no room is left in {where} ({error.strerror})"
                 what = f"`prazo {ctx.invoked_subcommand}` was not done: {why}"
                 remedy = "make room there, then run it again"
-            say(*_lines(what, remedy), err=True)
+            _say_failed(what, remedy)
             ctx.exit(1)
 
 
 def _abort() -> NoReturn:
     """Of a command that a signal interrupted: 1 would be an answer, and the answer is not known."""
-    say("", "Aborted!", err=True)
+    if text_log.is_json():
+        LOG.warning("the program was interrupted")
+    else:
+        say("", "Aborted!", err=True)
     sys.exit(signals.code_of_interrupt())
 
 
@@ -243,8 +248,11 @@ def bars() -> "Progress":
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
-def _lines(finding: str, remedy: str) -> list[str]:
-    return [f"Error: {finding}", *([f"  To fix it: {remedy}"] if remedy else [])]
+def _say_failed(finding: str, remedy: str) -> None:
+    if text_log.is_json():
+        LOG.error("%s", PrazoError(finding, remedy=remedy).in_one_line)
+        return
+    say(f"Error: {finding}", *([f"  To fix it: {remedy}"] if remedy else []), err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -263,10 +271,8 @@ def main(debug: bool) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal has no letters for
             stream.reconfigure(errors="backslashreplace")
-    to_stderr = logging.StreamHandler(sys.stderr)
-    to_stderr.setFormatter(LogLines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     # Not at a lower level with --debug: what libraries say there is what they send and to whom.
-    logging.basicConfig(level=logging.INFO, handlers=[to_stderr])
+    text_log.begin(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
 
 

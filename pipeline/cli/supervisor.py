@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from pipeline import signals
+from pipeline import signals, text_log
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -176,9 +176,9 @@ def _pass_on(words: IO[bytes], child: _Child) -> None:
     """Writes what a process says to our own standard error, and remembers the last line."""
     with words:
         for line in words:
-            sys.stderr.buffer.write(line)
+            sys.stderr.buffer.write(text_log.passed_on(line, child.name))
             sys.stderr.buffer.flush()
-            child.last_words = line.decode(errors="replace").strip() or child.last_words
+            child.last_words = text_log.words_of(line) or child.last_words
 
 
 def _ends_with(parent: int) -> Callable[[], None] | None:

@@ -299,7 +299,8 @@ class Courier:
                 self._inbox.clock(),
             )
         except Exception as error:
-            LOG.exception("entry %d could not be passed on to %s", entry.seq, name)
+            about = {"seq": entry.seq, "process_id": entry.process_id}
+            LOG.exception("entry %d could not be passed on to %s", entry.seq, name, extra=about)
             return Answer(None, f"it could not be sent: {type(error).__name__}")
 
     async def _drop(self, tried: Try, entry: Entry, lanes: Lanes) -> None:
@@ -307,7 +308,8 @@ class Courier:
         longer since its settings changed. The next message of the lane goes on."""
         successor = await self._successor(tried, lanes)
         why = messages.why_not_for(entry, self._endpoint) or ""
-        LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why)
+        about = {"seq": entry.seq, "process_id": entry.process_id}
+        LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why, extra=about)
         lanes.drop(tried, successor)
         if tried.letter is not None:
             draft = entries.dropped(
@@ -339,7 +341,13 @@ class Courier:
         first = letter.first_tried_at or now
         if entry is not None and not pacing.is_over(letter.tries, first, now, hours):
             return
-        LOG.error("entry %d was given up for %s: %s", letter.seq, self._endpoint.name, answer.words)
+        LOG.error(
+            "entry %d was given up for %s: %s",
+            letter.seq,
+            self._endpoint.name,
+            answer.words,
+            extra={"seq": letter.seq},
+        )
         lanes.bury(letter, successor, now)
         if entry is not None:
             self._drafts.append(entries.died(self._endpoint.name, letter, entry, now))

@@ -330,7 +330,8 @@ class Submissions:
                 )
             except Exception:
                 # A bug of ours, perhaps after bytes have left: the log must say that nobody knows.
-                LOG.exception("the attempt %s ended in an error of ours", attempt_id)
+                about = _about(begun.start)
+                LOG.exception("the attempt %s ended in an error of ours", attempt_id, extra=about)
                 answer = PlatformAnswer(error="internal_error", detail="see the text log")
         # Counted from the start on by a clock that nobody sets: the inbox may be away by now.
         now = begun.start.dated + lease.passed - begun.passed
@@ -367,13 +368,26 @@ class Submissions:
                         "the end of the attempt %s waits to be recorded: %s",
                         draft.attempt_id,
                         error,
+                        extra=_about(draft),
                     )
                 is_late = True
                 await asyncio.sleep(RECORD_AGAIN_SECONDS)
             else:
                 break
         if is_late:
-            LOG.warning("the end of the attempt %s is recorded now", draft.attempt_id)
+            about = _about(draft)
+            LOG.warning("the end of the attempt %s is recorded now", draft.attempt_id, extra=about)
+
+
+def _about(draft: Draft) -> dict[str, str | None]:
+    """What a record of the text log is about."""
+    return {"request_id": draft.attempt_id, "process_id": draft.process_id}
+
+
+def note_sent(process_id: str, sent: Sent) -> None:
+    """Writes to the text log what came of an attempt, for parts whose callers are elsewhere."""
+    about = {"request_id": sent.attempt_id, "process_id": process_id}
+    LOG.info("the attempt %s ended: %s", sent.attempt_id, sent.outcome, extra=about)
 
 
 class _Begun(NamedTuple):

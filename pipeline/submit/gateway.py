@@ -182,6 +182,7 @@ class Gateway:
             return Json(504, {"error": _ENDED})
         match result:
             case Sent():
+                attempt.note_sent(process_id, result)
                 self._on_outcome(result.outcome)
                 return _relayed(result)
             case Refused(violations=found):

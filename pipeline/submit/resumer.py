@@ -18,7 +18,7 @@ from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import Entry
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
-from pipeline.submit.attempt import Result, Sent, Submissions
+from pipeline.submit.attempt import Result, Sent, Submissions, note_sent
 from pipeline.submit.decision import Busy, Refused
 from pipeline.submit.retries import OURS, UnderWay, Waiting
 
@@ -172,11 +172,12 @@ class Resumer:
         try:
             again = await self._retry_if_due(process_id)
         except InboxUnavailable as error:
-            LOG.error("the retry of %s waits: %s", process_id, error)
+            about = {"process_id": process_id}
+            LOG.error("the retry of %s waits: %s", process_id, error, extra=about)
             again = _look_after(self._inbox.clock(), RECHECK_DELAY)
         except Exception:
             # A bug of ours in one process's case must cost neither this retry nor any other.
-            LOG.exception("the retry of %s waits", process_id)
+            LOG.exception("the retry of %s waits", process_id, extra={"process_id": process_id})
             again = _look_after(self._inbox.clock(), RECHECK_DELAY_AFTER_BUG)
         if again is not None:
             self._look_at.setdefault(process_id, again)  # an entry that came since is sooner
@@ -199,6 +200,8 @@ class Resumer:
         result = await self._submissions.retry(process_id, "due", recorded_by=self._recorded_by)
         if isinstance(result, Busy):
             return self._after_others(process_id, result.until, case.now)
+        if isinstance(result, Sent):
+            note_sent(process_id, result)
         if isinstance(result, Sent | Refused):
             self._on_attempt(process_id, result)
         return _look_after(case.now, 0)
