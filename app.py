@@ -167,7 +167,6 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     signals.stop_server_by_hangup()
-    loggers.keep_to_setting()  # uvicorn has set up its own since
     with ExitStack() as held:
         with starting.or_end():
             settings = _settings()

@@ -25,6 +25,8 @@ NAMED: Final = ("seq", "process_id", "request_id")
 process, and the id of an attempt, which its caller gets as `prazo-attempt`."""
 LOG: Final = logging.getLogger(__name__)
 _MOST_CAUSES: Final = 10
+_BEGIN: Final = b'{"time": "'
+"""Of each line of JSON here."""
 
 
 class LogLines(logging.Formatter):
@@ -129,19 +131,10 @@ def keep_to_setting(part: str) -> None:
         return
     for handler in logging.getLogger().handlers:
         handler.setFormatter(JsonLines(part))
-    take_over()
+    _take_over()
     logging.captureWarnings(True)
     sys.excepthook = _note_end
     threading.excepthook = _note_end_of_thread
-
-
-def take_over() -> None:
-    """Has libraries that write lines of their own leave their records to ours."""
-    for logger in logging.getLogger().manager.loggerDict.values():
-        if isinstance(logger, logging.Logger):
-            for handler in logger.handlers[:]:
-                logger.removeHandler(handler)
-            logger.propagate = True
 
 
 def is_json() -> bool:
@@ -165,10 +158,11 @@ def words_of(line: bytes) -> str:
 
 
 def _message_in(line: bytes) -> str | None:
-    with suppress(ValueError):
-        said = json.loads(line)
-        if isinstance(said, dict) and isinstance(said.get("message"), str) and "part" in said:
-            return str(said["message"])
+    if line.startswith(_BEGIN):
+        with suppress(ValueError, RecursionError):
+            said = json.loads(line)
+            if isinstance(said.get("message"), str):
+                return str(said["message"])
     return None
 
 
@@ -182,3 +176,12 @@ def _note_end_of_thread(ended: threading.ExceptHookArgs) -> None:
             "a thread ended by an error of ours",
             exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback),
         )
+
+
+def _take_over() -> None:
+    """Has libraries that write lines of their own leave their records to ours."""
+    for logger in logging.getLogger().manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            for handler in logger.handlers[:]:
+                logger.removeHandler(handler)
+            logger.propagate = True

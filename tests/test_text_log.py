@@ -145,6 +145,7 @@ def test_all_parts_write_json_and_their_file_can_be_copied_and_emptied(tmp_path:
         serving.wait(60)
     for file, word in ((rotated, "Started server process"), (log, "Finished server process")):
         lines = [json.loads(it) for it in file.read_text().splitlines()]
+        assert not [it for it in lines if it["logger"] == it["part"]]  # lines that were not JSON
         assert {it["part"] for it in lines if word in it["message"]} == {"receive", "dashboard"}
 
 
@@ -178,9 +179,11 @@ from pipeline import text_log
 text_log.begin(logging.INFO)
 text_log.keep_to_setting("receive")
 sys.stdout.buffer.write(text_log.passed_on(b"Fatal error, {IDS}\\n", "dashboard"))
-ours = b'{{"part": "dashboard", "message": "well"}}\\n'
+ours = b'{{"time": "", "message": "well"}}\\n'
 assert text_log.passed_on(ours, "dashboard") == ours
 assert text_log.words_of(ours) == "well"
+deep = b'{{"time": "", "a": ' + b"[" * 100_000
+assert text_log.words_of(deep) == deep.decode()
 warnings.warn("old")
 def fail(): raise ValueError("{PERSON}")
 thread = threading.Thread(target=fail); thread.start(); thread.join()
@@ -202,3 +205,29 @@ fail()
     assert all(it["level"] == "CRITICAL" for it in (thread, last))
     assert all(it["exception"].endswith("ValueError") for it in (thread, last))
     assert PERSON not in ended.stderr
+
+
+def test_streamlit_writes_json_also_by_loggers_that_it_makes_later(tmp_path: Path) -> None:
+    program = """
+import logging
+from streamlit.logger import get_logger
+from pipeline import text_log
+from app_pages.door import loggers
+get_logger("streamlit.early")
+text_log.begin(logging.WARNING)
+loggers.keep_to_setting()
+get_logger("streamlit.early").warning("early")
+get_logger("streamlit.late").warning("late")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PRAZO_LOG_FORMAT": "json"},
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    )
+    lines = [json.loads(it) for it in ended.stderr.splitlines()]
+    assert [(it["part"], it["message"]) for it in lines] == [
+        ("dashboard", "early"),
+        ("dashboard", "late"),
+    ]
