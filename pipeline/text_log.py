@@ -72,6 +72,8 @@ class JsonLines(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
+    if isinstance(record.msg, BaseException):
+        return _words(record.msg)
     if not isinstance(record.args, tuple):
         return str(record.msg)
     said = [_words(it) if isinstance(it, BaseException) else it for it in record.args]

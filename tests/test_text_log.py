@@ -77,6 +77,7 @@ def test_json_names_nobody_whatever_a_message_or_an_error_quotes(said: Any) -> N
     log.error("not taken: %s", IDS, extra={"process_id": "maria@example.com"})
     log.error("not read: %s", ValueError(f"no date: {PERSON}"))
     log.error("not kept: %s", OSError(28, "No space left on device", f"/tmp/{PERSON}"))
+    log.error(ValueError(PERSON))
     try:
         try:
             raise KeyError(PERSON)
@@ -90,10 +91,11 @@ def test_json_names_nobody_whatever_a_message_or_an_error_quotes(said: Any) -> N
         log.exception("several failed")
     everything = written.getvalue()
     assert not [it for it in (PERSON, "maria", "529", "98765") if it in everything]
-    taken, read, kept, failed, several = map(json.loads, everything.splitlines())
+    taken, read, kept, alone, failed, several = map(json.loads, everything.splitlines())
     assert taken["message"] == "not taken: ***, CPF ***, ***"
     assert read["message"] == "not read: ValueError"
     assert kept["message"] == "not kept: OSError: No space left on device"
+    assert alone["message"] == "ValueError"
     assert "InboxUnavailable: Nothing was sent: ***" in failed["exception"]
     assert "KeyError" in failed["exception"]
     assert f'{Path(__file__).name}", line' in failed["exception"]

@@ -21,6 +21,7 @@ from pipeline.inbox import Inbox, Outcome, Receipt
 from pipeline.inbox.actors import named
 from pipeline.ledger.facts.remains import work_in
 from pipeline.log.actions import By, action
+from pipeline.log.actors import is_pseudonym
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.clearance import CLEARANCE
 from pipeline.names import folded
@@ -140,9 +141,9 @@ def decide(
 ) -> None:
     """Records a second person's decision. `is_proved`: a login or a token says who they are.
 
-    Raises `CallerError` where there is no such request, where it is the actor's own, is decided
-    already or has ended, where a reason or a name is missing, and where people log in here and this
-    person did not.
+    Raises `CallerError` where there is no such request, where it is the actor's own or nobody knows
+    whose, is decided already or has ended, where a reason or a name is missing, and where people
+    log in here and this person did not.
     """
     request = _request(inbox, request_id)
     if request is None:
@@ -161,6 +162,12 @@ def decide(
     name = folded(by.actor or "")
     if not name:
         raise CallerError("Nothing was decided", "nobody can read the name", "say who decides")
+    if is_pseudonym(request.actor):
+        raise CallerError(
+            "Nothing was decided",
+            "the inbox lacks the name of who asked for it, who may be the same person",
+            "see what `prazo verify` says, and put the name back, or have it asked for again",
+        )
     if name == folded(request.actor):
         raise CallerError(
             "Nothing was decided",

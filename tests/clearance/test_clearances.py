@@ -141,6 +141,16 @@ def test_where_people_log_in_a_name_alone_decides_nothing(inbox: Inbox) -> None:
         decide(inbox, request, terms=TERMS._replace(has_logins=True))
 
 
+def test_nobody_approves_for_a_person_whose_name_they_took_out(inbox: Inbox) -> None:
+    """Without the name, who asked could not be told from who decides."""
+    request = waits(inbox)
+    inbox.execute("delete from actors")
+    for name in ("Ana", "Bia"):
+        with pytest.raises(CallerError, match="lacks the name of who asked"):
+            decide(inbox, request, name)
+    assert steps(inbox) == ["clearance"]
+
+
 def test_once_approved_it_begins_once_and_whoever_wants_more_asks_again(inbox: Inbox) -> None:
     request = waits(inbox)
     decide(inbox, request)

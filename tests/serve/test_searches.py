@@ -95,6 +95,17 @@ def test_nobody_spells_an_address_out_in_whatever_sessions(service: LedgerServic
     assert by_part(service, "dora", None, BIA) == ["sel_dora"]
 
 
+def test_a_searcher_without_a_name_beside_the_log_searches_no_more(
+    service: LedgerService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "PER_HOUR", 2)
+    for _ in range(2):
+        by_part(service, "dora", None, ANA)
+    service.inbox.execute("delete from actors")
+    with pytest.raises(TooManySearches):
+        by_part(service, "dora", None, ANA)
+
+
 def test_of_many_searches_at_once_none_is_beyond_the_limit(service: LedgerService) -> None:
     def search() -> None:
         for _ in range(5):
