@@ -115,9 +115,11 @@ def _compared(found: Definitions, expected: Definitions) -> Iterator[str]:
 def _of_duckdb(ledger: Ledger) -> Definitions:
     found: dict[Named, tuple[Any, ...]] = {}
     cursor = ledger.cursor()
+    # Beside it are databases in memory, with what was asked for.
+    [(own,)] = cursor.execute("select system.main.current_database()").fetchall()
     for kind, query in _IN_DUCKDB.items():
         for database, of, name, *definition in cursor.execute(f"select {query}").fetchall():
-            if database not in ("system", "temp"):
+            if database == own:
                 named = Named(kind, f"{of}.{name}".strip("."))
                 # A macro may be there once for each number of arguments.
                 found[named] = (*found.get(named, ()), *map(str, definition))

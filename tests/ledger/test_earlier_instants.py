@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import instants
+from pipeline.continuity.definitions import altered_in_ledger
 from pipeline.continuity.service import LedgerService
 from pipeline.ledger import earlier_instants, materialized
 from pipeline.ledger.earlier_instants import KEPT
@@ -247,3 +248,10 @@ def test_an_instant_is_read_in_one_state_while_the_log_grows(service):
         stop.set()
         follower.join()
     assert counts == {(0, 300)}
+
+
+def test_what_is_kept_beside_the_ledger_is_no_part_of_it(service):
+    """`prazo verify` asked what the ledger's file defines, and named the tables beside it."""
+    finished(service, AT)
+    assert len(databases(service)) == 1
+    assert altered_in_ledger(service.ledger) == []
