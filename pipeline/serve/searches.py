@@ -88,9 +88,9 @@ def _recorded(
     # Where nobody logs in, whoever has used up a name takes another one.
     # One without a name counts for everybody: its row may have been taken out to search on.
     recent = [
-        it
-        for it in _recent(service)
-        if not terms.has_logins or it["actor"] == name or is_pseudonym(it["actor"])
+        search
+        for search in _recent(service)
+        if not terms.has_logins or search["actor"] == name or is_pseudonym(search["actor"])
     ]
     if len(recent) >= PER_HOUR:
         raise TooManySearches(

@@ -250,7 +250,7 @@ def test_an_instant_is_read_in_one_state_while_the_log_grows(service):
     assert counts == {(0, 300)}
 
 
-def test_what_is_kept_beside_the_ledger_is_no_part_of_it(service):
+def test_verifying_a_ledger_leaves_out_what_is_kept_beside_it(service):
     """`prazo verify` asked what the ledger's file defines, and named the tables beside it."""
     finished(service, AT)
     assert len(databases(service)) == 1
