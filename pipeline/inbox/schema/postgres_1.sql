@@ -116,7 +116,7 @@ create table if not exists prazo.actors (
     salt bytea not null
 );
 
-create index if not exists actors_name on prazo.actors using hash (name);
+create index if not exists actors_name on prazo.actors (name);
 
 create or replace trigger actors_no_update
     before update or truncate on prazo.actors
