@@ -174,6 +174,18 @@ def test_a_part_that_cannot_start_says_why_in_one_line(tmp_path: Path) -> None:
         assert "PRAZO_RECEIVER_PORT" in line["message"]
 
 
+def in_json(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Runs a program to its end, with a text log in JSON."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PRAZO_LOG_FORMAT": "json"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_an_error_that_nobody_catches_and_a_foreign_line_are_json(tmp_path: Path) -> None:
     program = f"""
 import logging, os, sys, threading, warnings
@@ -191,14 +203,7 @@ def fail(): raise ValueError("{PERSON}")
 thread = threading.Thread(target=fail); thread.start(); thread.join()
 fail()
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PRAZO_LOG_FORMAT": "json"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = in_json(program, tmp_path)
     assert ended.returncode == 1
     passed = json.loads(ended.stdout)
     assert (passed["part"], passed["message"]) == ("dashboard", "Fatal error, ***, CPF ***, ***")
@@ -221,13 +226,8 @@ loggers.keep_to_setting()
 get_logger("streamlit.early").warning("early")
 get_logger("streamlit.late").warning("late")
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PRAZO_LOG_FORMAT": "json"},
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-    )
+    ended = in_json(program, tmp_path)
+    assert ended.returncode == 0, ended.stderr
     lines = [json.loads(it) for it in ended.stderr.splitlines()]
     assert [(it["part"], it["message"]) for it in lines] == [
         ("dashboard", "early"),

@@ -100,7 +100,7 @@ class _Group(_Kind):
         except PrazoError as error:
             if ctx.params.get("debug"):
                 raise
-            _say_failed(error.finding, error.remedy)
+            _say_failed(error)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             _abort()
@@ -111,14 +111,13 @@ class _Group(_Kind):
         except OSError as error:
             if ctx.params.get("debug"):
                 raise
-            known = of_the_machine(error)
-            what, remedy = known.finding, known.remedy
+            failed = of_the_machine(error)
             if is_full(error):
                 where = Path(error.filename).absolute() if error.filename else "what it writes to"
                 why = f"no room is left in {where} ({error.strerror})"
-                what = f"`prazo {ctx.invoked_subcommand}` was not done: {why}"
-                remedy = "make room there, then run it again"
-            _say_failed(what, remedy)
+                what = f"`prazo {ctx.invoked_subcommand}` was not done"
+                failed = PrazoError(what, why, "make room there, then run it again")
+            _say_failed(failed)
             ctx.exit(1)
 
 
@@ -248,11 +247,12 @@ def bars() -> "Progress":
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
-def _say_failed(finding: str, remedy: str) -> None:
+def _say_failed(error: PrazoError) -> None:
     if text_log.is_json():
-        LOG.error("%s", PrazoError(finding, remedy=remedy).in_one_line)
+        LOG.error("%s", error.in_one_line)
         return
-    say(f"Error: {finding}", *([f"  To fix it: {remedy}"] if remedy else []), err=True)
+    remedy = [f"  To fix it: {error.remedy}"] if error.remedy else []
+    say(f"Error: {error.finding}", *remedy, err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -25,6 +25,7 @@ from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.signing_keys import registered
 from pipeline.inbox.store import COUNTED_ONCE
 from pipeline.ledger import checks, facts
+from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.scratch import Copy
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import catalogue
@@ -211,7 +212,7 @@ def _entry_faults(
         return
     unseen = set()
     if ledger.is_without_bodies:
-        unseen = {"ingest_key", "body", "salt", "person", "person_salt"}
+        unseen = {"ingest_key", *MASKED_COLUMNS["log"]} - {"record"}
     if ledger.is_without_bodies and held.record is None and kept.kind == SUBMISSION_FINISHED:
         unseen |= {"record"}
     differing = [

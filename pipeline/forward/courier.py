@@ -299,8 +299,9 @@ class Courier:
                 self._inbox.clock(),
             )
         except Exception as error:
-            about = {"seq": entry.seq, "process_id": entry.process_id}
-            LOG.exception("entry %d could not be passed on to %s", entry.seq, name, extra=about)
+            LOG.exception(
+                "entry %d could not be passed on to %s", entry.seq, name, extra=_about(entry)
+            )
             return Answer(None, f"it could not be sent: {type(error).__name__}")
 
     async def _drop(self, tried: Try, entry: Entry, lanes: Lanes) -> None:
@@ -308,8 +309,13 @@ class Courier:
         longer since its settings changed. The next message of the lane goes on."""
         successor = await self._successor(tried, lanes)
         why = messages.why_not_for(entry, self._endpoint) or ""
-        about = {"seq": entry.seq, "process_id": entry.process_id}
-        LOG.warning("entry %d is not for %s: %s", entry.seq, self._endpoint.name, why, extra=about)
+        LOG.warning(
+            "entry %d is not for %s: %s",
+            entry.seq,
+            self._endpoint.name,
+            why,
+            extra=_about(entry),
+        )
         lanes.drop(tried, successor)
         if tried.letter is not None:
             draft = entries.dropped(
@@ -409,3 +415,8 @@ class Courier:
         del self._drafts[:written]
         self._row = row._replace(paused_at=self._row.paused_at)
         self._reports = reports
+
+
+def _about(entry: Entry) -> dict[str, int | str | None]:
+    """What a record of the text log is about."""
+    return {"seq": entry.seq, "process_id": entry.process_id}

@@ -177,11 +177,9 @@ def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
 def _touched_processes(made: Made, *, is_first: bool) -> int:
     """Makes the table `touched`, of processes of which something occurs after the instant, and of
     those on which these decide; and `deciding`, of all that decide on them."""
-    unsettled = script("earlier/unsettled_processes")
     if not is_first:
         made("named", script("refresh/touched_processes"))
-        unsettled = _among(unsettled, _with_related("named"), "process_id")
-    made("unsettled", unsettled)
+    made("unsettled", _unsettled("process_id", None if is_first else _with_related("named")))
     touched = made("touched", _with_related("unsettled"))
     if touched:
         made("deciding", _with_related("touched"))
@@ -190,10 +188,8 @@ def _touched_processes(made: Made, *, is_first: bool) -> int:
 
 def _touched_sellers(made: Made, *, is_first: bool) -> int:
     """Makes the table `touched_sellers`, of those whom something after the instant names."""
-    unsettled = script("earlier/unsettled_sellers")
-    if not is_first:
-        unsettled = _among(unsettled, script("refresh/named_sellers"), "seller_id")
-    made("named_sellers", unsettled)
+    named = None if is_first else script("refresh/named_sellers")
+    made("named_sellers", _unsettled("seller_id", named))
     touched = made("touched_sellers", script("refresh/touched_sellers"))
     if touched:
         made("their_entries", script("refresh/their_entries"))
@@ -205,8 +201,13 @@ def _with_related(table: str) -> str:
     return f"{related_to(table)} union from {table}"
 
 
-def _among(rows: str, others: str, subject: str) -> str:
-    return f"select * from (\n{rows}\n) semi join (\n{others}\n) using ({subject})"
+def _unsettled(subject: str, named: str | None) -> str:
+    """Those of which something occurs after the instant, or did when their rows were made. `named`:
+    a query of those that new entries name; None: every entry is new."""
+    unsettled = script(f"earlier/{materialized.UNSETTLED[subject]}")
+    if named is None:
+        return unsettled
+    return f"select * from (\n{unsettled}\n) semi join (\n{named}\n) using ({subject})"
 
 
 @cache
