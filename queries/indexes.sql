@@ -8,6 +8,9 @@ create index if not exists starts_of_process on facts.attempt_starts (process_id
 create index if not exists finishes_of_attempt on facts.attempt_finishes (attempt_id);
 create index if not exists finishes_of_process on facts.attempt_finishes (process_id);
 create index if not exists collections_of_process on facts.collections (process_id);
+create index if not exists notices_of_process on facts.notices (process_id);
+create index if not exists notices_of_message on facts.notices (message_id);
+create index if not exists results_of_message on facts.notice_results (message_id);
 create index if not exists seller_events_of_seller on facts.seller_events (seller_id);
 create index if not exists attempts_of_process on materialized.attempts (process_id);
 create index if not exists timeline_of_process on materialized.timeline (process_id);

@@ -16,7 +16,6 @@ from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
 from pipeline.language.catalogue import Language
-from pipeline.log.kinds.reminded import reminder
 from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 
@@ -104,16 +103,17 @@ def note(process: views.Row) -> None:
 
 
 def remind(process: views.Row) -> None:
-    """The message that reminds a seller, to copy, and the form that records that it was sent."""
+    """The message that asks a seller again, to copy, and the form that records a call or letter."""
     own = recording.key_of(process)
 
     def record() -> acting.Feedback:
-        channel, actor = recording.channel_of(own), acting.actor_of(f"reminder_actor {own}")
-        return recording.record(
-            [process], lambda: [reminder(channel, **recording.signed(process, actor))], actor, ""
+        actor = acting.actor_of(f"told_actor {own}")
+        feedback = recording.record(
+            [process], lambda: [recording.told(own, process, actor)], actor, ""
         )
+        return feedback._replace(empties=(f"told_note {own}",))
 
-    with st.popover(_("Remind the seller"), icon=":material/notifications_active:", key=f"r {own}"):
+    with st.popover(_("Ask again"), icon=":material/notifications_active:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
             text = messages.reminder(
@@ -131,10 +131,10 @@ def remind(process: views.Row) -> None:
                 else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )
-        with st.form(f"reminder {own}", border=False):
-            recording.ask_channel(own)
-            acting.name_of_reader(f"reminder_actor {own}")
-            recording.submit(f"reminder {own}", _("Record the reminder"), record)
+        with st.form(f"told {own}", border=False):
+            recording.ask_how_told(own)
+            acting.name_of_reader(f"told_actor {own}")
+            recording.submit(f"told {own}", _("Record the call or letter"), record)
 
 
 def open_or_close_ticket(process: views.Row) -> None:
@@ -244,8 +244,8 @@ def say_if_away(assignee: str) -> None:
 
 def contacts(process: views.Row) -> None:
     """Whether a support ticket is due or open for an unfinished process, with the forms that record
-    tickets and reminders."""
-    st.header(_("Support and reminders"), anchor=False)
+    tickets, calls and letters."""
+    st.header(_("Support and seller notices"), anchor=False)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
     if latest is not None and latest["step"] == "opened":
         st.markdown(

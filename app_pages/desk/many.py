@@ -11,12 +11,11 @@ from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
 from pipeline.log.entries import Draft
-from pipeline.log.kinds.reminded import reminder
 
 _ACTS: Final[Mapping[str, str]] = {
     "assign": N_("Assign"),
     "note": N_("Note"),
-    "remind": N_("Seller reminded"),
+    "told": N_("Call or letter"),
     "ticket": N_("Ticket opened"),
     "acknowledge": N_("I see to their alerts"),
 }
@@ -74,10 +73,10 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     text = acting.typed(
         {"note": "many_note", "ticket": recording.number_key("many")}.get(what, "many_why")
     )
-    assignee, channel = recording.assignee_of("many", actor), recording.channel_of("many")
+    assignee = recording.assignee_of("many", actor)
     made: Mapping[str, Callable[[views.Row], Draft]] = {
         "note": lambda row: recording.note(row, text, actor),
-        "remind": lambda row: reminder(channel, **recording.signed(row, actor)),
+        "told": lambda row: recording.told("many", row, actor),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
         return acting.Feedback(lacking, kept=text)
@@ -98,8 +97,8 @@ def _ask_of_many(what: str) -> None:
         st.text_input(_("Why?"), key="many_why")
     elif what == "note":
         st.text_area(_("Note"), key="many_note")
-    elif what == "remind":
-        recording.ask_channel("many")
+    elif what == "told":
+        recording.ask_how_told("many")
     elif what == "ticket":
         recording.ask_number("many")
     else:

@@ -13,10 +13,11 @@ from pipeline.alert.acting import acknowledge
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
-from pipeline.log.actions import action
+from pipeline.log.actions import MAX_REASON_CHARACTERS, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from pipeline.log.kinds.note import NOTE
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, by_hand, new_message_id
 from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
@@ -92,17 +93,44 @@ def assignee_of(key: str, actor: str) -> str:
     return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
 
 
-def ask_channel(key: str) -> None:
-    st.selectbox(
-        _("How was the seller reminded?"),
-        list(codes.CHANNELS),
-        format_func=lambda code: code_texts.word(codes.CHANNELS, code),
-        key=f"reminder_channel {key}",
+def ask_how_told(key: str) -> None:
+    """Asks whether the seller was called or written a letter, and what came of a call."""
+    st.segmented_control(
+        _("How was the seller told?"),
+        BY_HAND,
+        default=PHONE,
+        required=True,
+        format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
+        key=f"told_channel {key}",
     )
+    st.selectbox(
+        _("What came of the call?"),
+        list(codes.CALL_OUTCOMES),
+        format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
+        key=f"told_outcome {key}",
+    )
+    st.date_input(
+        _("For when did they promise to answer?"),
+        value=None,
+        format="DD/MM/YYYY",
+        key=f"told_promise {key}",
+    )
+    st.text_input(_("What was said"), max_chars=MAX_REASON_CHARACTERS, key=f"told_note {key}")
 
 
-def channel_of(key: str) -> str:
-    return acting.typed(f"reminder_channel {key}")
+def told(key: str, row: views.Row, actor: str) -> Draft:
+    """The draft of the call or letter that was typed into a form."""
+    channel = acting.typed(f"told_channel {key}") or PHONE
+    promised = st.session_state.get(f"told_promise {key}")
+    is_call = channel == PHONE
+    return by_hand(
+        new_message_id(),
+        channel,
+        outcome=acting.typed(f"told_outcome {key}") if is_call else None,
+        promised_for=promised.isoformat() if is_call and promised else None,
+        note=acting.typed(f"told_note {key}") or None,
+        **signed(row, actor),
+    )
 
 
 def ask_number(key: str) -> None:

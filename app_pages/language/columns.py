@@ -150,7 +150,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "severity": codes.SEVERITIES,
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
     "change": {code: it.name for code, it in changes.CHANGES.items()},
-    "channel": codes.CHANNELS,
+    "channel": codes.SELLER_CHANNELS,
     "step": occurrences.STEPS,
     "error": codes.ERRORS,
     "origin": codes.ORIGINS,

@@ -15,6 +15,7 @@ from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
 
@@ -143,7 +144,9 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
 def _shown(kind: str, column: str, value: str) -> str:
     """A column of `timeline` that says more of an entry of a kind, in words."""
     if column == "channel":
-        return word(codes.CHANNELS, value)
+        return word(codes.SELLER_CHANNELS, value)
     if column == "about":
-        return alert_name(value) if kind == ALERT else word(codes.ACTS, value)
+        if kind == ALERT:
+            return alert_name(value)
+        return word(codes.CALL_OUTCOMES if kind == SELLER_NOTICE else codes.ACTS, value)
     return value

@@ -23,7 +23,8 @@ from pipeline.cli.outcomes import (
     say_what_would_happen,
 )
 from pipeline.errors import CallerError, Unreadable
-from pipeline.language.codes import CHANNELS
+from pipeline.language.codes import CALL_OUTCOMES
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE
 from pipeline.settings import Settings
 from pipeline.texts import is_blank, typed
 from pipeline.written import in_utf_8
@@ -212,23 +213,47 @@ def _ticket_in_the_way(
 @main.command()
 @click.argument("process")
 @click.option(
-    "--channel",
-    type=click.Choice(CHANNELS),
-    required=True,
-    help="By which the seller was reminded.",
+    "--channel", type=click.Choice(BY_HAND), default=PHONE, show_default=True, help="How."
 )
+@click.option("--outcome", type=click.Choice([*CALL_OUTCOMES]), help="What came of the call.")
+@click.option("--promised-for", metavar="DATE", help="For when the seller promised to answer.")
+@click.option("--note", metavar="TEXT", help="What was said.")
+@click.option("--at", metavar="T", help="When it was; now where it is left out.")
 @_who
-def remind(process: str, channel: str, actor: str) -> None:
-    """Record that the seller of PROCESS was reminded of the collection; nothing is sent.
+def remind(
+    process: str,
+    channel: str,
+    outcome: str | None,
+    promised_for: str | None,
+    note: str | None,
+    at: str | None,
+    actor: str,
+) -> None:
+    """Record that the seller of PROCESS was called, or written a letter; nothing is sent.
 
-    Example: prazo remind prc_123 --channel phone --actor maria
+    Example: prazo remind prc_123 --outcome reached --promised-for 2026-03-20 --actor maria
     """
-    from pipeline.log.kinds.reminded import reminder
+    from pipeline.log.kinds.seller_notice import by_hand, new_message_id
 
+    if (outcome is None) is (channel == PHONE):
+        raise click.UsageError("say the --outcome of a call, and of nothing else")
+    happened_at = None if at is None else instants.parse(at)
+    if at is not None and (happened_at is None or happened_at > instants.now()):
+        raise click.UsageError("--at: an instant that has passed, such as 2026-03-01T09:00:00Z")
+    message_id = new_message_id()
     _record(
         process,
-        lambda seller_id: reminder(
-            channel, actor=actor, recorded_by=user(), process_id=process, seller_id=seller_id
+        lambda seller_id: by_hand(
+            message_id,
+            channel,
+            outcome=outcome,
+            promised_for=promised_for,
+            note=note,
+            occurred_at=happened_at,
+            actor=actor,
+            recorded_by=user(),
+            process_id=process,
+            seller_id=seller_id,
         ),
     )
 

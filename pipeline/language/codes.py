@@ -138,6 +138,21 @@ CHANNELS: Final[Mapping[str, str]] = {
 }
 """By which a seller was reached, or an alert sent."""
 
+SELLER_CHANNELS: Final[Mapping[str, str]] = {
+    **CHANNELS,
+    "whatsapp": N_("WhatsApp"),
+    "letter": N_("letter"),
+}
+"""By which a seller is told of a review."""
+
+CALL_OUTCOMES: Final[Mapping[str, str]] = {
+    "reached": N_("reached"),
+    "left_message": N_("left a message"),
+    "no_answer": N_("no answer"),
+    "wrong_number": N_("wrong number"),
+}
+"""Of a call to a seller."""
+
 VIAS: Final[Mapping[str, str]] = {
     "cli": N_("command line"),
     "api": N_("API"),

@@ -29,17 +29,29 @@ from pipeline.contract.body import (
 from pipeline.errors import Unreadable
 from pipeline.log.artifacts import KEPT, KeepArtifact
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import INGESTED, MOST_BYTES, Draft, public
+from pipeline.log.entries import INGESTED, LIVE, MOST_BYTES, Draft, public
 from pipeline.log.kinds import alert, collection, kinds
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.collection import COLLECTION, Channel
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE, CallOutcome, SellerChannel
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT, NoticeResult
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.texts import for_anybody
 
 _READ_BY_FORM: Final = frozenset(
-    {WEBHOOK, SUBMISSION_STARTED, SUBMISSION_FINISHED, COLLECTION, ALERT}
+    {
+        WEBHOOK,
+        SUBMISSION_STARTED,
+        SUBMISSION_FINISHED,
+        COLLECTION,
+        ALERT,
+        SELLER_NOTICE,
+        SELLER_NOTICE_RESULT,
+        RETRACTION,
+    }
 )
 """Kinds whose lines have a form of their own."""
 
@@ -184,6 +196,34 @@ class AlertLine(NamedLine):
         return self
 
 
+class SellerNoticeLine(NamedLine):
+    """A message to a seller about a process, or a call or letter (docs/rules.md#sellers-told)."""
+
+    kind: Annotated[str, _one_of(SELLER_NOTICE)]
+    message_id: Identifier
+    process_id: Identifier
+    channel: SellerChannel
+    outcome: CallOutcome | None = None
+    promised_for: str | None = Field(default=None, max_length=64)
+    template: str | None = Field(default=None, max_length=255)
+    language: str | None = Field(default=None, max_length=35)
+
+
+class SellerNoticeResultLine(NamedLine):
+    """What became of a message; without a process, for all of them that it names."""
+
+    kind: Annotated[str, _one_of(SELLER_NOTICE_RESULT)]
+    message_id: Identifier
+    result: NoticeResult
+
+
+class RetractionLine(NamedLine):
+    """A call or letter that was recorded by mistake."""
+
+    kind: Annotated[str, _one_of(RETRACTION)]
+    message_id: Identifier
+
+
 _SAID_OF_A_STEP: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("tried", "sent", "failed", "undelivered"), ("to", "via")),
     "snoozed": ("until",),
@@ -195,6 +235,9 @@ Line = Annotated[
     | SubmissionFinishedLine
     | CollectionLine
     | AlertLine
+    | SellerNoticeLine
+    | SellerNoticeResultLine
+    | RetractionLine
     | NamedLine,
     Field(discriminator="kind"),
 ]
@@ -281,6 +324,18 @@ def read_collection(value: JsonValue, *, recorded_by: str, keep: KeepArtifact) -
         seller_id=occurrence.seller_id,
         ingest_key=_ingest_key(occurrence, value),
     )
+
+
+def read_notice(value: JsonValue, *, recorded_by: str) -> Draft:
+    """The draft of a seller notice, of what became of one, or of a retraction, reported as it
+    happens; raises `Unreadable`. Reported again, it counts once, like a line of a file."""
+    value, occurrence = _validated(value)
+    if not isinstance(occurrence, SellerNoticeLine | SellerNoticeResultLine | RetractionLine):
+        raise Unreadable(
+            f"kind: {SELLER_NOTICE}, {SELLER_NOTICE_RESULT} or {RETRACTION} is expected"
+        )
+    drafted = _ingested(occurrence, value, recorded_by, _ingest_key(occurrence, value))
+    return drafted._replace(origin=LIVE)
 
 
 def _validated(value: JsonValue) -> tuple[dict[str, JsonValue], Line]:

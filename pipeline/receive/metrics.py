@@ -16,7 +16,7 @@ from pipeline.http.refusals import Refusals
 from pipeline.inbox.heartbeats import Part
 from pipeline.settings import Settings
 
-WAYS: Final = ("webhooks", "collections", "journeys", "submissions")
+WAYS: Final = ("webhooks", "collections", "journeys", "notices", "submissions")
 """How something comes to a receiver: `journeys` asks for links, `submissions` by the gateway."""
 COUNTED_FROM_0: Final = ("401", "403")
 """Statuses whose count has to be there before the first, for Prometheus to see it grow."""

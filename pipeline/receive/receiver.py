@@ -40,6 +40,7 @@ from pipeline.receive.deliveries import Deliveries
 from pipeline.receive.heart import beat_for_ever
 from pipeline.receive.journeys import Inviting
 from pipeline.receive.metrics import Metrics
+from pipeline.receive.notices import Noticing
 from pipeline.receive.rejections import TurnedAwayRequests
 from pipeline.settings import Settings
 
@@ -59,6 +60,7 @@ WAYS_BY_PATH: Final = {
     **dict.fromkeys(WEBHOOKS, "webhooks"),
     "/v1/collections": "collections",
     "/v1/journeys": "journeys",
+    "/v1/notices": "notices",
 }
 LAST_RECORD_SECONDS: Final = 2.0
 """How long recording may take after the last request was answered."""
@@ -95,6 +97,7 @@ class Receiver:
         self._settings = settings
         self._gateway: asyncio.Task[Gateway]
         self._collecting = Collecting(settings, self._metrics.refusals)
+        self._noticing = Noticing(settings, self._metrics.refusals)
         self._trials = Trials(
             {
                 INBOX: self._try_to_write,
@@ -107,6 +110,7 @@ class Receiver:
         self._handlers: Mapping[str, Handler] = {
             "/v1/collections": self._collecting.post,
             "/v1/journeys": Inviting(settings, self._inbox, self._metrics.refusals).post,
+            "/v1/notices": self._noticing.post,
             "/checkpoint": _shown(self._show_checkpoint),
             "/healthz": _shown(self._healthz),
             "/readyz": _shown(self._readyz),
@@ -229,6 +233,7 @@ class Receiver:
         self._turned_away.open(self._inbox, self._writer)
         self._deliveries.open(self._inbox, self._writer)
         self._collecting.open(self._inbox, self._writer)
+        self._noticing.open(self._inbox, self._writer)
         self._counting = asyncio.create_task(self._turned_away.record_in_time())
         watch = ClockWatch(self._inbox, self._writer, self._metrics.registry)
         self._watching = asyncio.create_task(watch.run())

@@ -21,9 +21,9 @@
 -- column: attempt_id | our id of a submission attempt
 -- column: status | HTTP status of an answer
 -- column: error | text | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
--- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person
--- column: channel | text | channel of a collection journey, of a reminder or of an alert
--- column: about | text | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person
+-- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person; what became of a seller notice, or of its schedule
+-- column: channel | text | channel of a collection journey, of a seller notice or of an alert
+-- column: about | text | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person; what came of a call to a seller
 -- column: recipient | staff | who is told, for an alert; empty where there is nobody to tell
 -- column: source | text | who gave the data of a collection
 -- column: actor | staff | who did it, for what people did
@@ -51,7 +51,11 @@ select
     coalesce(collections.step, actions.step) as step,
     coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
     coalesce(
-        alerts.about, case when log.kind = 'clearance' then actions.content ->> '$.act' end
+        alerts.about,
+        case log.kind
+            when 'clearance' then actions.content ->> '$.act'
+            when 'seller_notice' then actions.content ->> '$.outcome'
+        end
     ) as about,
     alerts.recipient,
     collections.source,

@@ -60,6 +60,14 @@ asked_actions as (
     from facts.actions where process_id in (from asked)
 ),
 
+asked_notices as (
+    from facts.notices where process_id in (from asked)
+),
+
+asked_notice_results as (
+    from facts.notice_results where message_id in (select message_id from asked_notices)
+),
+
 asked_processes as (
     from materialized.processes where process_id in (from asked)
 ),

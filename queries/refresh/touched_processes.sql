@@ -17,3 +17,8 @@ union
 select process_id from facts.attempt_starts where attempt_id in (from touched_attempts)
 union
 select process_id from facts.attempt_finishes where attempt_id in (from touched_attempts)
+union
+select process_id from facts.notices where message_id in (
+    select message_id from facts.notice_results
+    where seq > getvariable('covered') and process_id is null
+)

@@ -267,7 +267,7 @@ def tables(into: Language) -> Mapping[str, Mapping[str, str]]:
         "review type": codes.REVIEW_TYPES,
         "severity": codes.SEVERITIES,
         "event type": codes.EVENT_TYPES,
-        "channel": codes.CHANNELS,
+        "channel": codes.SELLER_CHANNELS,
         "via": codes.VIAS,
         "source": {"seller": TEXTS["seller"]},  # a fact beside others, not part of a sentence
         "error": codes.ERRORS,

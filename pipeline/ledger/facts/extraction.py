@@ -29,6 +29,8 @@ from pipeline.ledger.facts.rows import (
     BankAccountEvent,
     Collection,
     Fact,
+    Notice,
+    NoticeResult,
     Quarantined,
     Rejection,
     ReviewFact,
@@ -41,6 +43,9 @@ from pipeline.log.entries import MOST_BYTES, Entry
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.kinds.rejection import REJECTION
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
@@ -96,7 +101,11 @@ def extract(entries: Iterable[Entry], keys: Keys) -> dict[type[Fact], list[Fact]
 
 
 def _named(fact: Fact, entry: Entry) -> Fact:
-    if isinstance(fact, Action) and fact.actor == entry.pseudonym and entry.name is not None:
+    if (
+        isinstance(fact, Action | Notice)
+        and fact.actor == entry.pseudonym
+        and entry.name is not None
+    ):
         return fact._replace(actor=entry.name)
     return fact
 
@@ -286,6 +295,7 @@ def _collection(entry: Entry, keys: Keys) -> Iterable[Fact]:
         channel=content["channel"],
         source=content["source"],
         actor=content.get("actor"),
+        is_link=content.get("expires_at") is not None,
         paths=tuple(sorted(answered)),
         artifacts=len(artifacts),
         body_sha256=_sha256(entry.body),
@@ -339,10 +349,54 @@ def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
     )
 
 
+def _seller_notice(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body) or {}
+    rung = content.get("rung")
+    yield from _action(entry, keys)
+    yield Notice(
+        seq=entry.seq,
+        message_id=content["message_id"],
+        process_id=entry.process_id or "",
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        channel=content["channel"],
+        outcome=content.get("outcome"),
+        rung=None if rung is None else str(rung),
+        template=content.get("template"),
+        language=content.get("language"),
+        promised_for=content.get("promised_for"),
+        actor=content.get("actor"),
+        content_sha256=_sha256_of_said(entry, content),
+    )
+
+
+def _notice_result(entry: Entry, keys: Keys) -> Iterable[Fact]:
+    content = _json_object(entry.body) or {}
+    yield from _action(entry, keys)
+    yield NoticeResult(
+        seq=entry.seq,
+        message_id=content["message_id"],
+        process_id=entry.process_id,
+        occurred_at=entry.occurred_at,
+        recorded_at=entry.recorded_at,
+        origin=entry.origin,
+        result="retracted" if entry.kind == RETRACTION else content["result"],
+        content_sha256=_sha256_of_said(entry, content),
+    )
+
+
+def _sha256_of_said(entry: Entry, content: dict[str, JsonValue]) -> bytes:
+    """As `_content_sha256`, of what a line says, but for who did it: a pseudonym is another one each
+    time."""
+    said = {**content, "process_id": entry.process_id, "seller_id": entry.seller_id, "actor": None}
+    return content_sha256({name: it for name, it in said.items() if it is not None})
+
+
 def _action(entry: Entry, _: Keys) -> Iterable[Fact]:
     content = _json_object(entry.body) or {}
     actor, reason = content.pop("actor", None), content.pop("reason", None)
-    step = content.get("step")
+    step = content.get("step", content.get("result"))
     yield Action(
         seq=entry.seq,
         kind=entry.kind,
@@ -365,6 +419,9 @@ _READERS: Final[dict[str, Callable[[Entry, Keys], Iterable[Fact]]]] = {
     SUBMISSION_STARTED: _submission_started,
     SUBMISSION_FINISHED: _submission_finished,
     COLLECTION: _collection,
+    SELLER_NOTICE: _seller_notice,
+    SELLER_NOTICE_RESULT: _notice_result,
+    RETRACTION: _notice_result,
 }
 
 

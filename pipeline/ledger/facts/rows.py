@@ -169,6 +169,7 @@ class Collection(NamedTuple):
     channel: str
     source: str
     actor: str | None
+    is_link: bool  # the making of a link of ours, which invites nobody by itself
     paths: tuple[str, ...]  # of the fields answered, in order
     artifacts: int
     body_sha256: bytes
@@ -194,6 +195,38 @@ class Artifact(NamedTuple):
     media_type: str
     sha256: str | None
     size_bytes: int | None
+
+
+class Notice(NamedTuple):
+    """One message to a seller about one process, or one call or letter."""
+
+    seq: int
+    message_id: str
+    process_id: str
+    occurred_at: Instant
+    recorded_at: Instant
+    origin: str
+    channel: str
+    outcome: str | None  # of a call
+    rung: str | None  # of the schedule; None by hand
+    template: str | None
+    language: str | None
+    promised_for: str | None
+    actor: str | None
+    content_sha256: bytes
+
+
+class NoticeResult(NamedTuple):
+    """What is said of a message afterwards; without a process, for each that it names."""
+
+    seq: int
+    message_id: str
+    process_id: str | None
+    occurred_at: Instant
+    recorded_at: Instant
+    origin: str
+    result: str  # as reported, or `retracted`
+    content_sha256: bytes
 
 
 class Quarantined(NamedTuple):
@@ -245,6 +278,8 @@ Fact = (
     | Collection
     | AnsweredField
     | Artifact
+    | Notice
+    | NoticeResult
     | Quarantined
     | Rejection
     | Action
@@ -262,6 +297,8 @@ TABLES: Final[dict[type[Fact], str]] = {
     Collection: "facts.collections",
     AnsweredField: "facts.answered_fields",
     Artifact: "facts.artifacts",
+    Notice: "facts.notices",
+    NoticeResult: "facts.notice_results",
     Quarantined: "facts.quarantined",
     Rejection: "facts.rejections",
     Action: "facts.actions",

@@ -1,10 +1,9 @@
-"""A person reminded the seller of a collection."""
+"""A person reminded the seller of a collection, as it was recorded before there were seller notices
+(docs/rules.md#sellers-told)."""
 
 from typing import Final
 
 from pipeline.language.catalogue import N_
-from pipeline.log.actions import signed
-from pipeline.log.entries import Draft
 from pipeline.log.kinds import NOTHING_TYPED, Kind
 
 REMINDED: Final = "reminded"
@@ -18,19 +17,3 @@ KIND: Final = Kind(
     is_in_files=True,
     touches_process=True,
 )
-
-
-def reminder(
-    channel: str, *, actor: str | None, recorded_by: str, process_id: str, seller_id: str | None
-) -> Draft:
-    """The draft that says: a person reminded the seller of a collection, by one of a collection's
-    channels. Raises `WrongUsage` without a name."""
-    return signed(
-        REMINDED,
-        {"channel": channel},
-        actor=actor,
-        recorded_by=recorded_by,
-        process_id=process_id,
-        seller_id=seller_id,
-        what="reminder",
-    )

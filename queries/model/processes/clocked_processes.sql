@@ -27,9 +27,16 @@
 -- column: expired_found_at | when it became or becomes EXPIRED, likewise
 -- column: overdue_known_at | when it was first known to be OVERDUE: the clock's strike or the receipt of a report, once the deadline was received
 -- column: expired_known_at | when it was first known to be EXPIRED, likewise
--- column: collected_at | the first step of a collection journey of any kind
 -- column: confirmed_at | when the seller last confirmed what they answered
--- column: contacted_at | when the seller was last invited, or reminded by a person
+-- column: contacted_at | when the seller was last contacted, by what still stands
+-- column: contact_channel | by which channel
+-- column: contact_message_id | of which message, call or letter; null for a step of the seller's
+-- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
+-- column: never_told_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
+-- column: told_late_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
+-- column: first_received_seq | the entry of the first of its events
+-- column: expired_found_seq | the entry that shows that it is EXPIRED
 -- column: first_received_at | when the first of its events was received; null while none is known
 -- column: deadline_mismatch | the deadline is more than a day off the contract's total
 -- column: deadline_changed | events of the process disagree on the deadline
@@ -71,9 +78,16 @@ select
     expired_found_at,
     overdue_known_at,
     expired_known_at,
-    collected_at,
     confirmed_at,
     contacted_at,
+    contact_channel,
+    contact_message_id,
+    contacted_by,
+    was_asked,
+    never_told_from,
+    told_late_from,
+    first_received_seq,
+    expired_found_seq,
     first_received_at,
     deadline_mismatch,
     deadline_changed,

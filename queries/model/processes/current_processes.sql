@@ -28,9 +28,12 @@
 -- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
 -- column: open_after_finish | an event created after finished_at reports an open status
 -- column: identity_changed | events of the process disagree on type or seller
--- column: collected_at | the first step of a collection journey of any kind
 -- column: confirmed_at | when the seller last confirmed what they answered
--- column: contacted_at | when the seller was last invited, or reminded by a person
+-- column: contacted_at | when the seller was last contacted, by what still stands
+-- column: contact_channel | by which channel
+-- column: contact_message_id | of which message, call or letter; null for a step of the seller's
+-- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
 -- column: is_ticket_open | a support ticket was opened, and not closed since
 
 select
@@ -60,9 +63,12 @@ select
     status_disagrees,
     open_after_finish,
     identity_changed,
-    collected_at,
     confirmed_at,
     contacted_at,
+    contact_channel,
+    contact_message_id,
+    contacted_by,
+    was_asked,
     is_ticket_open
 from clocked_processes as processes
 left join deleted_sellers on deleted_sellers.seller_id = processes.seller_id

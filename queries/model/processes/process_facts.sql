@@ -8,7 +8,7 @@
 --
 -- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
 -- process on, only the clock changes what `process_state` says of it.
--- reads: review_events, finished_processes, attempt_facts, facts.collections, facts.actions
+-- reads: review_events, finished_processes, attempt_facts, facts.collections, facts.actions, contacts
 -- materialized: processes by process_id
 -- written: processes.sql
 -- clustered: settled_at
@@ -33,7 +33,6 @@
 -- column: last_outcome | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: in_flight_until | when the wait for an answer to the last of them ends; null once that attempt has ended
--- column: collected_at | the first step of a collection journey of any kind
 -- column: journey_opened_at | the first that the seller took: opened, answered or confirmed
 -- column: answered_at | the seller's latest answer; what came from elsewhere is none
 -- column: confirmed_at | when the seller last confirmed what they answered
@@ -54,7 +53,15 @@
 -- column: identity_changed | events of the process disagree on type or seller
 -- column: is_ticket_open | a support ticket was opened, and not closed since
 -- column: ticket_due_from | from when a person has to open one; null while it is not known, once one is open and once finished
--- column: contacted_at | when the seller was last invited, or reminded by a person
+-- column: contacted_at | when the seller was last contacted, by what still stands
+-- column: contact_channel | by which channel
+-- column: contact_message_id | of which message, call or letter; null for a step of the seller's
+-- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
+-- column: never_told_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
+-- column: told_late_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
+-- column: first_received_seq | the entry of the first of its events
+-- column: has_late_contact | a contact that stands was recorded more than 24 hours after it happened
 
 with undated as (
     -- Without a deadline, a report counts for that of the latest event before it that carries one.
@@ -99,6 +106,8 @@ reviews as (
         nullif(arg_max(coalesce(status, ''), place), '') as reported_status,
         max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
         min(occurred_at) as first_received_at,
+        arg_min(seq, struct_pack(occurred_at, seq)) as first_received_seq,
+        arg_min(deadline_at, place) as first_deadline_at,
         min(occurred_at) filter (where status = 'OVERDUE') as overdue_received_at,
         min(occurred_at) filter (where status = 'EXPIRED') as expired_received_at,
         -- All say the same from the first one received on.
@@ -116,7 +125,10 @@ reviews as (
 
 reviewed as (
     select
-        * replace (contract_deadline(deadline_at, opened_at, review_type) as deadline_at),
+        * replace (
+            contract_deadline(deadline_at, opened_at, review_type) as deadline_at,
+            contract_deadline(first_deadline_at, opened_at, review_type) as first_deadline_at
+        ),
         overdue_instant(deadline_at, opened_at, review_type) as overdue_at
     from reviews
 ),
@@ -194,12 +206,10 @@ collected as (
     select
         process_id,
         arg_min(seller_id, struct_pack(occurred_at, seller_id)) as seller_id,
-        min(occurred_at) as collected_at,
         min(occurred_at) filter (where step in ('opened', 'answered', 'confirmed'))
             as journey_opened_at,
         max(occurred_at) filter (where step = 'answered' and source = 'seller') as answered_at,
-        max(occurred_at) filter (where step = 'confirmed' and source = 'seller') as confirmed_at,
-        max(occurred_at) filter (where step = 'invited') as invited_at
+        max(occurred_at) filter (where step = 'confirmed' and source = 'seller') as confirmed_at
     from facts.collections
     where occurred_at <= as_of()
     group by process_id
@@ -208,7 +218,7 @@ collected as (
 acted as (
     select
         process_id,
-        max(occurred_at) filter (where kind = 'reminded') as reminded_at,
+        bool_or(kind = 'reminded') as was_reminded,
         -- At one instant, closed comes after opened.
         arg_max(step = 'opened', struct_pack(occurred_at, is_closed := step = 'closed'))
             filter (where kind = 'ticket') as is_ticket_open
@@ -248,6 +258,8 @@ known as (
         reviewed.deadline_changed,
         reviewed.identity_changed,
         reviewed.first_received_at,
+        reviewed.first_received_seq,
+        reviewed.first_deadline_at,
         reviewed.events = 1 or (
             are_alike
             -- No report came ahead of the clock.
@@ -266,11 +278,9 @@ known as (
         submissions.given_up_from,
         submissions.is_failing,
         submissions.has_failed_long,
-        collected.collected_at,
         collected.journey_opened_at,
         collected.answered_at,
-        collected.confirmed_at,
-        collected.invited_at
+        collected.confirmed_at
     from reviewed
     left join deadline_reports on deadline_reports.process_id = reviewed.process_id
     full join submissions on submissions.process_id = reviewed.process_id
@@ -300,6 +310,45 @@ clocked as (
             else first_one.seq
         end as expired_found_seq
     from known
+),
+
+halved as (
+    -- Rounded down to the microsecond.
+    select
+        *,
+        first_received_at + to_microseconds(
+            (epoch_us(first_deadline_at) - epoch_us(first_received_at)) // 2
+        ) as half_at
+    from clocked
+),
+
+told as (
+    select
+        contacts.process_id,
+        max(contacted_at) filter (where withdrawn_at is null) as contacted_at,
+        arg_min(
+            struct_pack(channel, message_id, contacted_by),
+            struct_pack(
+                age := -epoch_us(contacted_at),
+                channel,
+                is_step := message_id is null,
+                message_id := coalesce(message_id, '')
+            )
+        ) filter (where withdrawn_at is null) as last_contact,
+        bool_or(withdrawn_at is null) filter (where is_in_time) as was_told,
+        max(withdrawn_at) filter (where is_in_time) as untold_at,
+        bool_or(withdrawn_at is null) filter (where is_early) as was_told_early,
+        max(withdrawn_at) filter (where is_early) as not_early_at,
+        bool_or(is_recorded_late and withdrawn_at is null) as has_late_contact
+    from (
+        select
+            contacts.*,
+            contacted_at between first_received_at and expired_found_at as is_in_time,
+            contacted_at between first_received_at and half_at as is_early
+        from contacts
+        join halved on halved.process_id = contacts.process_id
+    ) as contacts
+    group by contacts.process_id
 )
 
 select
@@ -320,7 +369,6 @@ select
     last_outcome,
     last_attempt_at,
     in_flight_until,
-    collected_at,
     journey_opened_at,
     answered_at,
     confirmed_at,
@@ -362,7 +410,24 @@ select
             case when is_failing then deadline_at - interval 72 hour + interval 1 microsecond end
         )
     end as ticket_due_from,
-    greatest(invited_at, reminded_at) as contacted_at
-from clocked
+    contacted_at,
+    last_contact.channel as contact_channel,
+    last_contact.message_id as contact_message_id,
+    last_contact.contacted_by,
+    contacted_at is not null or coalesce(was_reminded, false) as was_asked,
+    case
+        when first_received_at < expired_found_at and not coalesce(was_told, false)
+            then greatest(expired_found_at, untold_at)
+    end as never_told_from,
+    case
+        when first_received_at < first_deadline_at
+            and coalesce(finished_at >= half_at, true)
+            and not coalesce(was_told_early, false)
+            then greatest(half_at, not_early_at)
+    end as told_late_from,
+    first_received_seq,
+    coalesce(has_late_contact, false) as has_late_contact
+from halved
+left join told using (process_id)
 left join acted using (process_id)
 left join finished_processes using (process_id)

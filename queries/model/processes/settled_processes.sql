@@ -1,5 +1,5 @@
 -- One row per process of which the log says anything: until when it does.
--- reads: attempt_occurrences, facts.reviews, facts.collections, facts.actions
+-- reads: attempt_occurrences, facts.reviews, facts.collections, facts.actions, facts.notices, facts.notice_results
 -- key: process_id
 -- column: process_id | the review process
 -- column: settled_at | the latest occurrence that says anything about it
@@ -12,6 +12,12 @@ with occurrences as (
     select process_id, occurred_at
     from facts.actions
     where touches_process(kind) and process_id is not null
+    union all
+    -- What is said of a message without naming a process is said of each that it names.
+    select notices.process_id, results.occurred_at
+    from facts.notices as notices
+    join facts.notice_results as results on results.message_id = notices.message_id
+    where results.process_id is null
     union all
     select process_id, occurred_at from attempt_occurrences
 )

@@ -21,9 +21,12 @@
 -- column: last_outcome | word | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: ticket_due | a person has to open a support ticket
--- column: collected_at | the first step of a collection journey of any kind
 -- column: confirmed_at | when the seller last confirmed what they answered
--- column: contacted_at | when the seller was last invited, or reminded by a person
+-- column: contacted_at | when the seller was last contacted, by what still stands
+-- column: contact_channel | text | by which channel
+-- column: contact_message_id | of which message, call or letter; null for a step of the seller's
+-- column: contacted_by | staff | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
 -- column: is_ticket_open | a support ticket was opened, and not closed since
 
 select
@@ -43,9 +46,12 @@ select
     last_outcome,
     last_attempt_at,
     ticket_due,
-    collected_at,
     confirmed_at,
     contacted_at,
+    contact_channel,
+    contact_message_id,
+    contacted_by,
+    was_asked,
     is_ticket_open
 from current_processes
 where finished_at is null

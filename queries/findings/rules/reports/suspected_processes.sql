@@ -1,4 +1,4 @@
--- One row per process whose facts alone show that it breaks a rule of its reports or of its end; the
+-- One row per process whose facts alone show that it breaks a rule of its reports, of its end or of how its seller was told; the
 -- findings say which entry shows it. Where a batch has no attempts, findings on its processes are made
 -- only if one of them is here (`pipeline/ledger/refresh.py`).
 -- reads: process_facts
@@ -11,6 +11,7 @@
 -- column: deadline_mismatch | as in `process_facts`
 -- column: status_disagrees | as in `process_facts`
 -- column: is_contradicted | its events contradict the contract, the log or each other
+-- column: has_late_contact | as in `process_facts`
 -- column: is_finished_late | it was finished at its deadline or after it
 
 select
@@ -21,6 +22,7 @@ select
     finished_by,
     deadline_mismatch,
     status_disagrees,
+    has_late_contact,
     coalesce(
         deadline_mismatch or deadline_changed or status_disagrees or open_after_finish
             or identity_changed,
@@ -28,4 +30,4 @@ select
     ) as is_contradicted,
     coalesce(finished_at >= deadline_at, false) as is_finished_late
 from process_facts
-where is_contradicted or is_finished_late
+where is_contradicted or is_finished_late or has_late_contact

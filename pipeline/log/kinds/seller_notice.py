@@ -1,0 +1,77 @@
+"""A message to a seller about a review, or a call or letter (docs/rules.md#sellers-told)."""
+
+import secrets
+from typing import TYPE_CHECKING, Final, Literal
+
+from pipeline.contract.body import JsonValue
+from pipeline.language.catalogue import N_
+from pipeline.language.codes import CALL_OUTCOMES, SELLER_CHANNELS
+from pipeline.log.actions import signed
+from pipeline.log.entries import Draft
+from pipeline.log.kinds import Kind
+
+SELLER_NOTICE: Final = "seller_notice"
+
+PHONE: Final = "phone"
+LETTER: Final = "letter"
+BY_HAND: Final = (PHONE, LETTER)
+"""Channels by which a person reaches the seller, beside Prazo."""
+
+if TYPE_CHECKING:
+    SellerChannel = str
+    CallOutcome = str
+else:
+    SellerChannel = Literal[tuple(SELLER_CHANNELS)]
+    """By which a seller is told."""
+    CallOutcome = Literal[tuple(CALL_OUTCOMES)]
+    """What came of a call."""
+
+KIND: Final = Kind(
+    SELLER_NOTICE,
+    N_("Seller notice"),
+    icon=":material/outgoing_mail:",
+    shows=("channel", "about"),
+    is_about_seller=True,
+    is_in_files=True,
+    touches_process=True,
+)
+
+
+def new_message_id() -> str:
+    """An id that no other message has."""
+    return f"msg_{secrets.token_hex(12)}"
+
+
+def by_hand(
+    message_id: str,
+    channel: str,
+    *,
+    outcome: str | None = None,
+    promised_for: str | None = None,
+    note: str | None = None,
+    occurred_at: int | None = None,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str | None,
+) -> Draft:
+    """The draft that says: a person called the seller of a process, or wrote them a letter.
+    `outcome` of a call; `occurred_at` in microseconds, now without one. Raises `WrongUsage` without
+    a name."""
+    content: dict[str, JsonValue] = {
+        "message_id": message_id,
+        "channel": channel,
+        "outcome": outcome,
+        "promised_for": promised_for,
+        "note": note,
+    }
+    drafted = signed(
+        SELLER_NOTICE,
+        {name: it for name, it in content.items() if it is not None},
+        actor=actor,
+        recorded_by=recorded_by,
+        process_id=process_id,
+        seller_id=seller_id,
+        what="seller notice",
+    )
+    return drafted._replace(occurred_at=occurred_at)

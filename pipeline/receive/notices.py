@@ -1,0 +1,145 @@
+"""Takes what the marketplace's own systems say of sellers told: `POST /v1/notices`.
+
+A seller notice, what became of one, or a retraction (docs/rules.md#sellers-told). The entry is on
+disk before the answer; who hears none and sends it again has it counted once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.responses import Response
+
+from pipeline import instants
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.errors import InboxUnavailable, OperatorError, Unreadable
+from pipeline.http.answers import Json, refusal
+from pipeline.http.asgi import Gone, Request
+from pipeline.http.callers import TurnedAway
+from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.refusals import Refusals
+from pipeline.http.tokens import Tokens
+from pipeline.inbox import Inbox
+from pipeline.inbox.group_commit import GroupCommit
+from pipeline.log.entries import Draft, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
+from pipeline.log.kinds.webhook import WEBHOOK
+from pipeline.log.ndjson import read_notice
+from pipeline.settings import Settings
+from pipeline.texts import is_blank
+
+LOG = logging.getLogger(__name__)
+
+ANSWER_SECONDS: Final = 15.0
+MAX_BODY_BYTES: Final = 65_536
+_SAY_THE_SELLER: Final = (WEBHOOK, SUBMISSION_STARTED, COLLECTION)
+"""Kinds whose first entry names a process's seller, the most reliable first."""
+
+
+class Noticing:
+    """Handles `POST /v1/notices`."""
+
+    def __init__(self, settings: Settings, refusals: Refusals) -> None:
+        """Reads the tokens; raises `SettingsError` if it cannot."""
+        self._refusals = refusals
+        self._tokens = Tokens.of(settings)
+        self._inbox: Inbox
+        self._recorder: GroupCommit
+
+    def open(self, inbox: Inbox, recorder: GroupCommit) -> None:
+        """Sets where it is recorded; called once, before the first request."""
+        self._inbox = inbox
+        self._recorder = recorder
+
+    async def post(self, request: Request) -> Response | None:
+        """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
+        caller = admitted(request, "POST", self._tokens, "notify")
+        if isinstance(caller, TurnedAway):
+            return refusal(caller)
+        try:
+            body = await whole_body(request, MAX_BODY_BYTES)
+        except Gone:
+            return None
+        if isinstance(body, TurnedAway):
+            return refusal(body)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                draft = await asyncio.to_thread(self._draft, body, caller.name)
+                receipt = await self._recorder.record(draft)
+        except Unreadable as unreadable:
+            return Json(422, {"error": unreadable.what})
+        except (InboxUnavailable, OperatorError, TimeoutError) as error:
+            LOG.error("a notice was answered 503: %s", str(error) or "it took too long")
+            self._refusals.note("notices")
+            return Json(503, {"error": "not recorded; send it again"}, (b"retry-after", b"5"))
+        if receipt.entry is not None:
+            return Json(200, {"seq": receipt.entry.seq, "recorded": "new"})
+        seq = await asyncio.to_thread(self._seq_of, draft)
+        return Json(200, {"seq": seq, "recorded": "again"})
+
+    def _draft(self, body: bytes, recorded_by: str) -> Draft:
+        """Raises `Unreadable` for what cannot be recorded."""
+        value = parse_json(body)
+        draft = read_notice(value, recorded_by=recorded_by)
+        if draft.dated > self._inbox.clock() + instants.ALLOWED_AHEAD:
+            raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
+        if draft.kind == SELLER_NOTICE:
+            return self._of_its_seller(draft, value)
+        if draft.kind == RETRACTION:
+            self._check_retraction(draft, value)
+        return draft
+
+    def _of_its_seller(self, draft: Draft, value: Mapping[str, JsonValue]) -> Draft:
+        """The draft of a notice, with the process's seller where it names none."""
+        if value["channel"] == PHONE and value.get("outcome") is None:
+            raise Unreadable("outcome: say what came of the call")
+        seller_id = self._seller_of(draft.process_id or "")
+        if draft.seller_id is None:
+            return draft._replace(seller_id=seller_id)
+        if seller_id not in (None, draft.seller_id):
+            raise Unreadable("seller_id: the process is another seller's")
+        return draft
+
+    def _check_retraction(self, draft: Draft, value: Mapping[str, JsonValue]) -> None:
+        """Only who recorded a call or letter takes it back here; an administrator does on pages."""
+        for name in ("actor", "reason"):
+            said = value.get(name)
+            if not isinstance(said, str) or is_blank(said):
+                raise Unreadable(f"{name}: a retraction needs a name and a reason")
+        of = [it for it in self._notices(draft.process_id) if _message(it) == value["message_id"]]
+        if not of:
+            raise Unreadable("message_id: no such call or letter is recorded")
+        if any(it.recorded_by != draft.recorded_by for it in of):
+            raise Unreadable("message_id: somebody else recorded it; an administrator retracts it")
+
+    def _notices(self, process_id: str | None) -> list[Entry]:
+        return self._inbox.find(process_id=process_id, kind=SELLER_NOTICE)
+
+    def _seller_of(self, process_id: str) -> str | None:
+        """The process's seller, as its first entries say; None while none does."""
+        known = self._inbox.find(process_id=process_id)
+        return next(
+            (
+                it.seller_id
+                for kind in _SAY_THE_SELLER
+                for it in known
+                if it.kind == kind and it.seller_id is not None
+            ),
+            None,
+        )
+
+    def _seq_of(self, draft: Draft) -> int:
+        """The seq of the entry that the log has already for a repeated draft."""
+        entries = self._inbox.find(process_id=draft.process_id, kind=draft.kind)
+        return next(it.seq for it in entries if it.ingest_key == draft.ingest_key)
+
+
+def _message(entry: Entry) -> JsonValue:
+    if entry.is_erased:
+        return None
+    said = parse_json(entry.body or b"{}")
+    return said.get("message_id")

@@ -1,0 +1,58 @@
+-- One row per seller with a review that is PENDING, OVERDUE or EXPIRED, worst first: how these stand, and when
+-- the seller was last told (docs/rules.md#sellers-told).
+-- reads: unfinished_states, assignments, seller_names
+-- key: seller_id
+-- order: worst_state
+-- order: next_deadline_at
+-- order: seller_id
+-- by: seller_id
+-- column: seller_id | the seller under review
+-- column: seller_name | personal | first and last name, else a business's: personal, masked; null where no event carries one
+-- column: worst_state | word | EXPIRED, OVERDUE or PENDING
+-- column: next_deadline_at | the earliest deadline of these reviews
+-- column: seconds_to_deadline | whole seconds left until then, negative once late
+-- column: next_savable_deadline_at | the earliest of those that are PENDING or OVERDUE; null without one
+-- column: pending | reviews that are PENDING
+-- column: overdue | reviews that are OVERDUE
+-- column: expired | reviews that are EXPIRED
+-- column: last_contact_at | when the seller was last contacted about any of them, by what still stands; null where nobody did
+-- column: last_contact_channel | text | by which channel
+-- column: last_contact_by | staff | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: assignees | staff | who sees to these reviews, sorted
+
+with open_states as (
+    select unfinished_states.*, assignee
+    from unfinished_states
+    left join assignments on assignments.process_id = unfinished_states.process_id
+    where state <> 'UNKNOWN' and seller_id is not null
+)
+
+select
+    open_states.seller_id,
+    any_value(seller_names.seller_name) as seller_name,
+    min(state) as worst_state,
+    min(deadline_at) as next_deadline_at,
+    min(seconds_to_deadline) as seconds_to_deadline,
+    min(deadline_at) filter (where state <> 'EXPIRED') as next_savable_deadline_at,
+    count(*) filter (where state = 'PENDING') as pending,
+    count(*) filter (where state = 'OVERDUE') as overdue,
+    count(*) filter (where state = 'EXPIRED') as expired,
+    max(contacted_at) as last_contact_at,
+    struct_extract(arg_min(last_contact, age), 'channel') as last_contact_channel,
+    struct_extract(arg_min(last_contact, age), 'contacted_by') as last_contact_by,
+    coalesce(list_sort(list(distinct assignee) filter (where assignee is not null)), []) as assignees
+from (
+    select
+        *,
+        struct_pack(channel := contact_channel, contacted_by) as last_contact,
+        -- The latest comes first, then by channel and message.
+        case when contacted_at is not null then struct_pack(
+            age := -epoch_us(contacted_at),
+            channel := contact_channel,
+            is_step := contact_message_id is null,
+            message_id := coalesce(contact_message_id, '')
+        ) end as age
+    from open_states
+) as open_states
+left join seller_names on seller_names.seller_id = open_states.seller_id
+group by open_states.seller_id
