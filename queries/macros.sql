@@ -93,7 +93,7 @@ create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ende
 create or replace macro seller_patience() as
     to_hours(coalesce(cast(getvariable('await_seller_hours') as integer), 72));
 
--- Channels by which a person tells a seller themselves (docs/rules.md#sellers-told).
+-- Channels by which a person tells a seller themselves (docs/rules.md#seller-notices).
 create or replace macro is_by_hand(channel) as channel in ('phone', 'letter');
 
 -- A listed path covers itself and what is under it.

@@ -107,11 +107,11 @@ def remind(process: views.Row) -> None:
     own = recording.key_of(process)
 
     def record() -> acting.Feedback:
-        actor = acting.actor_of(f"told_actor {own}")
+        actor = acting.actor_of(f"contact_actor {own}")
         feedback = recording.record(
-            [process], lambda: [recording.told(own, process, actor)], actor, ""
+            [process], lambda: [recording.contact(own, process, actor)], actor, ""
         )
-        return feedback._replace(empties=(f"told_note {own}",))
+        return feedback._replace(empties=(f"contact_note {own}",))
 
     with st.popover(_("Ask again"), icon=":material/notifications_active:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
@@ -131,10 +131,10 @@ def remind(process: views.Row) -> None:
                 else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )
-        with st.form(f"told {own}", border=False):
-            recording.ask_how_told(own)
-            acting.name_of_reader(f"told_actor {own}")
-            recording.submit(f"told {own}", _("Record the call or letter"), record)
+        with st.form(f"contact {own}", border=False):
+            recording.ask_contact(own)
+            acting.name_of_reader(f"contact_actor {own}")
+            recording.submit(f"contact {own}", _("Record the call or letter"), record)
 
 
 def open_or_close_ticket(process: views.Row) -> None:

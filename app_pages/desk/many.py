@@ -15,7 +15,7 @@ from pipeline.log.entries import Draft
 _ACTS: Final[Mapping[str, str]] = {
     "assign": N_("Assign"),
     "note": N_("Note"),
-    "told": N_("Call or letter"),
+    "contact": N_("Call or letter"),
     "ticket": N_("Ticket opened"),
     "acknowledge": N_("I see to their alerts"),
 }
@@ -76,7 +76,7 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     assignee = recording.assignee_of("many", actor)
     made: Mapping[str, Callable[[views.Row], Draft]] = {
         "note": lambda row: recording.note(row, text, actor),
-        "told": lambda row: recording.told("many", row, actor),
+        "contact": lambda row: recording.contact("many", row, actor),
     }
     if what == "note" and (lacking := acting.missing(text, actor)) is not None:
         return acting.Feedback(lacking, kept=text)
@@ -97,8 +97,8 @@ def _ask_of_many(what: str) -> None:
         st.text_input(_("Why?"), key="many_why")
     elif what == "note":
         st.text_area(_("Note"), key="many_note")
-    elif what == "told":
-        recording.ask_how_told("many")
+    elif what == "contact":
+        recording.ask_contact("many")
     elif what == "ticket":
         recording.ask_number("many")
     else:

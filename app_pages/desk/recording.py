@@ -93,42 +93,42 @@ def assignee_of(key: str, actor: str) -> str:
     return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
 
 
-def ask_how_told(key: str) -> None:
+def ask_contact(key: str) -> None:
     """Asks whether the seller was called or written a letter, and what came of a call."""
     st.segmented_control(
-        _("How was the seller told?"),
+        _("How was the seller contacted?"),
         BY_HAND,
         default=PHONE,
         required=True,
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
-        key=f"told_channel {key}",
+        key=f"contact_channel {key}",
     )
     st.selectbox(
         _("What came of the call?"),
         list(codes.CALL_OUTCOMES),
         format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
-        key=f"told_outcome {key}",
+        key=f"contact_outcome {key}",
     )
     st.date_input(
         _("For when did they promise to answer?"),
         value=None,
         format="DD/MM/YYYY",
-        key=f"told_promise {key}",
+        key=f"contact_promise {key}",
     )
-    st.text_input(_("What was said"), max_chars=MAX_REASON_CHARACTERS, key=f"told_note {key}")
+    st.text_input(_("What was said"), max_chars=MAX_REASON_CHARACTERS, key=f"contact_note {key}")
 
 
-def told(key: str, row: views.Row, actor: str) -> Draft:
+def contact(key: str, row: views.Row, actor: str) -> Draft:
     """The draft of the call or letter that was typed into a form."""
-    channel = acting.typed(f"told_channel {key}") or PHONE
-    promised = st.session_state.get(f"told_promise {key}")
+    channel = acting.typed(f"contact_channel {key}") or PHONE
+    promised = st.session_state.get(f"contact_promise {key}")
     is_call = channel == PHONE
     return by_hand(
         new_message_id(),
         channel,
-        outcome=acting.typed(f"told_outcome {key}") if is_call else None,
+        outcome=acting.typed(f"contact_outcome {key}") if is_call else None,
         promised_for=promised.isoformat() if is_call and promised else None,
-        note=acting.typed(f"told_note {key}") or None,
+        note=acting.typed(f"contact_note {key}") or None,
         **signed(row, actor),
     )
 

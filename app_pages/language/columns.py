@@ -109,7 +109,7 @@ LABELS: Final[Mapping[str, str]] = {
     "successors": N_("New sellers"),
     "ticket_due": N_("A ticket is due"),
     "timeout_at": N_("Too late from"),
-    "told": N_("Told"),
+    "contact": N_("Told"),
     "try_number": N_("Try"),
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),

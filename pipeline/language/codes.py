@@ -143,7 +143,7 @@ SELLER_CHANNELS: Final[Mapping[str, str]] = {
     "whatsapp": N_("WhatsApp"),
     "letter": N_("letter"),
 }
-"""By which a seller is told of a review."""
+"""By which a seller is notified of a review."""
 
 CALL_OUTCOMES: Final[Mapping[str, str]] = {
     "reached": N_("reached"),

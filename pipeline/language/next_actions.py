@@ -34,9 +34,8 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
     "await_seller": NextAction(
         N_("Wait for the seller"),
         N_(
-            "The seller was invited or reminded not long ago, or a link was made to send to them."
-            " Give them time to answer, and where the deadline is near, make sure that it reached"
-            " them; the reminder comes back by itself."
+            "The seller was contacted not long ago. Give them time to answer, and where the"
+            " deadline is near, make sure that it reached them; the reminder comes back by itself."
         ),
         ":material/hourglass_bottom:",
     ),

@@ -197,7 +197,7 @@ class AlertLine(NamedLine):
 
 
 class SellerNoticeLine(NamedLine):
-    """A message to a seller about a process, or a call or letter (docs/rules.md#sellers-told)."""
+    """A message to a seller about a process, or a call or letter (docs/rules.md#seller-notices)."""
 
     kind: Annotated[str, _one_of(SELLER_NOTICE)]
     message_id: Identifier

@@ -1,6 +1,6 @@
-"""Takes what the marketplace's own systems say of sellers told: `POST /v1/notices`.
+"""Takes what the marketplace's own systems say of how sellers were notified: `POST /v1/notices`.
 
-A seller notice, what became of one, or a retraction (docs/rules.md#sellers-told). The entry is on
+A seller notice, what became of one, or a retraction (docs/rules.md#seller-notices). The entry is on
 disk before the answer; who hears none and sends it again has it counted once.
 """
 
@@ -122,15 +122,9 @@ class Noticing:
     def _seller_of(self, process_id: str) -> str | None:
         """The process's seller, as its first entries say; None while none does."""
         known = self._inbox.find(process_id=process_id)
-        return next(
-            (
-                it.seller_id
-                for kind in _SAY_THE_SELLER
-                for it in known
-                if it.kind == kind and it.seller_id is not None
-            ),
-            None,
-        )
+        named = [it for it in known if it.seller_id is not None and it.kind in _SAY_THE_SELLER]
+        named.sort(key=lambda entry: (_SAY_THE_SELLER.index(entry.kind), entry.seq))
+        return named[0].seller_id if named else None
 
     def _seq_of(self, draft: Draft) -> int:
         """The seq of the entry that the log has already for a repeated draft."""

@@ -1,5 +1,5 @@
 -- One row per seller notice and process that it speaks of, newest first: a message, a call or a letter, and what
--- became of it (docs/rules.md#sellers-told).
+-- became of it (docs/rules.md#seller-notices).
 -- reads: notice_fates, process_facts
 -- key: message_id, process_id
 -- order: sent_at desc
@@ -9,7 +9,7 @@
 -- column: message_id | text | the id of the message, shared by the processes that it speaks of
 -- column: process_id | the review process
 -- column: seller_id | the process's seller
--- column: channel | text | by which the seller was told
+-- column: channel | text | by which the seller was notified
 -- column: rung | text | of the schedule; null where a person sent it
 -- column: template | text | the text that was sent, with its version
 -- column: language | text | in which

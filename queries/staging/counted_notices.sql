@@ -1,5 +1,5 @@
 -- One row per message to a seller and process that it speaks of, by as_of: a message, a call or a letter
--- (docs/rules.md#sellers-told). Recorded twice, the earliest counts.
+-- (docs/rules.md#seller-notices). Recorded twice, the earliest counts.
 -- reads: facts.notices
 -- key: message_id, process_id
 -- column: seq | the entry that counts
@@ -8,7 +8,7 @@
 -- column: occurred_at | when it was handed over; of a call, when it was made; of a letter, when it was posted
 -- column: recorded_at | when it was recorded
 -- column: origin | live or ingested
--- column: channel | by which the seller was told
+-- column: channel | by which the seller was notified
 -- column: outcome | of a call
 -- column: rung | of the schedule; null where a person sent it
 -- column: template | the text that was sent, with its version

@@ -1,5 +1,5 @@
 -- One row per seller with a review that is PENDING, OVERDUE or EXPIRED, worst first: how these stand, and when
--- the seller was last told (docs/rules.md#sellers-told).
+-- the seller was last contacted (docs/rules.md#seller-notices).
 -- reads: unfinished_states, assignments, seller_names
 -- key: seller_id
 -- order: worst_state

@@ -1,7 +1,7 @@
 """The process page tells one review from the platform's request to its answer."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -427,16 +427,20 @@ def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) 
     assert "support ticket" not in shown.lower()
 
 
-def test_a_reminder_is_recorded_with_its_channel(open_log: OpenLog, visit: Visit) -> None:
+def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_late")
-        app.selectbox(key="reminder_channel prc_late").set_value("phone")
-        press(app, "Record the reminder")
+        app.selectbox(key="contact_outcome prc_late").set_value("reached")
+        app.date_input(key="contact_promise prc_late").set_value(date(2026, 12, 1))
+        app.text_input(key="contact_note prc_late").set_value("after lunch")
+        press(app, "Record the call or letter")
         assert "A name is needed" in page_text(app)
-        app.text_input(key="reminder_actor prc_late").set_value("Bia")
-        press(app, "Record the reminder")
+        app.text_input(key="contact_actor prc_late").set_value("Bia")
+        press(app, "Record the call or letter")
         shown = page_text(app)
-        [entry] = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
-    assert "Seller reminded · telephone · Bia" in shown
-    assert "The seller was invited or reminded not long ago, or a link was made" in shown
-    assert (entry["channel"], entry["actor"]) == ("phone", "Bia")
+        [entry] = service.reader.read("seller_notices").to_pylist()
+    assert "Seller notice · telephone · reached · Bia" in shown
+    assert "The seller was contacted not long ago" in shown
+    said = [entry[it] for it in ("channel", "outcome", "promised_for", "actor")]
+    assert said == ["phone", "reached", "2026-12-01", "Bia"]
+    assert entry["contacted_at"] == entry["sent_at"]

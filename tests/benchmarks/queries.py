@@ -346,7 +346,7 @@ _FACTS: Final = (
         seq + 2 as seq, process_id, seller_id, opened_at + interval 1 day as occurred_at,
         opened_at + interval 1 day as recorded_at, 'jny_' || number as journey_id,
         'answered' as step, 'web_form' as channel, 'seller' as source, ['revenue'] as paths,
-        0 as artifacts, {_digest("c")} as body_sha256
+        false as is_link, 0 as artifacts, {_digest("c")} as body_sha256
     from processes
     """,
     f"""

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pipeline import instants
 from pipeline.log.entries import Entry
 from tests.support.commands import run
 from tests.support.ledgers import said_in
@@ -75,16 +76,45 @@ def test_a_ticket_has_a_number_and_a_name(
     assert recorded(marketplace, review, "ticket") == []
 
 
-def test_a_reminder_has_its_channel(marketplace: Marketplace, review: Review) -> None:
-    done = run(marketplace, "remind", review.process_id, "--channel", "phone", "--actor", "maria")
-    [entry] = recorded(marketplace, review, "reminded")
-    assert said_in(entry) == {"actor": "maria", "channel": "phone"}
+def test_a_call_has_what_came_of_it(marketplace: Marketplace, review: Review) -> None:
+    called = ["remind", review.process_id, "--outcome", "reached", "--actor", "maria"]
+    more = ["--promised-for", "2026-03-20", "--note", "after lunch", "--at", "2026-03-01T09:00Z"]
+    done = run(marketplace, *called, *more)
+    [entry] = recorded(marketplace, review, "seller_notice")
+    said = said_in(entry)
+    assert said.pop("message_id").startswith("msg_")
+    assert said == {
+        "actor": "maria",
+        "channel": "phone",
+        "outcome": "reached",
+        "promised_for": "2026-03-20",
+        "note": "after lunch",
+    }
+    assert instants.canonical(entry.occurred_at) == "2026-03-01T09:00:00.000000Z"
+    assert entry.seller_id == review.seller_id
     assert (done.code, done.out) == (0, f"recorded, entry {entry.seq}\n")
-    wrong = run(marketplace, "remind", review.process_id, "--channel", "owl", "--actor", "maria")
-    assert wrong.code == 2
-    nobody = run(marketplace, "remind", review.process_id, "--channel", "phone", "--actor", " ")
+    nobody = run(marketplace, *called[:-1], " ")
     assert nobody.code == 2
-    assert "The reminder was not recorded: a name is needed" in nobody.err
+    assert "The seller notice was not recorded: a name is needed" in nobody.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "--outcome of a call"),
+        (["--channel", "letter", "--outcome", "reached"], "--outcome of a call"),
+        (["--channel", "email"], "'email' is not one of"),
+        (["--outcome", "asleep"], "'asleep' is not one of"),
+        (["--outcome", "reached", "--at", "soon"], "an instant that has passed"),
+        (["--outcome", "reached", "--at", "2126-03-01T09:00:00Z"], "an instant that has passed"),
+    ],
+)
+def test_what_was_neither_a_call_nor_a_letter_is_refused(
+    marketplace: Marketplace, review: Review, options: list[str], said: str
+) -> None:
+    done = run(marketplace, "remind", review.process_id, "--actor", "maria", *options)
+    assert (done.code, recorded(marketplace, review, "seller_notice")) == (2, [])
+    assert said in " ".join(done.err.split())
 
 
 def test_a_process_that_nothing_names_has_no_ticket(marketplace: Marketplace) -> None:

@@ -418,7 +418,13 @@ ONE_BY_ONE = [
 LATECOMERS = [
     action("replacement", "2026-03-02T12:00:00Z"),
     action("override", "2026-03-02T12:00:00Z", process_id="p8"),
-    action("reminded", "2026-03-09T00:00:00Z", process_id="p2", channel="phone"),
+    action(
+        "seller_notice",
+        "2026-03-09T00:00:00Z",
+        message_id="n1",
+        process_id="p2",
+        channel="letter",
+    ),
     action("ticket", "2026-03-09T00:00:00Z", process_id="p3", step="opened", number="T-1"),
     acp("e5", process_id="p5", customer_id="s6"),
     answered(process_id="p7", seller_id="s7", journey_id="j7"),
@@ -435,7 +441,7 @@ LATECOMERS = [
     ],
 )
 def test_an_entry_that_comes_alone_renews_the_rows_that_follow_from_it(steps, many):
-    """A replacement, a reminder, a ticket, and what says which seller a process is of."""
+    """A replacement, a letter, a ticket, and what says which seller a process is of."""
     with (
         renewed_in_large_batches(many),
         ledger_of([*ONE_BY_ONE, *LATECOMERS], steps) as reader,

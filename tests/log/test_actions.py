@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.errors import WrongUsage
 from pipeline.log.actions import action
-from pipeline.log.kinds.reminded import reminder
+from pipeline.log.kinds.seller_notice import by_hand
 from pipeline.log.kinds.ticket import ticket
 
 WHO = {"recorded_by": "test", "process_id": "prc_1", "seller_id": "sel_1"}
@@ -19,7 +19,7 @@ def test_a_ticket_is_not_opened_without_a_number(number: str | None) -> None:
 @pytest.mark.parametrize("actor", [None, "", " ", "\u200b", " \u00ad\x00"])
 def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
     with pytest.raises(WrongUsage, match="a name is needed"):
-        reminder("phone", actor=actor, **WHO)
+        by_hand("n1", "letter", actor=actor, **WHO)
     with pytest.raises(WrongUsage, match="a name is needed"):
         ticket("closed", actor=actor, **WHO)
 

@@ -387,10 +387,10 @@ def _notice_result(entry: Entry, keys: Keys) -> Iterable[Fact]:
 
 
 def _sha256_of_said(entry: Entry, content: dict[str, JsonValue]) -> bytes:
-    """As `_content_sha256`, of what a line says, but for who did it: a pseudonym is another one each
-    time."""
-    said = {**content, "process_id": entry.process_id, "seller_id": entry.seller_id, "actor": None}
-    return content_sha256({name: it for name, it in said.items() if it is not None})
+    """As `_content_sha256`, of what a line says, but for who did it: each pseudonym is another."""
+    said = {**content, "process_id": entry.process_id, "seller_id": entry.seller_id}
+    known = {name: it for name, it in said.items() if name != "actor" and it is not None}
+    return content_sha256(known)
 
 
 def _action(entry: Entry, _: Keys) -> Iterable[Fact]:

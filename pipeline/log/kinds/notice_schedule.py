@@ -1,4 +1,4 @@
-"""How the schedule of a seller's notices goes on (docs/rules.md#sellers-told)."""
+"""How the schedule of a seller's notices goes on (docs/rules.md#seller-notices)."""
 
 from typing import Final
 

@@ -1,5 +1,5 @@
 """A person reminded the seller of a collection, as it was recorded before there were seller notices
-(docs/rules.md#sellers-told)."""
+(docs/rules.md#seller-notices)."""
 
 from typing import Final
 

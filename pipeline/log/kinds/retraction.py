@@ -1,4 +1,4 @@
-"""A person takes back a call or letter that was recorded by mistake (docs/rules.md#sellers-told)."""
+"""A call or letter that was recorded by mistake is taken back (docs/rules.md#seller-notices)."""
 
 from typing import Final
 

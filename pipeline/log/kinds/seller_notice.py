@@ -1,4 +1,4 @@
-"""A message to a seller about a review, or a call or letter (docs/rules.md#sellers-told)."""
+"""A message to a seller about a review, or a call or letter (docs/rules.md#seller-notices)."""
 
 import secrets
 from typing import TYPE_CHECKING, Final, Literal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     CallOutcome = str
 else:
     SellerChannel = Literal[tuple(SELLER_CHANNELS)]
-    """By which a seller is told."""
+    """By which a seller is notified."""
     CallOutcome = Literal[tuple(CALL_OUTCOMES)]
     """What came of a call."""
 

@@ -1,4 +1,4 @@
-"""What became of a message to a seller (docs/rules.md#sellers-told)."""
+"""What became of a message to a seller (docs/rules.md#seller-notices)."""
 
 from typing import TYPE_CHECKING, Final, Literal
 

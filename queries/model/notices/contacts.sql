@@ -1,5 +1,5 @@
 -- One row per contact with the seller of a review process, by as_of: a message that arrived, a call that
--- reached them, a letter, or a step of theirs (docs/rules.md#sellers-told). One that was withdrawn was a
+-- reached them, a letter, or a step of theirs (docs/rules.md#seller-notices). One that was withdrawn was a
 -- contact until then.
 -- reads: notice_fates, facts.collections
 -- key: process_id, contacted_at, channel, message_id

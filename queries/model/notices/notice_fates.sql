@@ -1,5 +1,5 @@
 -- One row per message to a seller and process that it speaks of: what became of it by as_of, and whether it
--- reached the seller (docs/rules.md#sellers-told). What withdraws it stands for good, whatever comes after.
+-- reached the seller (docs/rules.md#seller-notices). What withdraws it stands for good, whatever comes after.
 -- reads: counted_notices, counted_notice_results
 -- key: message_id, process_id
 -- column: * | counted_notices

@@ -33,8 +33,8 @@
 -- column: contact_message_id | of which message, call or letter; null for a step of the seller's
 -- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
 -- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
--- column: never_told_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
--- column: told_late_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
+-- column: unnotified_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
+-- column: late_notice_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
 -- column: first_received_seq | the entry of the first of its events
 -- column: expired_found_seq | the entry that shows that it is EXPIRED
 -- column: first_received_at | when the first of its events was received; null while none is known
@@ -84,8 +84,8 @@ select
     contact_message_id,
     contacted_by,
     was_asked,
-    never_told_from,
-    told_late_from,
+    unnotified_from,
+    late_notice_from,
     first_received_seq,
     expired_found_seq,
     first_received_at,

@@ -58,8 +58,8 @@
 -- column: contact_message_id | of which message, call or letter; null for a step of the seller's
 -- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
 -- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
--- column: never_told_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
--- column: told_late_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
+-- column: unnotified_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
+-- column: late_notice_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
 -- column: first_received_seq | the entry of the first of its events
 -- column: has_late_contact | a contact that stands was recorded more than 24 hours after it happened
 
@@ -322,7 +322,7 @@ halved as (
     from clocked
 ),
 
-told as (
+contacted as (
     select
         contacts.process_id,
         max(contacted_at) filter (where withdrawn_at is null) as contacted_at,
@@ -335,10 +335,10 @@ told as (
                 message_id := coalesce(message_id, '')
             )
         ) filter (where withdrawn_at is null) as last_contact,
-        bool_or(withdrawn_at is null) filter (where is_in_time) as was_told,
-        max(withdrawn_at) filter (where is_in_time) as untold_at,
-        bool_or(withdrawn_at is null) filter (where is_early) as was_told_early,
-        max(withdrawn_at) filter (where is_early) as not_early_at,
+        bool_or(withdrawn_at is null) filter (where is_in_time) as was_in_time,
+        max(withdrawn_at) filter (where is_in_time) as withdrawn_in_time_at,
+        bool_or(withdrawn_at is null) filter (where is_early) as was_early,
+        max(withdrawn_at) filter (where is_early) as withdrawn_early_at,
         bool_or(is_recorded_late and withdrawn_at is null) as has_late_contact
     from (
         select
@@ -416,18 +416,18 @@ select
     last_contact.contacted_by,
     contacted_at is not null or coalesce(was_reminded, false) as was_asked,
     case
-        when first_received_at < expired_found_at and not coalesce(was_told, false)
-            then greatest(expired_found_at, untold_at)
-    end as never_told_from,
+        when first_received_at < expired_found_at and not coalesce(was_in_time, false)
+            then greatest(expired_found_at, withdrawn_in_time_at)
+    end as unnotified_from,
     case
         when first_received_at < first_deadline_at
             and coalesce(finished_at >= half_at, true)
-            and not coalesce(was_told_early, false)
-            then greatest(half_at, not_early_at)
-    end as told_late_from,
+            and not coalesce(was_early, false)
+            then greatest(half_at, withdrawn_early_at)
+    end as late_notice_from,
     first_received_seq,
     coalesce(has_late_contact, false) as has_late_contact
 from halved
-left join told using (process_id)
+left join contacted using (process_id)
 left join acted using (process_id)
 left join finished_processes using (process_id)

@@ -24,7 +24,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.deliveries import delivery
-from pipeline.log.kinds.reminded import reminder
+from pipeline.log.kinds.seller_notice import by_hand
 from pipeline.serve.due_alerts import DueByLedger, _Asked
 from pipeline.serve.ledger_access import OwnLedger
 from tests.alert.away.test_processes import ACI
@@ -214,15 +214,20 @@ def test_what_a_ledger_said_three_days_ago_tells_nobody_anything(office: Office)
 
 
 def test_people_hear_of_a_rung_once_it_is_no_longer_the_sellers_turn(office: Office) -> None:
-    """A seller who was reminded 62 hours ago has ten left. One process reached the rung an hour
+    """A seller who was written to 62 hours ago has ten left. One process reached the rung an hour
     ago, another reaches it in two. Before: of the first nobody heard, of the second too soon."""
     office.shift = -62 * HOUR
     for process_id, hours in (("p1", 167), ("p2", 170)):
         office.report(process_id, office.began + hours * HOUR, status="OVERDUE")
         office.inbox.append(
             [
-                reminder(
-                    "email", actor="ana", recorded_by="ana", process_id=process_id, seller_id=None
+                by_hand(
+                    f"letter about {process_id}",
+                    "letter",
+                    actor="ana",
+                    recorded_by="ana",
+                    process_id=process_id,
+                    seller_id=None,
                 )
             ]
         )

@@ -148,7 +148,7 @@ def test_nothing_can_be_done_in_the_past(open_log: OpenLog, visit: Visit) -> Non
     with open_log(HISTORY):
         then = visit("watchlist")
         now = visit("watchlist", as_of=None)
-    forms = {"Record the note", "Record the reminder", "Record it"}
+    forms = {"Record the note", "Record the call or letter", "Record it"}
     assert forms <= {button.label for button in now.button}
     assert forms.isdisjoint(button.label for button in then.button)
 

@@ -256,9 +256,9 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
         for name, count, seconds in took:
             sys.stdout.write(f"\n  {type(hand).__name__}: {name}, {count} clicks, {seconds:.1f} s")
     go(tab, "/process?process=prc_later")
-    page.get_by_role("button", name="Remind the seller").click()
-    page.get_by_role("button", name="Record the reminder").dblclick()
-    said = page.get_by_text("Seller reminded", exact=True)
+    page.get_by_role("button", name="Ask again").click()
+    page.get_by_role("button", name="Record the call or letter").dblclick()
+    said = page.get_by_text("Seller notice", exact=True)
     said.first.wait_for()
     tab.settled()
     assert said.count() == 1  # a second one was recorded six milliseconds after the first

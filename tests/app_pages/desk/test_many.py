@@ -96,17 +96,18 @@ def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_ref
 
 def test_what_was_done_to_many_is_said_where_it_is_seen(open_log: OpenLog, visit: Visit) -> None:
     """It was said within the form, which is shut once nothing is ticked any more: anyone who had
-    reminded three sellers saw and heard nothing, and did it again."""
+    called three sellers saw and heard nothing, and did it again."""
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
-        app.segmented_control(key="many_what").set_value("remind").run()
+        app.segmented_control(key="many_what").set_value("contact").run()
         tick(app, 1, 2)
         press(app, "Record it")
         assert "A name is needed: it goes into the log." in said_in_popovers(app.main)
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
-        reminded = service.reader.read("timeline", where={"kind": "reminded"}).to_pylist()
-        assert {row["process_id"] for row in reminded} == {"prc_1", "prc_2"}
+        told = service.reader.read("seller_notices").to_pylist()
+        assert {row["process_id"] for row in told} == {"prc_1", "prc_2"}
+        assert len({row["message_id"] for row in told}) == 2
         assert [plain(it.value) for it in app.success] == ["Recorded for prc_1 prc_2."]
         assert said_in_popovers(app.main) == []
         app.run()
@@ -164,7 +165,7 @@ def test_each_act_says_what_it_lacks_and_one_about_alerts_that_there_are_none(
         app = visit("watchlist", as_of=None)
         for what, says in {
             "assign": "A name is needed",
-            "remind": "A name is needed",
+            "contact": "A name is needed",
             "ticket": "Something is still missing",
             "acknowledge": "A name is needed",
         }.items():
@@ -288,20 +289,20 @@ def test_a_double_click_acts_once_and_none_without_its_role(
     """The second click of one comes from the page as it was before the act, or right after it."""
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_2")
-        app.text_input(key="reminder_actor prc_2").set_value("Bia")
-        press(app, "Record the reminder")
-        press(app, "Record the reminder")
+        app.text_input(key="contact_actor prc_2").set_value("Bia")
+        press(app, "Record the call or letter")
+        press(app, "Record the call or letter")
         monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 60)
-        press(app, "Record the reminder")
-        assert len(service.inbox.find(kind="reminded")) == 2
+        press(app, "Record the call or letter")
+        assert len(service.inbox.find(kind="seller_notice")) == 2
         monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 0)
-        app.session_state["presses"].note("reminder prc_2", acting.Feedback("", is_done=True))
-        press(app, "Record the reminder")
-        assert len(service.inbox.find(kind="reminded")) == 2
+        app.session_state["presses"].note("contact prc_2", acting.Feedback("", is_done=True))
+        press(app, "Record the call or letter")
+        assert len(service.inbox.find(kind="seller_notice")) == 2
         # The form was gone without a word, as if it had been recorded.
         monkeypatch.setattr(acting.access, "may", lambda _: False)
-        press(app, "Record the reminder")
-        assert len(service.inbox.find(kind="reminded")) == 2
+        press(app, "Record the call or letter")
+        assert len(service.inbox.find(kind="seller_notice")) == 2
         assert "Nothing was recorded: your role does not allow it any more." in page_text(app)
 
 

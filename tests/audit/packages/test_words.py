@@ -68,7 +68,7 @@ def test_the_worst_process_stands_first_and_of_equals_the_one_that_came_due_firs
 
 
 def test_an_entry_says_its_step_and_channel_as_pages_do() -> None:
-    """Whether a ticket was opened or closed, and how a seller was reminded, only pages said."""
+    """Whether a ticket was opened or closed, and how a seller was told, only pages said."""
     sentence = report._TEMPLATES.from_string(
         '{% import "pieces.html" as pieces with context %}'
         '{% from "processes.html" import sentence with context %}{{ sentence(entry) }}'
@@ -81,8 +81,8 @@ def test_an_entry_says_its_step_and_channel_as_pages_do() -> None:
 
     assert said("en", "ticket", step="opened") == "<b>Support ticket opened</b> · Ana"
     assert said("pt", "ticket", step="closed") == "<b>Chamado encerrado</b> · Ana"
-    reminded = said("pt", "reminded", channel="phone")
-    assert reminded == "<b>Vendedor lembrado</b> · telefone · Ana"
+    told = said("pt", "seller_notice", channel="letter")
+    assert told == "<b>Aviso ao vendedor</b> · carta · Ana"
     refused = said("en", "clearance", step="refused")
     assert refused == "<b>Refused by a second person</b> · Ana"
     assert said("pt", "assignment") == "<b>Atribuição</b> · Ana"

@@ -41,6 +41,10 @@ def test_a_review_that_nobody_was_asked_about_starts_with_a_collection(history):
 
 
 REMINDED = action("reminded", "2026-03-05T00:00:00Z", channel="phone")
+REACHED = action(
+    "seller_notice", "2026-03-05T00:00:00Z", message_id="n1", channel="phone", outcome="reached"
+)
+LATER = "2026-03-05T00:00:00"  # 72 hours after an answer have passed
 
 
 @WORLD.given(aci(), invited("2026-03-01T13:00:00Z"))
@@ -50,8 +54,8 @@ def test_an_invited_seller_is_given_72_hours(history):
     assert next_action(history, "2026-03-04T13:00:00") == "remind_seller"
 
 
-@WORLD.given(aci(), invited("2026-03-01T13:00:00Z"), REMINDED)
-def test_a_reminder_gives_72_hours_more(history):
+@WORLD.given(aci(), invited("2026-03-01T13:00:00Z"), REACHED)
+def test_a_call_that_reached_the_seller_gives_72_hours_more(history):
     assert next_action(history, "2026-03-04T23:59:59.999999") == "remind_seller"
     assert next_action(history, "2026-03-05T00:00:00") == "await_seller"
     assert next_action(history, "2026-03-08T00:00:00") == "remind_seller"
@@ -59,7 +63,17 @@ def test_a_reminder_gives_72_hours_more(history):
 
 @WORLD.given(aci(), invited(step="opened"))
 def test_a_seller_who_opened_the_journey_without_an_invitation_is_reminded(history):
-    assert next_action(history) == "remind_seller"
+    assert next_action(history) == "await_seller"
+    assert next_action(history, LATER) == "remind_seller"
+
+
+@WORLD.given(
+    link=[aci(), invited(expires_at="2026-03-08T00:00:00Z")],
+    of_bureau=[aci(), answered(source="bureau")],
+)
+def test_a_link_of_ours_and_an_answer_from_elsewhere_have_not_asked_the_seller(link, of_bureau):
+    assert next_action(link) == "start_collection"
+    assert next_action(of_bureau) == "start_collection"
 
 
 HALF = [aci(requested_fields=["revenue", "address.city"]), answered()]
@@ -70,7 +84,8 @@ HALF = [aci(requested_fields=["revenue", "address.city"]), answered()]
     whole=[*HALF, answered("2026-03-02T00:00:00Z", fields={"address": {"city": "Recife"}})],
 )
 def test_an_inconsistency_is_submitted_once_every_listed_field_is_answered(half, whole):
-    assert (next_action(half), progress(half)) == ("remind_seller", (1, 2))
+    assert (next_action(half), progress(half)) == ("await_seller", (1, 2))
+    assert next_action(half, LATER) == "remind_seller"
     assert (next_action(whole), progress(whole)) == ("submit", (2, 2))
 
 
@@ -86,7 +101,7 @@ OF_OWNER = acp(requested_fields=["owner.revenue"])
 def test_a_periodic_review_needs_every_field_of_the_seller_whatever_it_lists(
     part, whole, without_owner, with_owner
 ):
-    assert (next_action(part), progress(part)) == ("remind_seller", (1, 7))
+    assert (next_action(part, LATER), progress(part)) == ("remind_seller", (1, 7))
     assert next_action(whole) == "submit"
     assert progress(without_owner) == (7, 14)
     assert next_action(with_owner) == "submit"
@@ -110,7 +125,7 @@ def test_only_the_sellers_answer_since_the_request_counts(
 
 @WORLD.given(aci(), answered(), answered("2026-03-02T00:00:00Z", source="bureau"))
 def test_an_answer_from_elsewhere_takes_the_place_of_the_sellers(history):
-    assert next_action(history) == "remind_seller"
+    assert next_action(history, LATER) == "remind_seller"
 
 
 @WORLD.given(aci(requested_fields=["documents"]), answered(fields={"documents": {"id": "x"}}))
@@ -135,7 +150,7 @@ OF_INDIVIDUAL = seller("enabled", "e9", type="individual")
 )
 def test_a_business_by_its_record_has_an_owner_to_answer_for(business, individual, later):
     """All its own fields answered was `submit`, which our rules then refused: owner missing."""
-    assert (next_action(business), progress(business)) == ("remind_seller", (7, 14))
+    assert (next_action(business, LATER), progress(business)) == ("remind_seller", (7, 14))
     assert (next_action(individual), progress(individual)) == ("submit", (7, 7))
     assert progress(later) == (7, 7)
 
@@ -320,10 +335,11 @@ def test_todays_list_has_what_waits_once_waiting_is_no_longer_safe_for_one_of_it
     with_it=[aci(), answered("2026-03-01T12:00:00Z")],
     of_business=[aci(), seller("updated", "v1", type="business"), answered()],
 )
-def test_a_reminder_alone_is_a_contact_and_an_answer_with_the_request_counts(
+def test_a_reminder_of_old_contacts_nobody_and_an_answer_with_the_request_counts(
     reminded, with_it, of_business
 ):
-    assert next_action(reminded, "2026-03-09T00:00:00") == "remind_seller"
+    assert next_action(reminded, "2026-03-04T23:59:59") == "start_collection"
+    assert next_action(reminded, "2026-03-05T00:00:00") == "remind_seller"
     assert (next_action(with_it), progress(with_it)) == ("submit", (1, 1))
     # An inconsistency asks for what it lists, and for no owner.
     assert (next_action(of_business), progress(of_business)) == ("submit", (1, 1))

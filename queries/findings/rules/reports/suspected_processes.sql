@@ -1,4 +1,4 @@
--- One row per process whose facts alone show that it breaks a rule of its reports, of its end or of how its seller was told; the
+-- One row per process whose facts alone show that it breaks a rule of its reports, of its end or of how its seller was notified; the
 -- findings say which entry shows it. Where a batch has no attempts, findings on its processes are made
 -- only if one of them is here (`pipeline/ledger/refresh.py`).
 -- reads: process_facts

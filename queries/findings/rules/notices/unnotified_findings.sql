@@ -1,6 +1,6 @@
--- One row per process whose seller nobody contacted in time (docs/rules.md#sellers-told): never_notified,
+-- One row per process whose seller nobody contacted in time (docs/rules.md#seller-notices): never_notified,
 -- where the deadline passed without, and notified_late, where half of the time did. A log from before the
--- first seller notice does not say how sellers were told.
+-- first seller notice does not say how sellers were notified.
 -- in: findings
 -- reads: clocked_processes, first_notice, settled_findings
 -- key: rule, process_id
@@ -24,7 +24,7 @@ with judged as (
     select processes.*
     from clocked_processes as processes
     join first_notice on processes.opened_at >= first_at
-    where coalesce(never_told_from, told_late_from) is not null
+    where coalesce(unnotified_from, late_notice_from) is not null
 ),
 
 finishes as (
@@ -38,10 +38,10 @@ select
     seller_id,
     case when state = 'EXPIRED' then expired_found_seq else finishes.seq end as seq,
     '' as detail,
-    never_told_from as found_at
+    unnotified_from as found_at
 from judged
 left join finishes on finishes.process_id = judged.process_id
-where never_told_from is not null and (state = 'EXPIRED' or finished_late)
+where unnotified_from is not null and (state = 'EXPIRED' or finished_late)
 union all
 select
     'notified_late' as rule,
@@ -50,6 +50,6 @@ select
     seller_id,
     first_received_seq as seq,
     '' as detail,
-    told_late_from as found_at
+    late_notice_from as found_at
 from judged
-where told_late_from <= as_of()
+where late_notice_from <= as_of()
