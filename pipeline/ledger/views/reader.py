@@ -107,7 +107,7 @@ class Reader:
         alert_rules: Callable[[], str] | None = None,
         now: Callable[[], int] = instants.now,
     ) -> None:
-        """`await_seller_hours`: how long a seller is given after an invitation or a reminder.
+        """`await_seller_hours`: how long a seller is given after a contact.
         `alert_rules` gives what is alarming, as `AlertRules.for_views` does. Where either is None,
         the defaults of `queries/macros.sql` hold. `now` gives the instant, in microseconds, for
         questions without `as_of`."""
