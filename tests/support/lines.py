@@ -185,9 +185,7 @@ def posted(
     return notice(message_id, occurred_at, "letter", actor="Bia", **more)
 
 
-def result(
-    what: str, occurred_at: str, message_id: str = "n1", **more: Any
-) -> dict[str, Any]:
+def result(what: str, occurred_at: str, message_id: str = "n1", **more: Any) -> dict[str, Any]:
     """What became of a message, for all its processes unless `process_id` names one."""
     return {
         "kind": "seller_notice_result",

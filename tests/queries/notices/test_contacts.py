@@ -165,9 +165,7 @@ def in_world(cases):
     ]
 
 
-@pytest.mark.parametrize(
-    ("history", "as_of", "expected"), in_world(BY_MESSAGE) + in_world(BY_HAND)
-)
+@pytest.mark.parametrize(("history", "as_of", "expected"), in_world(BY_MESSAGE) + in_world(BY_HAND))
 def test_a_message_is_a_contact_from_its_first_good_result_until_it_is_withdrawn(
     history, as_of, expected
 ):
@@ -247,7 +245,10 @@ def test_a_row_says_what_was_sent_and_all_that_became_of_it(history):
     }
     assert sent(history, "2026-03-01T23:59:59.999999") is None
     on_the_way = sent(history, "2026-03-02T00:01:00")
-    assert (on_the_way["delivered_at"], on_the_way["opened_at"]) == (at("2026-03-02T00:01:00"), None)
+    assert (on_the_way["delivered_at"], on_the_way["opened_at"]) == (
+        at("2026-03-02T00:01:00"),
+        None,
+    )
 
 
 @WORLD.given(FIRST, aci(), called(promised_for="2026-03-10"), RETRACTED)

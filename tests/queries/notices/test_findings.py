@@ -1,8 +1,8 @@
 """Findings about how sellers were notified, each with near misses.
 
-`p1` is an inconsistency of s1, received on 1 March at noon and due on 31 March at noon, so that half
-of its time is over on 16 March at noon; or a periodic review, due on 30 April. The first notice of
-each log was sent in February, about another process. An e-mail counts from its first good result.
+`p1` is an inconsistency of s1, received on 1 March at noon and due on 31 March at noon, so that
+half of its time is over on 16 March at noon; or a periodic review, due on 30 April. The first
+notice of each log was sent in February, about another process.
 """
 
 import pytest

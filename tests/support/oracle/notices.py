@@ -1,4 +1,4 @@
-"""How sellers were notified, and who has to act next (docs/rules.md#sellers-told)."""
+"""How sellers were notified, and who has to act next (docs/rules.md#seller-notices)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
