@@ -29,7 +29,7 @@ FROM_RECORDING = {
 }
 """Columns that may differ with the order of recording (docs/rules.md#as-of)."""
 
-RULES_FROM_RECORDING = {"evidence_recorded_late", "slow_record"}
+RULES_FROM_RECORDING = {"contact_recorded_late", "evidence_recorded_late", "slow_record"}
 """Findings that are about the recording itself."""
 
 COUNTS_OF_DELIVERIES = {"deliveries", "redeliveries", "quarantine"}

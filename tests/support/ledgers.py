@@ -256,7 +256,7 @@ class World:
 
 _IDS = {
     *("id", "process_id", "customer_id", "seller_id", "attempt_id", "journey_id"),
-    "idempotency_key",
+    *("idempotency_key", "message_id"),
 }
 _MARK = re.compile(r"~(\d+)")
 

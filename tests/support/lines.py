@@ -152,6 +152,62 @@ def invited(occurred_at: str = "2026-03-01T13:00:00Z", **more: Any) -> dict[str,
     return line
 
 
+def notice(
+    message_id: str = "n1",
+    occurred_at: str = "2026-03-02T00:00:00Z",
+    channel: str = "email",
+    **more: Any,
+) -> dict[str, Any]:
+    """A message to the seller, just before it is handed over."""
+    return {
+        "kind": "seller_notice",
+        "occurred_at": occurred_at,
+        "message_id": message_id,
+        "process_id": "p1",
+        "seller_id": "s1",
+        "channel": channel,
+        **more,
+    }
+
+
+def called(
+    message_id: str = "n1",
+    occurred_at: str = "2026-03-02T00:00:00Z",
+    outcome: str | None = "reached",
+    **more: Any,
+) -> dict[str, Any]:
+    return notice(message_id, occurred_at, "phone", outcome=outcome, actor="Ana", **more)
+
+
+def posted(
+    message_id: str = "n1", occurred_at: str = "2026-03-02T00:00:00Z", **more: Any
+) -> dict[str, Any]:
+    return notice(message_id, occurred_at, "letter", actor="Bia", **more)
+
+
+def result(what: str, occurred_at: str, message_id: str = "n1", **more: Any) -> dict[str, Any]:
+    """What became of a message, for all its processes unless `process_id` names one."""
+    return {
+        "kind": "seller_notice_result",
+        "occurred_at": occurred_at,
+        "message_id": message_id,
+        "result": what,
+        "detail": None,
+        **more,
+    }
+
+
+def retracted(occurred_at: str, message_id: str = "n1", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "retraction",
+        "occurred_at": occurred_at,
+        "message_id": message_id,
+        "actor": "Ana",
+        "reason": "another seller",
+        **more,
+    }
+
+
 def action(kind: str, occurred_at: str, **more: Any) -> dict[str, Any]:
     """An override or a replacement."""
     return {

@@ -5,12 +5,17 @@ from tests.support.lines import (
     acp,
     action,
     answered,
+    called,
     clearance,
     finished,
     forwarding,
     invited,
     live,
+    notice,
+    posted,
     refusal,
+    result,
+    retracted,
     seller,
     started,
     webhook,
@@ -130,6 +135,23 @@ RICH = [
     finished("a11", 401, "2026-05-28T02:00:01Z", process_id="p2"),
     seller("created", "v30", "2026-05-28T03:00:00Z", "s7", taxpayer_id="12-3"),
     webhook("no json", "2026-05-28T04:00:00Z"),
+    # Sellers are notified since 4 May: in time, late, by a call of which we hear late, and never.
+    notice("n1", "2026-05-04T00:00:00Z", process_id="p2", seller_id="s2", template="first@3"),
+    result("accepted", "2026-05-04T00:00:01Z"),
+    result("opened", "2026-05-04T09:00:00Z", process_id="p2"),
+    aci("e13", "2026-05-06T00:00:00Z", process_id="p11", deadline_at="2026-05-20T00:00:00Z"),
+    notice("n2", "2026-05-07T00:00:00Z", "whatsapp", process_id="p11", rung="day_0"),
+    result("uncertain", "2026-05-07T00:00:01Z", "n2"),
+    result("bounced", "2026-05-08T00:00:00Z", "n2"),
+    posted("n3", "2026-05-21T00:00:00Z", process_id="p10"),
+    retracted("2026-05-22T00:00:00Z", "n3"),
+    live(
+        called("n4", "2026-05-26T00:00:00Z", process_id="p10", promised_for="2026-06-01"),
+        "2026-05-28T05:00:00Z",
+    ),
+    action(
+        "notice_schedule", "2026-05-07T00:00:00Z", process_id="p11", step="claimed", rung="day_0"
+    ),
 ]
 """Something of everything, so that every view has rows."""
 

@@ -10,6 +10,7 @@ from tests.support.histories.moments import (
     DAY,
     HOT,
     HOUR,
+    START,
     TICK,
     deadlines,
     early_moments,
@@ -326,6 +327,8 @@ def collections(draw) -> list[dict]:
     }
     if step == "answered":
         line["fields"] = draw(st.sampled_from(ANSWERS))
+    if step == "invited" and draw(st.booleans()):
+        line["expires_at"] = "2026-06-01T00:00:00Z"
     if draw(st.booleans()):
         line["artifacts"] = ARTIFACTS
     return [line]
@@ -412,6 +415,63 @@ def tickets(draw) -> list[dict]:
     ]
 
 
+CALLERS = {"phone": "ana", "letter": "bia"}
+REPORTED = ["accepted", "accepted", "delivered", "opened", "bounced", "failed", "uncertain"]
+
+
+@st.composite
+def notices(draw) -> list[dict]:
+    """A message or a call about one or two processes, what became of it, and its retraction."""
+    message_id = draw(st.sampled_from(["n1", "n2", "n3"]))
+    process_ids = draw(st.sampled_from([["p1"], ["p2"], ["p1", "p2"], ["p3"], ["p4"], ["p8"]]))
+    channel = draw(st.sampled_from(["email", "email", "whatsapp", "phone", "phone", "letter"]))
+    sent_at = draw(usually(early_moments(), moments(), odds=2))
+    lines = []
+    for process_id in process_ids:
+        line = {
+            "kind": "seller_notice",
+            "occurred_at": draw(spelled(st.just(sent_at), True)),
+            "message_id": message_id,
+            "process_id": process_id,
+            "seller_id": HOME_OF.get(process_id, "s8"),
+            "channel": channel,
+        }
+        if channel in CALLERS:
+            line["actor"] = CALLERS[channel]
+        if channel == "phone":
+            line["outcome"] = draw(st.sampled_from(["reached", "reached", "no_answer"]))
+        lines.append(line)
+    for what in draw(st.lists(st.sampled_from(REPORTED), max_size=3)):
+        report = {"kind": "seller_notice_result", "result": what, "detail": None}
+        lines.append({**report, **draw(of_message(message_id))})
+    if draw(usually(st.just(False), st.just(True))):
+        by_ana = {"actor": "ana", "reason": "another seller"}
+        lines.append({"kind": "retraction", **by_ana, **draw(of_message(message_id))})
+    if draw(usually(st.just(False), st.just(True))):
+        lines.append({**lines[0], "message_id": "n0", "occurred_at": in_zulu(START - DAY)})
+    return lines
+
+
+@st.composite
+def of_message(draw, message_id: str) -> dict:
+    """When something was said of a message, and mostly of all its processes."""
+    said = {"occurred_at": draw(spelled(moments(), True)), "message_id": message_id}
+    process_id = draw(usually(st.none(), st.sampled_from(["p1", "p2", "p3"]), odds=2))
+    return said if process_id is None else {**said, "process_id": process_id}
+
+
+@st.composite
+def assignments(draw) -> list[dict]:
+    """Who sees to a process, or a reminder as it was recorded once. Of two assignments at one
+    instant the place in the log decides, so the instant says to whom."""
+    process_id = draw(st.sampled_from(sorted(HOME_OF)))
+    moment = draw(moments())
+    line = {"occurred_at": in_zulu(moment), "process_id": process_id, "actor": "ana"}
+    if draw(st.booleans()):
+        return [{"kind": "reminded", "channel": "phone", **line}]
+    return [{"kind": "assignment", "assignee": ["ana", "bia"][moment.day % 2], **line}]
+
+
 EPISODES = {
     "deliveries": deliveries,
     "altered_deliveries": altered_deliveries,
@@ -427,6 +487,8 @@ EPISODES = {
     "collections": collections,
     "answered_submissions": answered_submissions,
     "interventions": interventions,
+    "notices": notices,
+    "assignments": assignments,
 }
 USUAL_EPISODES = (
     "deliveries",
@@ -449,4 +511,8 @@ USUAL_EPISODES = (
     "answered_submissions",
     "answered_submissions",
     "interventions",
+    "notices",
+    "notices",
+    "notices",
+    "assignments",
 )

@@ -28,6 +28,8 @@ def turning_points(history: list[dict]) -> set[datetime]:
     for line in history:
         occurred_at = instant_of(line)
         points |= {occurred_at, occurred_at + timedelta(seconds=60), occurred_at + DAY}
+        if line["kind"] in ("seller_notice", "seller_notice_result", "collection"):
+            points.add(occurred_at + 3 * DAY)
         timeout = line.get("timeout_seconds")
         if timeout is not None:
             points.add(occurred_at + timedelta(seconds=timeout))
@@ -53,6 +55,7 @@ def points_of_body(line: dict) -> set[datetime]:
         spans = {it.total - it.pends for it in TYPES if it.pends}
         points |= {deadline_at + days * DAY for days in (-3, -1, 0, 1)}
         points |= {deadline_at - it + late for it in spans for late in (timedelta(0), DAY)}
+        points.add(instant_of(line) + (deadline_at - instant_of(line)) // 2)
     return points
 
 

@@ -63,20 +63,27 @@ def reordered(history: list[dict]) -> st.SearchStrategy[list[dict]]:
     return st.permutations(history).map(list)
 
 
+MAY_COME_AGAIN = {
+    *("webhook", "submission_started", "submission_finished"),
+    *("seller_notice", "seller_notice_result", "retraction"),
+}
+
+
 @st.composite
 def repeated(draw, history: list[dict]) -> list[dict]:
     """The same occurrences, some of them recorded more than once, the same or later.
 
     A repeated ingested line is the same line. A webhook may be delivered again, now or later,
-    and a submission entry be recorded again later: the earliest counts. A collection, an
-    override or a replacement comes again only as it was, since its instant is part of it.
+    and a submission entry or what was said of a message be recorded again later: the earliest
+    counts. A collection, an override or a replacement comes again only as it was, since its
+    instant is part of it.
     """
     if not history:
         return []
     lines = list(history)
     for line in draw(st.lists(st.sampled_from(history), max_size=4)):
         again = dict(line)
-        if line["kind"] in ("webhook", "submission_started", "submission_finished"):
+        if line["kind"] in MAY_COME_AGAIN:
             later = draw(st.sampled_from([timedelta(0), TICK, DAY]))
             again["occurred_at"] = in_zulu(instant_of(line) + later)
             again.pop("recorded_at", None)

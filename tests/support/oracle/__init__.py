@@ -13,6 +13,7 @@ purpose: each function should read like the paragraph of docs/rules.md that it f
     sellers.py     sellers, onboarding, denials
     payload.py     what a payload had to hold
     evidence.py    collections and coverage
+    notices.py     how sellers were notified, what they are asked next, queues
     tries.py       what is retried, given up, and when a ticket is due
     alerts.py      what is alarming
     findings/      broken rules, one module for what each is about
@@ -28,8 +29,9 @@ a line may carry:
     replay_of        on webhook: the seq of the quarantined delivery that it replays; its body may
                      hold what a person supplied
 
-and three kinds more: `override` (process_id, attempt_id, gates, reason, actor), `replacement`
-(process_id, reason, actor) and `ticket` (process_id, number, actor, step: opened or closed).
+and five kinds more: `override` (process_id, attempt_id, gates, reason, actor), `replacement`
+(process_id, reason, actor), `ticket` (process_id, number, actor, step: opened or closed),
+`assignment` (process_id, assignee) and `reminded` (process_id).
 
 Readings
 --------
@@ -158,11 +160,24 @@ Findings
     record. An ACI's empty list is judged by the event's own type, whatever its status.
 45. `status_after_deletion`: any of the five status events, after the first `seller.deleted`.
     `deleted_with_open` is found when both are so.
+
+Notices to sellers
+46. Results and retractions without a process have a key of their own: of both kinds the earliest
+    counts. Content is as in 8; of equal ones the first recorded counts.
+47. A contact is one from the instant of its first good result on, also where a notice itself is
+    dated later; before that it is none. It is withdrawn at the earliest of its withdrawals.
+48. A step is never withdrawn, and nobody's name stands by it. An invitation is a contact whatever
+    its source; one whose `expires_at` is null is one without.
+49. Where two processes of one message tie for the last contact, the smaller process_id has it.
+50. `never_notified` has no alert of its own: its process has one for being EXPIRED, or for
+    `finished_late`.
+51. `never_notified` has the seq of `expired_unfinished` or `finished_late`, `notified_late` that
+    of the first receipt; `contact_recorded_late` is about each message and process.
 """
 
 from datetime import datetime
 
-from . import deliveries, evidence, findings, processes, sellers, submissions
+from . import deliveries, evidence, findings, notices, processes, sellers, submissions
 from .model import Log, entries
 
 VIEWS = {
@@ -187,6 +202,8 @@ VIEWS = {
     "deliveries": deliveries.deliveries,
     "redeliveries": deliveries.redeliveries,
     "quarantine": deliveries.quarantine,
+    "seller_notices": notices.seller_notices,
+    "seller_watchlist": notices.seller_watchlist,
 }
 
 

@@ -27,6 +27,8 @@ BEFORE = {
 UNSAFE_TO_WAIT = 3 * DAY
 LISTENS_FOR = 28 * DAY
 FEWEST_DELIVERIES = 10
+ON_LADDER = ("expired_unfinished", "never_notified")
+"""Breaches of processes that have an alert for being EXPIRED, or for having finished late."""
 FOR_ADMINS = {"unauthorized", "tls_refused", "quarantined", "silence"}
 
 
@@ -141,7 +143,7 @@ def conditions(log: Log) -> list[dict]:
         if rule == "quarantined":
             day = day_of(since)
             quarantined[day] = min(since, quarantined.get(day, since))
-        elif (found["severity"] == "breach" and rule != "expired_unfinished") or rule in (
+        elif (found["severity"] == "breach" and rule not in ON_LADDER) or rule in (
             "unauthorized",
             "tls_refused",
             "retries_exhausted",

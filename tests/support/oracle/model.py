@@ -346,6 +346,27 @@ class Log:
             key=lambda entry: (entry.occurred_at, entry.line["step"] == "closed"),
         )
 
+    @cached_property
+    def notices(self) -> list[Entry]:
+        """One per message and process: what was sent to a seller, or said to one."""
+        return counted_notices(self.of_kind("seller_notice"))
+
+    @cached_property
+    def notice_results(self) -> list[Entry]:
+        """One per message, process (or none) and result."""
+        return counted_notices(self.of_kind("seller_notice_result"))
+
+    @cached_property
+    def retractions(self) -> list[Entry]:
+        return counted_notices(self.of_kind("retraction"))
+
+    @cached_property
+    def assignees(self) -> dict[str, str]:
+        """Per process who was last assigned to it; nobody where that was taken back."""
+        said = sorted(self.of_kind("assignment"), key=lambda entry: (entry.occurred_at, entry.seq))
+        latest = {entry.line.get("process_id"): entry.line.get("assignee") for entry in said}
+        return {process_id: name for process_id, name in latest.items() if process_id and name}
+
 
 def counting_order(delivery: Delivery) -> tuple:
     return (delivery.occurred_at, delivery.content, delivery.entry.seq)
@@ -359,13 +380,28 @@ def counted_once(submissions: list[Entry]) -> dict[str, Entry]:
     return counted
 
 
+def counted_notices(given: list[Entry]) -> list[Entry]:
+    """Per message, process and result the earliest occurred_at, then the smallest SHA-256 of the
+    content; of equal ones the first recorded."""
+    counted: dict[tuple, Entry] = {}
+    for entry in sorted(given, key=notice_order):
+        said = entry.line
+        key = (said["message_id"], said.get("process_id"), said.get("result"))
+        counted.setdefault(key, entry)
+    return list(counted.values())
+
+
+def notice_order(entry: Entry) -> tuple:
+    return (entry.occurred_at, sha256(submission_content(entry)), entry.seq)
+
+
 def submission_order(entry: Entry) -> tuple:
     recorded = (entry.origin != "live", entry.line.get("via") or "", entry.seq)
     return (entry.occurred_at, sha256(submission_content(entry)), *recorded)
 
 
 def submission_content(entry: Entry) -> bytes:
-    """All that the entry says but when it happened and how it was recorded."""
+    """All that the entry says but when it happened and how it was recorded; notices likewise."""
     body = None if entry.body is None else entry.body.decode("utf-8")
     said = {**entry.line, "body": body}
     return json_bytes(

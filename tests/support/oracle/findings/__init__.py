@@ -13,7 +13,16 @@ process: they name none.
 from tests.support.oracle.model import Log
 from tests.support.oracle.processes import processes as all_processes
 
-from . import alerts, attempts, deliveries, evidence, processes, sellers, unreadable_parts
+from . import (
+    alerts,
+    attempts,
+    deliveries,
+    evidence,
+    notices,
+    processes,
+    sellers,
+    unreadable_parts,
+)
 
 PROCESS_RULES = (
     processes.expired_unfinished,
@@ -40,6 +49,9 @@ LOG_RULES = (
     unreadable_parts.unreadable_part,
     sellers.status_after_deletion,
     sellers.deleted_with_open,
+    notices.never_notified,
+    notices.notified_late,
+    notices.contact_recorded_late,
 )
 
 

@@ -1,0 +1,261 @@
+"""What is next where the seller is to be asked, and where each unfinished process waits."""
+
+import pytest
+from hypothesis import given, settings
+
+from tests.queries.notices.builders import FIRST, assert_same_actions, next_actions
+from tests.support.histories import histories_and_as_of
+from tests.support.ledgers import World, as_recorded, ledger_of, rows
+from tests.support.lines import (
+    aci,
+    acp,
+    action,
+    answered,
+    called,
+    finished,
+    invited,
+    notice,
+    posted,
+    result,
+    retracted,
+    seller,
+    started,
+)
+from tests.support.oracle.model import Log, entries
+
+WORLD = World()
+few = settings(max_examples=settings.default.max_examples // 13)  # the first is empty
+
+ACCEPTED = result("accepted", "2026-03-05T00:00:00Z")
+START, AWAIT, REMIND = "start_collection", "await_seller", "remind_seller"
+TO_START, TO_REMIND = (START, "act_now"), (REMIND, "act_now")
+AWAITED = (AWAIT, "waiting_for_seller")
+
+ASKED = {
+    "nobody was asked": ([aci()], {"2026-03-05T00:00:00": TO_START}),
+    "a call": (
+        [aci(), called("n1", "2026-03-05T00:00:00Z")],
+        {
+            "2026-03-04T23:59:59.999999": TO_START,
+            "2026-03-05T00:00:00": AWAITED,
+            "2026-03-07T23:59:59.999999": AWAITED,
+            "2026-03-08T00:00:00": TO_REMIND,
+        },
+    ),
+    "a letter": ([aci(), posted("n1", "2026-03-05T00:00:00Z")], {"2026-03-06T00:00:00": AWAITED}),
+    "a message, from its result on": (
+        [aci(), notice("n1", "2026-03-02T00:00:00Z"), ACCEPTED],
+        {
+            "2026-03-04T23:59:59.999999": TO_START,
+            "2026-03-05T00:00:00": AWAITED,
+            "2026-03-08T00:00:00": TO_REMIND,
+        },
+    ),
+    "a message of which nothing is known": (
+        [aci(), notice()],
+        {"2026-03-02T00:00:00": TO_START, "2026-03-09T00:00:00": TO_START},
+    ),
+    "a message that bounced": (
+        [aci(), notice(), ACCEPTED, result("bounced", "2026-03-06T00:00:00Z")],
+        {"2026-03-05T23:59:59.999999": AWAITED, "2026-03-06T00:00:00": TO_START},
+    ),
+    "a call after a message that bounced": (
+        [
+            *(aci(), called("n2", "2026-03-02T00:00:00Z"), notice(), ACCEPTED),
+            result("bounced", "2026-03-06T00:00:00Z"),
+        ],
+        {"2026-03-06T00:00:00": TO_REMIND},
+    ),
+    "a call that was taken back": (
+        [aci(), called("n1", "2026-03-05T00:00:00Z"), retracted("2026-03-06T00:00:00Z")],
+        {"2026-03-06T00:00:00": TO_START},
+    ),
+    "an invitation of another system": (
+        [aci(), invited("2026-03-05T00:00:00Z")],
+        {"2026-03-05T00:00:00": AWAITED, "2026-03-08T00:00:00": TO_REMIND},
+    ),
+    "the making of a link": (
+        [aci(), invited("2026-03-05T00:00:00Z", expires_at="2026-03-08T00:00:00Z")],
+        {"2026-03-05T00:00:00": TO_START, "2026-03-09T00:00:00": TO_START},
+    ),
+    "a seller's step": (
+        [aci(), invited("2026-03-05T00:00:00Z", step="opened")],
+        {"2026-03-05T00:00:00": AWAITED, "2026-03-08T00:00:00": TO_REMIND},
+    ),
+    "a step from elsewhere": (
+        [aci(), invited("2026-03-05T00:00:00Z", step="opened", source="bureau")],
+        {"2026-03-05T00:00:00": TO_START},
+    ),
+    "a reminder as it was recorded before": (
+        [aci(), action("reminded", "2026-03-05T00:00:00Z", channel="phone")],
+        {
+            "2026-03-04T23:59:59.999999": TO_START,
+            "2026-03-05T00:00:00": TO_REMIND,
+            "2026-03-09T00:00:00": TO_REMIND,
+        },
+    ),
+    "a contact about another process": (
+        [aci(), called("n1", "2026-03-05T00:00:00Z", process_id="p2")],
+        {"2026-03-05T00:00:00": TO_START},
+    ),
+}
+
+
+def in_world(cases):
+    return [
+        pytest.param(history, as_of, expected, id=f"{name}, {as_of}")
+        for name, (lines, instants) in cases.items()
+        for history in [WORLD.add(FIRST, *lines)]
+        for as_of, expected in instants.items()
+    ]
+
+
+@pytest.mark.parametrize(("history", "as_of", "expected"), in_world(ASKED))
+def test_a_seller_is_given_72_hours_from_a_contact_that_stands(history, as_of, expected):
+    assert next_actions(history, as_of)["p1"] == expected
+
+
+CALLED_LATE = called("n1", "2026-03-28T00:00:00Z")
+DUE_CALL = called("n1", "2026-03-31T00:00:00Z")
+REPORTED = aci("e2", "2026-03-05T00:00:00Z", status="EXPIRED")
+
+SHORT = {
+    "72 hours before the deadline": (
+        [aci(), CALLED_LATE],
+        {
+            "2026-03-28T11:59:59.999999": AWAITED,
+            "2026-03-28T12:00:00": AWAITED,
+            "2026-03-28T12:00:00.000001": (AWAIT, "act_now"),
+        },
+    ),
+    "a microsecond before it": (
+        [aci(), DUE_CALL],
+        {
+            "2026-03-31T11:59:59.999999": (AWAIT, "act_now"),
+            "2026-03-31T12:00:00": (AWAIT, "expired"),
+            "2026-04-02T23:59:59.999999": (AWAIT, "expired"),
+            "2026-04-03T00:00:00": TO_REMIND,
+        },
+    ),
+    "expired by a report, far from its deadline": (
+        [aci(), REPORTED, called("n1", "2026-03-05T00:00:00Z")],
+        {"2026-03-06T00:00:00": (AWAIT, "expired")},
+    ),
+    "expired by a report, close to its deadline": (
+        [aci(), REPORTED, DUE_CALL],
+        {"2026-03-31T11:00:00": (AWAIT, "act_now"), "2026-03-31T12:00:00": (AWAIT, "expired")},
+    ),
+    "expired, and nobody was asked": (
+        [aci()],
+        {"2026-03-31T12:00:00": TO_START, "2026-05-31T12:00:00": TO_START},
+    ),
+    "a periodic review": (
+        [acp(), called("n1", "2026-04-29T00:00:00Z")],
+        {
+            "2026-04-29T00:00:00": (AWAIT, "act_now"),
+            "2026-04-30T12:00:00": (AWAIT, "expired"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("history", "as_of", "expected"), in_world(SHORT))
+def test_who_waits_has_to_act_once_less_than_72_hours_are_left(history, as_of, expected):
+    assert next_actions(history, as_of)["p1"] == expected
+
+
+# --- what others have to say: the oracle knows where these wait, not when they come ---
+
+FLYING = started("a1", "2026-03-30T12:00:00Z", timeout_seconds=86_400)
+ALSO_FLYING = started("a1", "2026-03-05T00:00:00Z", timeout_seconds=3_600)
+TICKET = action("ticket", "2026-03-05T00:00:00Z", step="opened", number="T-1")
+WHOLE_ANSWER = answered("2026-03-02T00:00:00Z")
+
+OF_OTHERS = {
+    "a deleted seller": (
+        [aci(), seller("deleted", "v1", "2026-03-04T00:00:00Z")],
+        {"2026-03-05T00:00:00": ("ask_platform", "act_now")},
+    ),
+    "an attempt in flight": (
+        [aci(), ALSO_FLYING],
+        {"2026-03-05T00:00:00": ("await_answer", "waiting_for_platform")},
+    ),
+    "an attempt in flight when it is late": (
+        [aci(), FLYING],
+        {
+            "2026-03-30T12:00:00": ("await_answer", "waiting_for_platform"),
+            "2026-03-31T11:59:59.999999": ("await_answer", "waiting_for_platform"),
+        },
+    ),
+    "an attempt in flight when it is over": (
+        [aci(), {**FLYING, "occurred_at": "2026-03-31T11:00:00Z"}],
+        {
+            "2026-03-31T11:59:59.999999": ("await_answer", "waiting_for_platform"),
+            "2026-03-31T12:00:00": ("await_answer", "expired"),
+        },
+    ),
+    "an open ticket": (
+        [aci(), TICKET],
+        {
+            "2026-03-05T00:00:00": ("await_platform", "waiting_for_platform"),
+            "2026-03-28T12:00:00": ("await_platform", "waiting_for_platform"),
+            "2026-03-28T12:00:00.000001": ("await_platform", "act_now"),
+            "2026-03-31T12:00:00": ("await_platform", "expired"),
+        },
+    ),
+    "an open ticket of a process without an event": (
+        [answered(), TICKET],
+        {"2026-03-05T00:00:00": ("await_platform", "waiting_for_platform")},
+    ),
+    "a process without an event": (
+        [answered()],
+        {"2026-03-05T00:00:00": ("find_event", "act_now")},
+    ),
+    "all is answered": (
+        [aci(), WHOLE_ANSWER],
+        {
+            "2026-03-05T00:00:00": ("submit", "act_now"),
+            "2026-04-05T00:00:00": ("submit", "act_now"),
+        },
+    ),
+    "an invalid payload": (
+        [aci(), started(), finished("a1", 400)],
+        {"2026-03-05T00:00:00": ("correct_payload", "act_now")},
+    ),
+    "a failed attempt of another system": (
+        [aci(), started(), finished("a1", 500)],
+        {"2026-03-02T12:00:00": ("send_again", "act_now")},
+    ),
+    "ids to be checked": (
+        [aci(), started(), finished("a1", 404)],
+        {"2026-03-05T00:00:00": ("check_ids", "act_now")},
+    ),
+    "an answer to be read": (
+        [aci(), started(), finished("a1", 302)],
+        {"2026-03-05T00:00:00": ("read_answer", "act_now")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("history", "as_of", "expected"), in_world(OF_OTHERS))
+def test_each_unfinished_process_waits_in_one_queue(history, as_of, expected):
+    assert next_actions(history, as_of)["p1"] == expected
+
+
+@WORLD.given(FIRST, aci(), aci("e2", "2026-03-05T00:00:00Z", status="FINISHED"))
+def test_a_finished_process_is_in_no_queue(history):
+    assert "p1" in next_actions(history, "2026-03-04T23:59:59.999999")
+    assert "p1" not in next_actions(history, "2026-03-05T00:00:00")
+
+
+@few
+@given(histories_and_as_of())
+def test_whatever_happens_sellers_are_asked_and_processes_wait_as_the_rules_say(case):
+    history, as_of = case
+    with ledger_of(history) as reader:
+        found = {
+            row["process_id"]: (row["next_action"], row["queue"])
+            for row in rows(reader, "next_actions", as_of)
+        }
+        log = Log(entries(as_recorded(history, reader)), as_of)
+    assert_same_actions(log, found)

@@ -1,0 +1,267 @@
+"""How sellers were notified, and who has to act next (docs/rules.md#seller-notices)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from .model import Entry, Log, notice_order
+from .processes import OPEN, RANK, Process, processes
+from .reading import HOUR, whole_seconds
+
+BY_HAND = ("phone", "letter")
+"""What nobody but a person can record, and so a person may take back."""
+
+MAKES_CONTACT = ("accepted", "delivered", "opened")
+WITHDRAWS = ("bounced", "failed")
+RESULTS = (*MAKES_CONTACT, *WITHDRAWS, "uncertain")
+SELLER_STEPS = ("opened", "answered", "confirmed")
+
+PATIENCE = 72 * HOUR
+EVEN_WHILE_AWAITING = 72 * HOUR
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message or call about one process, and all that was reported of it by `as_of`."""
+
+    entry: Entry
+    results: list[Entry]
+    retractions: list[Entry]
+
+    @property
+    def channel(self) -> str:
+        return self.entry.line["channel"]
+
+    @property
+    def is_by_hand(self) -> bool:
+        return self.channel in BY_HAND
+
+    def first(self, result: str) -> datetime | None:
+        return earliest(entry for entry in self.results if entry.line["result"] == result)
+
+    @property
+    def retracted_at(self) -> datetime | None:
+        """A retraction counts for nothing but for a call or a letter."""
+        return earliest(self.retractions) if self.is_by_hand else None
+
+    @property
+    def made_by(self) -> Entry | None:
+        """What makes it a contact: the call or the posting itself, else its first good result."""
+        if self.channel == "letter":
+            return self.entry
+        if self.channel == "phone":
+            return self.entry if self.entry.line.get("outcome") == "reached" else None
+        good = [entry for entry in self.results if entry.line["result"] in MAKES_CONTACT]
+        return min(good, key=notice_order, default=None)
+
+    @property
+    def withdrawn_at(self) -> datetime | None:
+        ends = [self.retracted_at, *(self.first(result) for result in WITHDRAWS)]
+        return min((at for at in ends if at is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Contact:
+    """When a process's seller was contacted, and since when that is no contact, if it is none."""
+
+    at: datetime
+    channel: str
+    message_id: str | None
+    process_id: str
+    by: str | None
+    entry: Entry
+    withdrawn_at: datetime | None = None
+
+    @property
+    def stands(self) -> bool:
+        return self.withdrawn_at is None
+
+    @property
+    def order(self) -> tuple:
+        """Among contacts of one instant; a step, which has no message, comes last."""
+        return (self.channel, self.message_id is None, self.message_id or "", self.process_id)
+
+
+def earliest(entries: Iterable[Entry]) -> datetime | None:
+    return min((entry.occurred_at for entry in entries), default=None)
+
+
+def notices(log: Log) -> list[Notice]:
+    """In order of message and process. What names no process is about each one of its message."""
+    found = []
+    for entry in log.notices:
+        results, retractions = (
+            [it for it in reported if is_about(it, entry)]
+            for reported in (log.notice_results, log.retractions)
+        )
+        found.append(Notice(entry, results, retractions))
+    return sorted(found, key=lambda notice: place(notice.entry))
+
+
+def place(entry: Entry) -> tuple:
+    return entry.line["message_id"], entry.line["process_id"]
+
+
+def is_about(reported: Entry, notice: Entry) -> bool:
+    same_process = reported.line.get("process_id") in (None, notice.line["process_id"])
+    return same_process and reported.line["message_id"] == notice.line["message_id"]
+
+
+def contacts(log: Log) -> dict[str, list[Contact]]:
+    """Per process, those by messages and those by steps of a collection journey."""
+    found: dict[str, list[Contact]] = {}
+    for contact in [*by_notices(log), *by_steps(log)]:
+        found.setdefault(contact.process_id, []).append(contact)
+    return found
+
+
+def by_notices(log: Log) -> list[Contact]:
+    return [
+        Contact(
+            at=notice.made_by.occurred_at,
+            channel=notice.channel,
+            message_id=notice.entry.line["message_id"],
+            process_id=notice.entry.line["process_id"],
+            by=notice.entry.line.get("actor"),
+            entry=notice.made_by,
+            withdrawn_at=notice.withdrawn_at,
+        )
+        for notice in notices(log)
+        if notice.made_by is not None
+    ]
+
+
+def by_steps(log: Log) -> list[Contact]:
+    """The seller's own steps, and invitations of other systems: a link of ours has an end."""
+    return [
+        Contact(
+            at=entry.occurred_at,
+            channel=entry.line["channel"],
+            message_id=None,
+            process_id=entry.line["process_id"],
+            by=None,
+            entry=entry,
+        )
+        for entry in log.collections
+        if is_contact(entry)
+    ]
+
+
+def is_contact(step: Entry) -> bool:
+    if step.line.get("step") == "invited":
+        return step.line.get("expires_at") is None
+    return step.line.get("step") in SELLER_STEPS and step.line.get("source") == "seller"
+
+
+def last_standing(found: Iterable[Contact]) -> Contact | None:
+    standing = [contact for contact in found if contact.stands]
+    latest = max((contact.at for contact in standing), default=None)
+    return min(
+        (contact for contact in standing if contact.at == latest),
+        key=lambda contact: contact.order,
+        default=None,
+    )
+
+
+def seller_notices(log: Log) -> list[dict]:
+    """One row per message and process."""
+    sellers = {process.process_id: process.seller_id for process in processes(log)}
+    standing = {
+        (contact.message_id, contact.process_id): contact.at
+        for contact in by_notices(log)
+        if contact.stands
+    }
+    rows = []
+    for notice in notices(log):
+        said = notice.entry.line
+        rows.append(
+            {
+                "message_id": said["message_id"],
+                "process_id": said["process_id"],
+                "seller_id": sellers.get(said["process_id"]),
+                "channel": notice.channel,
+                "rung": said.get("rung"),
+                "template": said.get("template"),
+                "language": said.get("language"),
+                "actor": said.get("actor"),
+                "outcome": said.get("outcome"),
+                "promised_for": said.get("promised_for"),
+                "sent_at": notice.entry.occurred_at,
+                **{f"{result}_at": notice.first(result) for result in RESULTS},
+                "retracted_at": notice.retracted_at,
+                "contacted_at": standing.get(place(notice.entry)),
+            }
+        )
+    return rows
+
+
+def seller_watchlist(log: Log) -> list[dict]:
+    """One row per seller with an open review: EXPIRED, OVERDUE, PENDING, then by deadline."""
+    of_seller: dict[str, list[Process]] = {}
+    for process in processes(log):
+        if process.state in OPEN and process.seller_id is not None:
+            of_seller.setdefault(process.seller_id, []).append(process)
+    all_contacts = contacts(log)
+    rows = [row(log, all_contacts, seller_id, of_seller[seller_id]) for seller_id in of_seller]
+    return sorted(
+        rows,
+        key=lambda row: (-RANK[row["worst_state"]], row["next_deadline_at"], row["seller_id"]),
+    )
+
+
+def row(
+    log: Log, all_contacts: dict[str, list[Contact]], seller_id: str, of_it: list[Process]
+) -> dict:
+    states = [process.state for process in of_it]
+    next_deadline_at = min(process.deadline_at for process in of_it)
+    savable = [process.deadline_at for process in of_it if process.state != "EXPIRED"]
+    last = last_standing(
+        contact for process in of_it for contact in all_contacts.get(process.process_id, [])
+    )
+    assigned = {log.assignees.get(process.process_id) for process in of_it}
+    return {
+        "seller_id": seller_id,
+        "worst_state": max(states, key=RANK.__getitem__),
+        "next_deadline_at": next_deadline_at,
+        "seconds_to_deadline": whole_seconds(next_deadline_at - log.as_of),
+        "next_savable_deadline_at": min(savable, default=None),
+        "pending": states.count("PENDING"),
+        "overdue": states.count("OVERDUE"),
+        "expired": states.count("EXPIRED"),
+        "last_contact_at": last.at if last else None,
+        "last_contact_channel": last.channel if last else None,
+        "last_contact_by": last.by if last else None,
+        "assignees": sorted(assigned - {None}),
+    }
+
+
+def asking(log: Log) -> dict[str, str]:
+    """Per unfinished process, what is next where only the seller is left to be asked."""
+    all_contacts = contacts(log)
+    reminded = {entry.line.get("process_id") for entry in log.of_kind("reminded")}
+    found = {}
+    for process in processes(log):
+        if process.state == "FINISHED":
+            continue
+        last = last_standing(all_contacts.get(process.process_id, []))
+        if last is not None and log.as_of - last.at < PATIENCE:
+            found[process.process_id] = "await_seller"
+        elif last is not None or process.process_id in reminded:
+            found[process.process_id] = "remind_seller"
+        else:
+            found[process.process_id] = "start_collection"
+    return found
+
+
+def queue(process: Process, action: str) -> str:
+    """Where an unfinished process waits, by its next action. No schedule runs: none has a rung."""
+    left = None if process.deadline_at is None else process.deadline_at - process.as_of
+    is_short = left is not None and timedelta(0) < left < EVEN_WHILE_AWAITING
+    is_ours = not action.startswith("await_")
+    if is_ours or (is_short and action != "await_answer"):
+        return "act_now"
+    if process.state == "EXPIRED":
+        return "expired"
+    if action in ("await_answer", "await_platform", "await_retry"):
+        return "waiting_for_platform"
+    return "waiting_for_seller"
