@@ -222,7 +222,8 @@ def test_what_names_no_process_speaks_of_each_one_of_its_message(
     RETRACTED,
 )
 def test_a_row_says_what_was_sent_and_all_that_became_of_it(history):
-    assert sent(history, END) == {
+    row = sent(history, END)
+    expected = {
         "message_id": "n1",
         "process_id": "p1",
         "seller_id": "s1",
@@ -243,6 +244,7 @@ def test_a_row_says_what_was_sent_and_all_that_became_of_it(history):
         "retracted_at": None,
         "contacted_at": None,
     }
+    assert {name: row[name] for name in expected} == expected
     assert sent(history, "2026-03-01T23:59:59.999999") is None
     on_the_way = sent(history, "2026-03-02T00:01:00")
     assert (on_the_way["delivered_at"], on_the_way["opened_at"]) == (
