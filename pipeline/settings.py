@@ -238,8 +238,7 @@ class Settings(BaseModel):
         None,
         ge=0,
         le=8760,
-        description="Hours that a seller is given after a contact; 72 where it is"
-        " not set.",
+        description="Hours that a seller is given after a contact; 72 where it is not set.",
     )
     alerts_file: FilePath | None = Field(
         None,

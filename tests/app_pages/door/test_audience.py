@@ -13,7 +13,7 @@ from tests.app_pages.support.occurrences import attempt, before, review, seller_
 from tests.app_pages.support.reading import page_text
 
 FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
-NOT_FOR_ANALYSTS = ["watchlist", "since", "alerts", "process", "seller", "evidence"]
+NOT_FOR_ANALYSTS = ["watchlist", "sellers", "since", "alerts", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
     "new_alerts",
@@ -42,6 +42,8 @@ CLOSED_VIEWS = {
     "seller_identities",
     "seller_names",
     "seller_state",
+    "seller_notices",
+    "seller_watchlist",
     "tickets",
     "timeline",
     "watchlist",

@@ -1,0 +1,197 @@
+"""Sellers: each with an open review, one row however many there are, and how they were notified.
+
+It opens on what can still be saved, the soonest deadline first; the most severe first is one click.
+"""
+
+import streamlit as st
+
+from app_pages.desk import casework, saved
+from app_pages.door.pages import Page, Section
+from app_pages.language import code_texts, formats, next_actions
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import address, elements, links, lists, views
+from pipeline.language import codes
+
+PAGE = Page(
+    title=N_("Sellers"),
+    icon="storefront",
+    section=Section.DAILY,
+    place=25,
+    for_analysts=False,
+)
+
+SAVABLE, SEVERE = "savable", "severe"
+OPEN = ("EXPIRED", "OVERDUE", "PENDING")
+MOST_REVIEWS = 20
+MOST_NOTICES = 5
+
+
+def listed() -> lists.Listed:
+    """What the list shows of each row."""
+    open_states = {code: codes.STATES[code] for code in OPEN}
+    states = code_texts.by_code(open_states)
+
+    def cells(row: views.Row) -> dict[str, object]:
+        return {
+            "worst_state": [states[row["worst_state"]]],
+            "time_left": formats.time_left(row["seconds_to_deadline"]),
+            "reviews": reviews(row),
+            "last_contact": contact(row),
+            "assignees": ", ".join(row["assignees"]),
+        }
+
+    return lists.Listed(
+        cells,
+        {
+            "seller_id": lists.subject_id(_("Seller id")),
+            lists.SELLER: lists.text(_("Seller"), 110),
+            "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
+            "time_left": lists.text(_("Time left"), 104),
+            "reviews": lists.text(_("Open reviews"), 150),
+            "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
+            "last_contact": lists.text(_("Last contact"), 160),
+            "assignees": lists.text(_("Assigned to"), 88),
+        },
+        alt=_("Sellers with an open review"),
+        sorts={
+            "time_left": "next_deadline_at",
+            "reviews": "expired",
+            "last_contact": "last_contact_at",
+        },
+    )
+
+
+def reviews(row: views.Row) -> str:
+    """How many of a seller's open reviews stand in each state, in words."""
+    counted = ((code, row[code.lower()]) for code in OPEN)
+    return ", ".join(
+        f"{formats.number(n)} {code_texts.word(codes.STATES, code)}" for code, n in counted if n
+    )
+
+
+def contact(row: views.Row) -> str:
+    """When a seller was last contacted, by what and by whom."""
+    if row["last_contact_at"] is None:
+        return _("never")
+    said = (
+        formats.minute(row["last_contact_at"]),
+        code_texts.word(codes.SELLER_CHANNELS, row["last_contact_channel"]),
+        row["last_contact_by"],
+    )
+    return " · ".join(it for it in said if it)
+
+
+def nobody_open() -> None:
+    elements.empty_of_processes(
+        _("No seller has an open review"),
+        _("A seller appears here with the first review that the platform asks for."),
+    )
+
+
+def card(row: views.Row) -> None:
+    """A seller's open reviews, each with what to do next, and what was last said to them."""
+    st.markdown(elements.cell(row, "seller_id"))
+    if row["seller_name"]:
+        st.markdown(f"**{formats.plain(views.shown('seller_name', row['seller_name']))}**")
+    st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
+    this = {"seller_id": row["seller_id"]}
+    found = views.read("open_processes", where=this, limit=MOST_REVIEWS)
+    st.header(
+        ngettext("{n} open review", "{n} open reviews", len(found), n=formats.number(len(found))),
+        anchor=False,
+    )
+    for process in found:
+        with st.container(border=True):
+            chip = code_texts.state_chip(process["state"])
+            kind = code_texts.type_chip(process["review_type"])
+            left = formats.time_left(process["seconds_to_deadline"])
+            st.markdown(f"{chip} {kind} **{left}**")
+            st.markdown(next_actions.action(process["next_action"]))
+            links.to_process(process["process_id"], is_named=True)
+            casework.remind(process)
+    elements.say_if_cut("open_processes", found, MOST_REVIEWS, where=this)
+    notices(this)
+    links.to_seller(row["seller_id"])
+
+
+def notices(this: dict[str, object]) -> None:
+    """The latest notices to a seller, each with what became of it."""
+    sent = views.read("seller_notices", where=this, limit=MOST_NOTICES)
+    if not sent:
+        return
+    st.header(_("Seller notices"), anchor=False)
+    for notice in sent:
+        channel = code_texts.word(codes.SELLER_CHANNELS, notice["channel"])
+        parts = [formats.minute(notice["sent_at"]), formats.plain(channel), *outcome(notice)]
+        st.markdown(" · ".join(parts))
+    elements.say_if_cut("seller_notices", sent, MOST_NOTICES, where=this)
+
+
+def outcome(notice: views.Row) -> list[str]:
+    """What became of a notice, in words; nothing where nothing is known."""
+    if notice["retracted_at"] is not None:
+        return [_("retracted")]
+    if notice["outcome"] is not None:
+        said = code_texts.word(codes.CALL_OUTCOMES, notice["outcome"])
+        if notice["promised_for"] is None:
+            return [formats.plain(said)]
+        promise = _("promised for {day}", day=formats.plain(notice["promised_for"]))
+        return [formats.plain(said), promise]
+    for column, text in _FATES.items():
+        if notice[column] is not None:
+            return [_(text)]
+    return []
+
+
+_FATES = {
+    "bounced_at": N_("bounced"),
+    "failed_at": N_("not sent"),
+    "opened_at": N_("opened"),
+    "delivered_at": N_("delivered"),
+    "accepted_at": N_("accepted, arrival unknown"),
+    "uncertain_at": N_("unknown whether it was sent"),
+}
+
+
+with st.container(key="intro"):
+    st.markdown(
+        _("Each seller with an open review, and when they were last contacted about any of them.")
+    )
+
+with lists.filters():
+    with st.container(width="content"):
+        saved.show("sellers")
+    with st.container(width="content"):
+        order = address.choice(
+            _("Order"),
+            {SAVABLE: _("Can still be saved first"), SEVERE: _("Most severe first")},
+            "first",
+        )
+    by_state = st.container(width="content")
+    with st.container(width="content"), lists.more_filters(("assignee", "seller")):
+        assignee = address.text(
+            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
+        )
+        seller = address.text(
+            _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
+        )
+
+others = views.filtered(contains={"seller_id": seller, "assignees": assignee})
+facets = views.Facets("seller_watchlist", {"worst_state": []}, others)
+with by_state:
+    worst = address.choices(
+        _("Worst state"),
+        facets.numbered(
+            "worst_state", {code: code_texts.word(codes.STATES, code) for code in OPEN}
+        ),
+        "state",
+    )
+lists.with_card(
+    facets.choosing(worst_state=worst),
+    listed(),
+    card,
+    counted=lambda n: ngettext("{n} seller", "{n} sellers", n, n=formats.number(n)),
+    order_by="next_savable_deadline_at" if order == SAVABLE else None,
+    nothing_matches=_("No seller matches these filters"),
+    when_empty=nobody_open,
+)

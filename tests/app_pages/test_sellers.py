@@ -1,0 +1,69 @@
+"""The sellers' page: one row a seller, what can still be saved first, and how they were notified."""
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import before, review, seller_event, text
+from tests.app_pages.support.reading import page_text, press
+
+HISTORY = [
+    review("prc_gone", before(days=50), seller="sel_ana"),
+    review("prc_soon", before(days=26), seller="sel_ana"),
+    review("prc_near", before(days=28), seller="sel_bia"),
+    review("prc_lost", before(days=60), seller="sel_caio"),
+    review("prc_done", before(days=5), seller="sel_dora", status="FINISHED"),
+    seller_event("sel_ana", "enabled", before(days=90), first_name="Ana", last_name="Neves"),
+    {
+        "kind": "seller_notice",
+        "occurred_at": text(before(days=2)),
+        "message_id": "n1",
+        "process_id": "prc_near",
+        "channel": "email",
+    },
+    {
+        "kind": "seller_notice_result",
+        "occurred_at": text(before(days=2)),
+        "message_id": "n1",
+        "result": "accepted",
+    },
+]
+
+
+def listed(app) -> list[str]:
+    return list(app.dataframe[0].value["seller_id"])
+
+
+def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        app = visit("sellers")
+        assert listed(app) == ["sel_bia", "sel_ana", "sel_caio"]
+        assert list(app.dataframe[0].value["reviews"]) == [
+            "1 In tolerance",
+            "1 Expired, 1 In tolerance",
+            "1 Expired",
+        ]
+        assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
+        assert listed(visit("sellers", state="OVERDUE")) == ["sel_bia"]
+
+
+def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        of_ana = page_text(visit("sellers", chosen="sel_ana"))
+        of_bia = page_text(visit("sellers", chosen="sel_bia"))
+    assert "2 open reviews" in of_ana
+    assert "prc_gone" in of_ana and "prc_soon" in of_ana
+    assert "A*** N***" in of_ana and "Neves" not in of_ana
+    assert "Last contact: never" in of_ana
+    assert "e-mail · accepted, arrival unknown" in of_bia
+
+
+def test_a_call_is_recorded_from_the_card(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("sellers", as_of=None, chosen="sel_caio")
+        app.selectbox(key="contact_outcome prc_lost").set_value("left_message")
+        app.text_input(key="contact_actor prc_lost").set_value("Bia")
+        press(app, "Record the call or letter")
+        [row] = service.reader.read("seller_notices", where={"process_id": "prc_lost"}).to_pylist()
+    assert (row["outcome"], row["actor"], row["contacted_at"]) == ("left_message", "Bia", None)

@@ -1,0 +1,128 @@
+"""`POST /v1/notices`: what other systems say of how sellers were notified is on disk once answered."""
+
+import json
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.log.entries import Entry
+from tests.support.gateway import Answer, Client
+from tests.support.marketplace import Marketplace, Review
+
+
+def notice(review: Review, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "seller_notice",
+        "occurred_at": instants.canonical(instants.now()),
+        "message_id": f"message about {review.process_id}",
+        "process_id": review.process_id,
+        "channel": "sms",
+        **changes,
+    }
+
+
+def result(of: dict[str, Any], said: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "seller_notice_result",
+        "occurred_at": instants.canonical(instants.now()),
+        "message_id": of["message_id"],
+        "result": said,
+        **changes,
+    }
+
+
+def retraction(of: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "retraction",
+        "occurred_at": instants.canonical(instants.now()),
+        "message_id": of["message_id"],
+        "actor": "Ana",
+        "reason": "another seller",
+        **changes,
+    }
+
+
+def post(client: Client, content: Any, **headers: str) -> Answer:
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    fields = {"Content-Type": "application/json", **headers}
+    return client.request("POST", "/v1/notices", body, fields)
+
+
+def kept(marketplace: Marketplace, kind: str) -> list[Entry]:
+    return marketplace.inbox.find(kind=kind)
+
+
+def test_a_notice_is_recorded_once_with_its_seller(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review(is_answered=False)
+    sent = notice(review, template="first@3", language="pt-BR")
+    first, again = post(gateway, sent), post(gateway, sent)
+    [entry] = kept(marketplace, "seller_notice")
+    assert (first.status, first.json) == (200, {"seq": entry.seq, "recorded": "new"})
+    assert (again.status, again.json) == (200, {"seq": entry.seq, "recorded": "again"})
+    assert (entry.origin, entry.seller_id) == ("live", review.seller_id)
+    assert json.loads(entry.body or b"") == {
+        "message_id": sent["message_id"],
+        "channel": "sms",
+        "template": "first@3",
+        "language": "pt-BR",
+    }
+
+
+def test_a_result_may_come_before_its_notice_and_without_a_process(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review(is_answered=False)
+    sent = notice(review)
+    assert post(gateway, result(sent, "delivered")).json["recorded"] == "new"
+    assert post(gateway, sent).json["recorded"] == "new"
+    [entry] = kept(marketplace, "seller_notice_result")
+    assert entry.process_id is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"seller_id": "sel_other"}, "seller_id: the process is another seller's"),
+        ({"channel": "owl"}, "channel: "),
+        ({"channel": "phone"}, "outcome: say what came of the call"),
+        ({"channel": "phone", "outcome": "asleep"}, "outcome: "),
+        ({"message_id": ""}, "message_id: a non-empty text"),
+        ({"process_id": None}, "process_id: a non-empty text"),
+        ({"occurred_at": "2126-03-01T00:00:00Z"}, "more than 5 minutes in the future"),
+        ({"kind": "note"}, "kind: seller_notice, seller_notice_result or retraction is expected"),
+    ],
+)
+def test_what_cannot_be_right_is_422(
+    marketplace: Marketplace, gateway: Client, changes: dict[str, Any], says: str
+) -> None:
+    before = len(kept(marketplace, "seller_notice"))
+    answer = post(gateway, notice(marketplace.review(is_answered=False), **changes))
+    assert answer.status == 422
+    assert says in answer.json["error"]
+    assert len(kept(marketplace, "seller_notice")) == before
+
+
+def test_a_call_is_retracted_by_who_recorded_it_with_a_name_and_a_reason(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    review = marketplace.review(is_answered=False)
+    call = notice(review, message_id="call 1", channel="phone", outcome="reached", actor="Ana")
+    assert post(gateway, retraction(call)).status == 422  # nothing is recorded yet
+    assert post(gateway, call).status == 200
+    assert post(gateway, retraction(call, reason=" ")).status == 422
+    assert post(gateway, retraction(call, actor=None)).status == 422
+    assert post(gateway, retraction(call, process_id="prc_other")).status == 422
+    assert post(gateway, retraction(call)).json["recorded"] == "new"
+    [entry] = kept(marketplace, "retraction")
+    assert entry.name == "Ana"
+
+
+def test_it_takes_its_own_scope_method_and_size(marketplace: Marketplace, gateway: Client) -> None:
+    sent = notice(marketplace.review(is_answered=False))
+    assert gateway.request("GET", "/v1/notices", b"", {}).status == 405
+    assert post(gateway, {**sent, "note": "x" * 70_000}).status == 413
+    assert post(gateway, b"{").status == 422
+    assert post(gateway, sent, **{"Content-Encoding": "gzip"}).status == 415
