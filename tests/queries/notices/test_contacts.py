@@ -1,7 +1,7 @@
 """What was sent to sellers, what became of it, and when it was a contact.
 
 Each case is a history, an instant, and what was expected by hand: `contacted_at` of the message n1
-about p1, None where it was no contact.
+about p1, None where it never counted or was withdrawn.
 """
 
 import pytest

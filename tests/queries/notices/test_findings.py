@@ -131,7 +131,7 @@ NOBODY_NOTIFIED = {
         ],
         {AFTER: [breach(2, "2026-04-01T00:00:00")]},
     ),
-    "a withdrawal of what was no contact in time": (
+    "a withdrawal of what came too late": (
         [
             *(aci(), *emailed("2026-04-01T00:00:00Z")),
             result("bounced", "2026-04-01T12:00:00Z"),

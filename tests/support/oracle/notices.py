@@ -62,7 +62,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Contact:
-    """When a process's seller was contacted, and since when that is no contact, if it is none."""
+    """When a process's seller was contacted, and since when that does not count, if so."""
 
     at: datetime
     channel: str
