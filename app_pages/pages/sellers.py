@@ -91,8 +91,9 @@ def nobody_open() -> None:
 def card(row: views.Row) -> None:
     """A seller's open reviews, each with what to do next, and what was last said to them."""
     st.markdown(elements.cell(row, "seller_id"))
-    if row["seller_name"]:
-        st.markdown(f"**{formats.plain(views.shown('seller_name', row['seller_name']))}**")
+    name = lists.seller_names([row]).get(row["seller_id"])
+    if name:
+        st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
     this = {"seller_id": row["seller_id"]}
     found = views.read("open_processes", where=this, limit=MOST_REVIEWS)

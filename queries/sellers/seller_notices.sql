@@ -14,7 +14,7 @@
 -- column: template | text | the text that was sent, with its version
 -- column: language | text | in which
 -- column: actor | staff | who sent it by hand, or called
--- column: outcome | text | of a call: reached, left_message, no_answer or wrong_number
+-- column: outcome | word | of a call: reached, left_message, no_answer or wrong_number
 -- column: promised_for | text | of a call: for when the seller promised to answer
 -- column: sent_at | when it was handed over, the call was made or the letter was posted
 -- column: accepted_at | when the service took it; of an e-mail this says nothing of its arrival

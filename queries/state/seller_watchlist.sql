@@ -1,13 +1,12 @@
 -- One row per seller with a review that is PENDING, OVERDUE or EXPIRED, worst first: how these stand, and when
 -- the seller was last contacted (docs/rules.md#seller-notices).
--- reads: unfinished_states, assignments, seller_names
+-- reads: unfinished_states, assignments
 -- key: seller_id
 -- order: worst_state
 -- order: next_deadline_at
 -- order: seller_id
 -- by: seller_id
 -- column: seller_id | the seller under review
--- column: seller_name | personal | first and last name, else a business's: personal, masked; null where no event carries one
 -- column: worst_state | word | EXPIRED, OVERDUE or PENDING
 -- column: next_deadline_at | the earliest deadline of these reviews
 -- column: seconds_to_deadline | whole seconds left until then, negative once late
@@ -28,8 +27,7 @@ with open_states as (
 )
 
 select
-    open_states.seller_id,
-    any_value(seller_names.seller_name) as seller_name,
+    seller_id,
     min(state) as worst_state,
     min(deadline_at) as next_deadline_at,
     min(seconds_to_deadline) as seconds_to_deadline,
@@ -53,6 +51,5 @@ from (
             message_id := coalesce(contact_message_id, '')
         ) end as age
     from open_states
-) as open_states
-left join seller_names on seller_names.seller_id = open_states.seller_id
-group by open_states.seller_id
+)
+group by seller_id

@@ -50,8 +50,8 @@ def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY):
-        of_ana = page_text(visit("sellers", chosen="sel_ana"))
-        of_bia = page_text(visit("sellers", chosen="sel_bia"))
+        of_ana = page_text(visit("sellers", row="sel_ana"))
+        of_bia = page_text(visit("sellers", row="sel_bia"))
     assert "2 open reviews" in of_ana
     assert "prc_gone" in of_ana and "prc_soon" in of_ana
     assert "A*** N***" in of_ana and "Neves" not in of_ana
@@ -61,7 +61,7 @@ def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
 
 def test_a_call_is_recorded_from_the_card(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
-        app = visit("sellers", as_of=None, chosen="sel_caio")
+        app = visit("sellers", as_of=None, row="sel_caio")
         app.selectbox(key="contact_outcome prc_lost").set_value("left_message")
         app.text_input(key="contact_actor prc_lost").set_value("Bia")
         press(app, "Record the call or letter")

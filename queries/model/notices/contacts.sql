@@ -2,7 +2,7 @@
 -- reached them, a letter, or a step of theirs (docs/rules.md#seller-notices). One that was withdrawn was a
 -- contact until then.
 -- reads: notice_fates, facts.collections
--- key: process_id, contacted_at, channel, message_id
+-- key: process_id, seq
 -- column: process_id | the review process
 -- column: contacted_at | when
 -- column: channel | by which
