@@ -2,7 +2,6 @@
 -- told. These are the rows of `alerts` without `raised_at`, found sooner, but for those that became due before
 -- the look-back; what the log does not show is raised as it is found.
 -- reads: due_alerts, raised_alerts, assignments
--- sets: unraised
 -- key: alert_id
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- order: since

@@ -1,7 +1,6 @@
 -- One row per delivery and code in it that the contract does not list, whether the delivery counts or not.
 -- Materialized in `materialized.unlisted_codes`: an entry's rows never change.
 -- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events
--- materialized: unlisted_codes
 -- key: seq, kind, code
 -- column: seq | the delivery
 -- column: event_id | its event

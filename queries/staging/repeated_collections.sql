@@ -2,7 +2,6 @@
 -- and content, they are one, however often they came (docs/rules.md#counting-once).
 -- Materialized in `materialized.repeated_collections`: an entry's row never changes.
 -- reads: facts.collections
--- materialized: repeated_collections
 -- key: seq
 -- column: seq | the entry that does not count
 

@@ -5,7 +5,6 @@
 -- review event counts; of the others only the latest does. None of this depends on as_of but by
 -- `superseded_at`: the earliest delivery of a version is visible whenever any other is.
 -- reads: facts.webhooks
--- materialized: repeated_deliveries
 -- key: seq
 -- column: seq | the delivery
 -- column: event_id | its event

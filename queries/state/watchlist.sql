@@ -6,7 +6,6 @@
 -- order: deadline_at
 -- order: process_id
 -- by: process_id, seller_id
--- leading: state, EXPIRED
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: seller_deleted_at | when the platform deleted that seller: ask it whether the process still stands; null unless deleted

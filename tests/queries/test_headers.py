@@ -16,6 +16,7 @@ from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import MASKED_COLUMNS
 from pipeline.ledger.views.catalogue import View, catalogue, public, whole_sql
 from pipeline.ledger.views.installed import install, installed_later
+from pipeline.ledger.views.kept import READ, STORED
 from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.support.ledgers import ledger_of
@@ -106,6 +107,10 @@ def test_a_view_reads_what_its_header_says_and_that_exists():
     assert not every_view(wrong)
 
 
+def test_what_is_listed_as_kept_is_a_view():
+    assert {*STORED, *READ} <= {*catalogue()}
+
+
 def test_the_header_states_the_order_of_a_views_rows():
     """A public view has an order in its header. The SQL has none, so that a view that reads it does
     not sort for nothing."""
@@ -134,11 +139,11 @@ def test_no_two_rows_of_a_view_are_equal_in_its_order():
 
 
 @pytest.mark.parametrize(
-    "view", [it for it in catalogue().values() if it.found_by], ids=lambda view: view.name
+    "view", [it for it in catalogue().values() if it.reading.found_by], ids=lambda view: view.name
 )
 @pytest.mark.parametrize("moment", depth.few([at("2026-03-05T00:00:00"), AS_OF], 2))
 def test_a_view_that_finds_rows_has_the_same_ones_in_the_same_order(view, moment, reader):
-    finder = catalogue()[view.found_by]
+    finder = catalogue()[view.reading.found_by]
     assert finder.key == view.key
     assert len(view.key) == 1
     assert view.key[0] in view.by  # else a page would be worked out from all rows

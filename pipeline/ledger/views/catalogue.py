@@ -3,8 +3,7 @@ I/O but reading those files.
 
 A view's file says in its header what one row is, what it reads, its key, its columns and by what it
 can be read in part; the loader orders files by what they read, and documentation is made from the
-headers alone. A view whose header says `materialized:` has its rows in a table as well
-(`materialized.py`).
+headers alone. Which views have their rows in a table as well, `kept.py` lists.
 """
 
 import graphlib
@@ -21,6 +20,7 @@ from pipeline import conditions, headers
 from pipeline.contract import sql as contract
 from pipeline.errors import OperatorError, UnknownView
 from pipeline.headers import Header
+from pipeline.ledger.views.kept import NO_OTHER, READ, STORED, Reading, Storage
 from pipeline.log import kinds as kinds_of_entries
 from pipeline.shipped import QUERIES
 
@@ -28,13 +28,7 @@ _NOT_VIEWS: Final = frozenset(
     {"schema", "indexes", "guards", "macros", "refresh", "narrowed", "earlier"}
 )
 """Files at the top, and folders, that hold other SQL."""
-_LABELS: Final = frozenset(
-    {
-        *("open to", "reads", "in", "key", "order", "by", "found by", "leading", "column"),
-        *("materialized", "among", "written", "clustered", "stored", "derived", "rows", "settled"),
-        *("within", "sets", "scanned"),
-    }
-)
+_LABELS: Final = frozenset({"open to", "reads", "in", "key", "order", "by", "column"})
 """What lines of a header begin with, before a colon, that are not prose."""
 
 KINDS: Final = frozenset(
@@ -65,22 +59,6 @@ class _Misread(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
-    """How a view's rows are stored in a table of the schema `materialized`, as its header says."""
-
-    table: str
-    key: str  # its primary key; "" for a table without one
-    written: str  # the file in `queries/refresh/` that its rows are written by; "": the view itself
-    clustered: str  # by which column many rows that are written together lie in order; "" for none
-    stored: Mapping[str, tuple[str, str]]  # column -> as it is written, as it is read
-    derived: Mapping[str, str]  # columns that are not stored -> how they follow from the others
-    rows: str  # which rows of the table are the view's; "" for all
-    settled: str
-    """Of which rows the table says what the view says, as rows of other instants differ. With such
-    a condition, rows may also wait for a later batch."""
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """A file under `queries/`, as its header describes it."""
 
@@ -91,27 +69,17 @@ class View:
     key: tuple[str, ...]
     order: tuple[str, ...]  # the terms by which its rows are in order
     by: tuple[str, ...]  # ids whose rows follow from their own entries alone
-    leading: tuple[str, ...]  # the first column of its order, and the value that comes first
     columns: Mapping[str, str]  # name -> meaning
     sql: str  # without the order: another view over it would sort its rows for nothing
     kinds: Mapping[str, str] = field(default_factory=dict)  # of columns of text -> one of `KINDS`
     storage: Storage | None = None  # where it is materialized
-    found_by: str = ""  # a view below it, of the same keys and order, that takes less time
-    among: str = ""  # the materialized view that has its rows, with more columns
-    within: str = ""
-    """The view that says of which processes it has the rows of the first view that it reads."""
-    sets: str = ""
-    """The variable that is true for it: views below it leave out rows that it does not need."""
+    reading: Reading = NO_OTHER
 
     for_analysts: bool = False
     """Whether analysts may read it, as every other role may."""
 
     lists: tuple[str, ...] = ()
     """The views that its rows are among; each of them reads all that name it, as `found`."""
-
-    scanned: str = ""
-    """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
-    all of them need are copied once."""
 
     @property
     def order_by(self) -> str:
@@ -223,17 +191,12 @@ def _read(path: Path) -> View:
         key=header.names("key"),
         order=tuple(header.all("order")),
         by=header.names("by"),
-        leading=header.names("leading"),
         columns={name: meaning for name, (_, meaning) in columns.items()},
         kinds={name: kind for name, (kind, _) in columns.items() if kind},
-        storage=_storage(header),
-        found_by=header.first("found by"),
-        among=header.first("among"),
-        within=header.first("within"),
-        sets=header.first("sets"),
+        storage=STORED.get(path.stem),
+        reading=READ.get(path.stem, NO_OTHER),
         for_analysts=header.first("open to") == "analysts",
         lists=header.names("in"),
-        scanned=header.first("scanned"),
         sql=header.sql,
     )
 
@@ -274,24 +237,6 @@ def _all_columns(view: View, views: Mapping[str, View]) -> Iterator[tuple[str, s
                 yield column
 
 
-def _storage(header: Header) -> Storage | None:
-    table, _, key = header.first("materialized").partition(" by ")
-    if not table:
-        return None
-    return Storage(
-        table=table,
-        key=key,
-        written=header.first("written"),
-        clustered=header.first("clustered"),
-        stored={
-            name: (written, as_read) for name, (written, as_read) in _described(header, "stored", 2)
-        },
-        derived={name: how for name, (how,) in _described(header, "derived", 1)},
-        rows=header.first("rows"),
-        settled=header.first("settled"),
-    )
-
-
 def _columns(header: Header) -> Iterator[tuple[str, tuple[str, str]]]:
     """Name, and kind and meaning, of each column: `name | meaning`, or `name | kind | meaning` of
     one that holds texts. What is named as ids are needs no kind."""
@@ -306,15 +251,6 @@ def _columns(header: Header) -> Iterator[tuple[str, tuple[str, str]]]:
                 f"`column: {line}` is neither `name | meaning` nor `name | kind | meaning`,"
                 f" whose kind is one of {', '.join(sorted(KINDS))}"
             )
-
-
-def _described(header: Header, label: str, parts: int) -> Iterator[tuple[str, list[str]]]:
-    """What the lines of a label say of columns: `name | first | second ...`, so many parts."""
-    for line in header.all(label):
-        name, *described = (part.strip() for part in line.split(" | "))
-        if len(described) != parts:
-            raise _Misread(f"`{label}: {line}` has not {parts} of ` | `")
-        yield name, described
 
 
 def read_by_several(names: Collection[str]) -> tuple[str, ...]:
@@ -355,7 +291,7 @@ def whole_sql(
         for name in names:
             if name in catalogue() and name not in below and name not in made:
                 view = catalogue()[name]
-                collect((view.within,) if name in stand_ins else view.reads)
+                collect((view.reading.within,) if name in stand_ins else view.reads)
                 below[name] = None
 
     sql = stand_ins.get(view.name, view.sql) + order
@@ -368,5 +304,5 @@ def whole_sql(
 
 
 def _part(view: View, stand_ins: Mapping[str, str]) -> str:
-    how = "not materialized " if view.scanned and view.name in stand_ins else ""
+    how = "not materialized " if view.reading.scanned and view.name in stand_ins else ""
     return f"{view.name} as {how}(\n{stand_ins.get(view.name, view.sql)}\n)"

@@ -1,6 +1,5 @@
 -- One row per process that an alert may be about: its state, and what is to be done about it.
 -- reads: states_and_actions, alarming_processes
--- within: alarming_processes
 -- key: process_id
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review

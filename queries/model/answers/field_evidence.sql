@@ -2,8 +2,6 @@
 -- sent is covered by answers (docs/rules.md#collection-evidence). Materialized in
 -- `materialized.field_evidence`, as it is at the end of time.
 -- reads: latest_answers, sent_fields
--- materialized: field_evidence
--- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
 -- key: process_id, path
 -- column: process_id | the review process
 -- column: path | dotted path of the field

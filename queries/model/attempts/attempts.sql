@@ -1,7 +1,6 @@
 -- One row per submission attempt known at as_of: its start and its finish, each counted once.
 -- A finish whose start is missing is an attempt too (docs/rules.md#submission-attempts).
 -- reads: superseded_submissions, facts.attempt_starts, facts.attempt_finishes
--- among: attempt_facts
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
 -- column: process_id | the review process it was for

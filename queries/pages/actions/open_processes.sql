@@ -5,7 +5,6 @@
 -- order: deadline_at nulls last
 -- order: unfinished_work.process_id
 -- by: process_id, seller_id
--- found by: unfinished_states
 -- column: * | unfinished_work
 -- column: assignee | staff | who sees to it; null where nobody is assigned
 

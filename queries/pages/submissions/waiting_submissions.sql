@@ -6,7 +6,6 @@
 -- order: deadline_at nulls last
 -- order: process_id
 -- by: process_id
--- found by: tried_processes
 -- column: process_id | the platform's id of the process
 -- column: seller_id | the seller under review
 -- column: deadline_at | the current deadline; null with no review event
