@@ -7,13 +7,14 @@ leaf that follows from them, are made here, the same for all engines.
 import json
 import logging
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pipeline import instants
+from pipeline import instants, traces
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
@@ -205,6 +206,7 @@ class Inbox(ABC):
     def _commit(
         self, drafts: Sequence[Draft], claim: Statement | None, besides: Sequence[Statement]
     ) -> list[Receipt] | None:
+        began = time.monotonic()
         with self._writing() as transaction:
             if claim is not None and not transaction.execute(claim):
                 return None
@@ -216,6 +218,7 @@ class Inbox(ABC):
         if entries:
             newest = entries[-1]
             self.written = Written(newest.seq, newest.recorded_at, newest.leaf)
+            traces.committed(self.log, entries, began)
         return receipts
 
     def guard(self, guard: "Callable[[Inbox], None]") -> None:
