@@ -81,6 +81,10 @@ class InboxUnavailable(OperatorError):
     exit_code = 1  # it may be back in a moment, so a supervisor starts us again
 
 
+class InboxNewer(InboxUnavailable):
+    """A newer release has added tables or columns to the inbox, which this one does not know."""
+
+
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and the caller does not make one."""
 

@@ -224,19 +224,19 @@ def _name(lacking: Sequence["Lacking"]) -> None:
 def migrate(dry_run: bool, folder: Path | None) -> None:
     """Bring the inbox of an earlier release to this one's version, after a backup of it.
 
-    Stop everything that uses it first. Run it again if it was cut off. Example: prazo migrate
+    --dry-run says whether what uses it has to be stopped first. Run it again if it was cut off.
+    Example: prazo migrate --dry-run
     """
     from pipeline.cli import terminal
     from pipeline.continuity import backup as backups
     from pipeline.inbox import migrations, schema
 
     settings = Settings.load()
-    version = migrations.version_of(settings.inbox)
-    if version == schema.VERSION:
+    steps = migrations.missing(settings.inbox)
+    version = steps.start - 1
+    if not steps:
         say(f"The inbox has version {version} already: nothing to do.")
         return
-    if version > schema.VERSION:
-        schema.check(migrations.place_of(settings.inbox), version)
     folder = folder or settings.ledger.parent / f"inbox-of-version-{version}"
     size = migrations.size_of(settings.inbox)
     backups.require_its_own(settings, folder)
@@ -246,6 +246,18 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
             f" copied to {folder} ({size / 2**20:,.1f} MiB), then steps {version + 1} to"
             f" {schema.VERSION} would be taken. Nothing was done."
         )
+        entries, seconds = backups.time_of_migration(settings, steps)
+        say(
+            f"It takes about {max(1.0, seconds):,.0f} s, by what reading some of its"
+            f" {counted(entries, 'entry')} took just now; on a slow disk longer."
+        )
+        if schema.only_add(steps):
+            say(
+                "Whatever runs may go on: these steps only add. Entries wait while a step is taken;"
+                " a delivery that waits for 15 s is answered 503, and comes again."
+            )
+        else:
+            say("Stop everything that uses it first, on every machine.")
         return
     with terminal.progress() as on_progress:
         copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)

@@ -97,7 +97,7 @@ class Asked(NamedTuple):
 class Known(NamedTuple):
     """What the log holds about the identifiers asked for, and where the log ends."""
 
-    version: int  # of the inbox's tables
+    tables: schema.Tables
     seq: int  # of the newest entry; 0 in an empty log
     recorded_at: int
     processes: dict[str, Tail]
@@ -164,8 +164,8 @@ class Inbox(ABC):
     rows: Rows
     """How entries stand in its table."""
     version: int
-    """The version of its tables. An inbox of an older version can be read and copied, and not
-    appended to."""
+    """The version by which its tables are used: they may have more by now. An inbox of an older
+    version can be read and copied, and not appended to."""
     clock: Callable[[], int]
     """The clock by which entries are recorded and deliveries received, in microseconds."""
     random: Callable[[int], bytes] = staticmethod(os.urandom)
@@ -294,7 +294,7 @@ class Inbox(ABC):
             )
         )
         # It may have been migrated since it was opened.
-        schema.check(f"of {self.log}", known.version)
+        schema.check(f"of {self.log}", known.tables)
         if written is not None and known.leaf != written.leaf:
             raise self._shrunk(written)
         if known.now is not None:
@@ -434,6 +434,10 @@ class Inbox(ABC):
     @abstractmethod
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement that only reads; values as in `execute`."""
+
+    @abstractmethod
+    def tables(self) -> schema.Tables:
+        """What it says of its tables now."""
 
     @abstractmethod
     def last(self) -> tuple[int, int]:

@@ -43,7 +43,7 @@ def create(path: Path, identity: Identity, version: int) -> bool:
             connection.execute(f"pragma user_version = {version}")
             connection.executemany(
                 "insert into meta (name, value) values (?, ?)",
-                schema.meta_of(identity).items(),
+                schema.meta_of(identity, version).items(),
             )
             move_in_wal(connection)
         disk.sync(draft)
@@ -96,12 +96,20 @@ def move_in_wal(connection: apsw.Connection) -> None:
         raise OSError(f"its WAL could not be moved into it: {row}")
 
 
-def version_of(path: Path, connection: apsw.Connection) -> int:
-    """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
-    (application,) = one_row(connection, "pragma application_id")
+def tables_of(connection: apsw.Connection) -> schema.Tables:
+    """What an inbox says of its tables. Who may use them is asked only where there is a doubt."""
     (version,) = one_row(connection, "pragma user_version")
+    if version <= schema.VERSION:
+        return schema.Tables(version)
+    row = connection.execute("select value from meta where name = 'needs'").fetchone()
+    return schema.Tables(version, row and row[0])
+
+
+def tables_at(path: Path, connection: apsw.Connection) -> schema.Tables:
+    """The same of a file, at its path; `InboxUnavailable` where it is something else."""
+    (application,) = one_row(connection, "pragma application_id")
     if application != APPLICATION_ID:
         is_empty = path.stat().st_size == 0
         content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"
         raise schema.other(path, "an empty file" if is_empty else f"an SQLite file {content}")
-    return int(version)
+    return tables_of(connection)

@@ -20,7 +20,7 @@ from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows, dictionary
 from pipeline.inbox.sqlite.connection import ERRORS, changed, connect, one_row
 from pipeline.inbox.sqlite.file import create as create_file
-from pipeline.inbox.sqlite.file import uri_of, version_of
+from pipeline.inbox.sqlite.file import tables_at, tables_of, uri_of
 from pipeline.inbox.sqlite.place import Place
 from pipeline.inbox.sqlite.transaction import ROWS_PER_INSERT, SqliteTransaction, numbered
 from pipeline.inbox.store import (
@@ -122,7 +122,7 @@ class SqliteInbox(Inbox):
 
     def _read_meta(self) -> tuple[str, bytes]:
         with self._readers.borrowed() as connection:
-            schema.check(str(self._path), version_of(self._path, connection), self.version)
+            schema.check(str(self._path), tables_at(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
         return schema.identity(str(self._path), meta)
 
@@ -313,6 +313,11 @@ class SqliteInbox(Inbox):
         """The rows of one statement on the tables beside the log."""
         with self._reading() as connection:
             return connection.execute(sql, numbered(values)).fetchall()
+
+    def tables(self) -> schema.Tables:
+        """What it says of its tables now."""
+        with self._reading() as connection:
+            return tables_of(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
