@@ -229,7 +229,7 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
     """
     from pipeline.cli import terminal
     from pipeline.continuity import backup as backups
-    from pipeline.inbox import migrations, schema
+    from pipeline.inbox import migrations, parts, schema
 
     settings = Settings.load()
     steps = migrations.missing(settings.inbox)
@@ -246,7 +246,9 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
             f" copied to {folder} ({size / 2**20:,.1f} MiB), then steps {version + 1} to"
             f" {schema.VERSION} would be taken. Nothing was done."
         )
-        entries, seconds = backups.time_of_migration(settings, steps)
+        with backups.opened_inbox(settings.inbox, version=version) as inbox:
+            entries, seconds = backups.time_of_migration(inbox, steps)
+            now_run = parts.running(inbox)
         say(
             f"It takes about {max(1.0, seconds):,.0f} s, by what reading some of its"
             f" {counted(entries, 'entry')} took just now; on a slow disk longer."
@@ -258,6 +260,8 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
             )
         else:
             say("Stop everything that uses it first, on every machine.")
+        for part in now_run:
+            say(f"  runs now: {part}")
         return
     with terminal.progress() as on_progress:
         copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)

@@ -350,14 +350,13 @@ def backup_before_migration(
             return BackedUp(source.log, copy.last()[0], added)
 
 
-def time_of_migration(settings: Settings, steps: range) -> tuple[int, float]:
+def time_of_migration(inbox: Inbox, steps: range) -> tuple[int, float]:
     """How many entries an inbox has that lacks these steps, and about how many seconds it takes to
     copy them and to take each step: by the time that it takes to read the newest."""
-    with opened_inbox(settings.inbox, version=steps.start - 1) as inbox:
-        entries, _ = inbox.last()
-        began = time.monotonic()
-        sample = sum(map(len, batches(inbox, max(0, entries - SAMPLE), entries)))
-        taken = time.monotonic() - began
+    entries, _ = inbox.last()
+    began = time.monotonic()
+    sample = sum(map(len, batches(inbox, max(0, entries - SAMPLE), entries)))
+    taken = time.monotonic() - began
     return entries, taken / max(1, sample) * entries * (COPYING + STEPPING * len(steps))
 
 

@@ -21,6 +21,7 @@ from pipeline.http import addresses
 from pipeline.inbox import Inbox
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.leases import Held
+from pipeline.inbox.parts import present
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -67,7 +68,8 @@ async def pass_on(settings: Settings, stop: asyncio.Event, given: Followed) -> N
     `InboxUnavailable` where the inbox cannot be asked."""
     inbox = await asyncio.to_thread(open_guarded, settings)
     try:
-        await _Forwarder(inbox, given).run(stop)
+        with present(inbox, Part.FORWARDER):
+            await _Forwarder(inbox, given).run(stop)
     finally:
         inbox.close()
 
