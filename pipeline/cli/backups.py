@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Folder, main, name_first, say, user
+from pipeline.cli.group import Folder, guarded_inbox, main, name_first, say, user
 from pipeline.errors import CallerError, OperatorError, WrongUsage
 from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
@@ -118,12 +118,14 @@ def _sign(settings: Settings) -> None:
 @click.option(
     "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
 )
-@click.option("--actor", metavar="NAME", help="Who insists.")
+@click.option("--actor", metavar="NAME", help="Who insists, or confirms.")
 @click.option("--undo", is_flag=True, help="Take back what a restore that was cut off has put.")
+@click.option("--confirm", metavar="REASON", help="Say that this copy is the one in use; an entry.")
 def restore(
     folder: Path | None,
     from_ledger: bool,
     undo: bool,
+    confirm: str | None,
     against: Path | None,
     accept_unsigned: str | None,
     actor: str | None,
@@ -132,16 +134,21 @@ def restore(
 
     Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
     signature covers are left out or refused. Cut off, nothing is started here until it was run
-    again to its end, or undone (--undo). Exit 1 with each fault named.
+    again to its end, or undone (--undo). What was put back records, and sends nothing until
+    somebody says that it is the one in use (--confirm). Exit 1 with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.cli import terminal
     from pipeline.continuity import restore as restores
     from pipeline.continuity import restoring
+    from pipeline.inbox import copies
     from pipeline.log.actions import By
 
-    if [folder is not None, from_ledger, undo].count(True) != 1:
-        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo")
+    if [folder is not None, from_ledger, undo, confirm is not None].count(True) != 1:
+        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo, or --confirm")
+    if confirm is not None:
+        _confirm(confirm, actor)
+        return
     if undo:
         for line in restoring.undo(Settings.load()):
             say(f"  note     {line}")
@@ -169,9 +176,19 @@ def restore(
     )
     for note in done.notes:
         say(f"  note     {note}")
+    say(f"  note     nothing is sent from here yet: {copies.REMEDY}")
     for line in done.verdict.lines():
         say(line)
     sys.exit(done.verdict.exit_code)
+
+
+def _confirm(reason: str, actor: str | None) -> None:
+    from pipeline.inbox import copies
+    from pipeline.log.actions import By
+
+    with guarded_inbox(Settings.load()) as inbox:
+        seq = copies.confirm(inbox, By(reason, actor, user()))
+    say(f"This copy is the one in use: it sends. Entry {seq} says who said so.")
 
 
 @main.command()

@@ -427,6 +427,10 @@ class Inbox(ABC):
             return self.clock()
 
     @abstractmethod
+    def stands(self) -> str:
+        """Where it stands, in words that are of no copy of it (pipeline/inbox/copies.py)."""
+
+    @abstractmethod
     def steady(self) -> int:
         """The one clock by which leases run, in microseconds: the database server's where there is
         one, else this machine's since it was started, which nobody sets. For spans alone."""

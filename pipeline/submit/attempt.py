@@ -28,7 +28,7 @@ from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.retry_after import retry_after
-from pipeline.inbox import Inbox, Outcome, Receipt
+from pipeline.inbox import Inbox, Outcome, Receipt, copies
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft, public
@@ -118,8 +118,8 @@ class Submissions:
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
-        """One attempt at most. Raises `InboxUnavailable`, or `clearances.Awaited` for an override
-        that waits for a second person; then nothing was sent.
+        """One attempt at most. Raises `InboxUnavailable`, `CopyHeld`, or `clearances.Awaited` where
+        an override waits for a second person; then nothing was sent.
 
         Once its start is durable it goes on to its end, even if its callers stop waiting: an answer
         that no one takes is lost.
@@ -147,6 +147,7 @@ class Submissions:
     async def _ready(self, order: Order, attempt_id: str) -> "_Ready | Refused | Busy | NotDue":
         """Decides about an order and, if it is to be sent, makes its start durable."""
         recorded: set[str] = set()
+        await asyncio.to_thread(copies.require_in_use, self._inbox)
         for _ in range(CONFLICTS):
             if order.process_id in self._finishing:
                 break

@@ -70,6 +70,7 @@ _OF_SETTINGS: Final[_Checks] = (
 )
 _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diagnosis]]], ...]] = (
     ("inbox", stores.inbox),
+    ("sending", stores.sending),
     ("receiver", doors.receiver),
     ("releases", releases.releases),
     ("signing key", stores.signing_key),

@@ -71,6 +71,11 @@ _UP_TO_MAX_BYTES = """
 TABLES_OF: Final = """
     select (select value from prazo.meta where name = 'version') as version,
         (select value from prazo.meta where name = 'needs') as needs"""
+_NUMBERS = """concat_ws(' ',
+    (select system_identifier from pg_control_system()),
+    (select oid from pg_database where datname = current_database()),
+    'prazo'::regnamespace::oid)"""
+_BEGIN_HERE = f"update prazo.meta set value = convert_to({_NUMBERS}, 'utf8') where name = %s"
 _NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
 _LAST_AND_NOW = f"""
     select * from ({_NOW}) clock cross join ({TABLES_OF}) tables
@@ -255,6 +260,8 @@ class PostgresInbox(Inbox):
                     *schema.meta_of(begun, self.version).items(),
                 ],
             )
+            if is_first and identity is None:
+                connection.execute(_BEGIN_HERE, (schema.STANDS,))
         if is_first and identity is None:
             beginnings.say(begun.log, self._place_name, beginnings.beside(None))
 
@@ -354,6 +361,11 @@ class PostgresInbox(Inbox):
         time that is believed, that time."""
         of_server, believed = self.steady(), self.machine.now()
         return of_server if abs(of_server - believed) <= TOLERANCE else believed
+
+    def stands(self) -> str:
+        """The server's number, and those of the database and of its schema."""
+        [(numbers,)] = self.query(f"select {_NUMBERS}")
+        return str(numbers)
 
     def steady(self) -> int:
         """The database's clock, whatever it says."""

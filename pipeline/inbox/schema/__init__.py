@@ -25,6 +25,9 @@ VERSION: Final = 1
 BREAKS: Final = frozenset({1})
 """Steps beside which no release goes on that does not know them: each is the first of a major
 version. Every other step only adds: tables, indexes, and columns that have a default."""
+STANDS: Final = "stands"
+"""The row of `meta` that says where an inbox stands (pipeline/inbox/copies.py)."""
+NOWHERE: Final = b""
 
 _NEEDS: Final = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9}) ([0-9a-z.+-]{1,40})")
 
@@ -69,13 +72,15 @@ def steps(engine: Engine, *, until: int) -> str:
 
 
 def meta_of(identity: Identity, version: int) -> dict[str, bytes]:
-    """The rows of `meta` in a new inbox of a log. The copy of the dictionary is for whoever reads
-    the tables without this release: nothing here reads it, since somebody could change it."""
+    """The rows of `meta` in a copy of a log; one that begins says where it stands. The copy of the
+    dictionary is for whoever reads the tables without this release: nothing here reads it, since
+    somebody could change it."""
     return {
         "log": identity.log.encode(),
         "log_key": identity.log_key,
         "dictionary": dictionary(),
         "needs": needs(version),
+        STANDS: NOWHERE,
     }
 
 

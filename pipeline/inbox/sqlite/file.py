@@ -11,6 +11,7 @@ import apsw
 from pipeline import plain
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
+from pipeline.files.birth import birth_of
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import schema
 from pipeline.inbox.sqlite.connection import ERRORS, connect, one_row
@@ -23,7 +24,7 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 
 
-def create(path: Path, identity: Identity, version: int) -> bool:
+def create(path: Path, identity: Identity, version: int, *, is_copy: bool) -> bool:
     """Makes the file under another name and then links it to its path: a crash leaves no
     half-made inbox, and if another process was faster, its inbox stays, and this is false."""
     is_first = False
@@ -45,6 +46,11 @@ def create(path: Path, identity: Identity, version: int) -> bool:
                 "insert into meta (name, value) values (?, ?)",
                 schema.meta_of(identity, version).items(),
             )
+            if not is_copy:
+                connection.execute(
+                    "update meta set value = ? where name = ?",
+                    (birth_of(draft).encode(), schema.STANDS),
+                )
             move_in_wal(connection)
         disk.sync(draft)
         with contextlib.suppress(FileExistsError):

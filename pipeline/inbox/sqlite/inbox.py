@@ -14,6 +14,7 @@ import apsw
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.files import databases, kinds
+from pipeline.files.birth import birth_of
 from pipeline.inbox import beginnings, leases, schema
 from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.readers import Readers
@@ -102,7 +103,8 @@ class SqliteInbox(Inbox):
         """Makes the file: a copy of a log that has an identity, or a new log, which is said."""
         others = beginnings.beside(self._path) if identity is None else []
         begun = identity or new_identity()
-        if create_file(self._path, begun, self.version) and identity is None:
+        is_first = create_file(self._path, begun, self.version, is_copy=identity is not None)
+        if is_first and identity is None:
             beginnings.say(begun.log, str(self._path.absolute()), others)
 
     def _connect(self, busy_seconds: float | None = None) -> apsw.Connection:
@@ -304,6 +306,13 @@ class SqliteInbox(Inbox):
     def now(self) -> int:
         """This machine's clock, in microseconds: a file has no clock of its own."""
         return self.clock()
+
+    def stands(self) -> str:
+        """The number of its file, and when that was made."""
+        try:
+            return birth_of(self._path)
+        except OSError as error:
+            raise self._unavailable("read", error) from error
 
     def steady(self) -> int:
         """This machine's clock since it was started, in microseconds."""
