@@ -20,8 +20,10 @@ from pipeline.inbox.sqlite.file import tables_at, uri_of
 
 OBJECTS: Final = """
     select type, name, tbl_name, sql from sqlite_master
-    where substr(name, 1, 11) <> 'sqlite_stat'"""
-"""What a file defines; SQLite's own notes on how rows are spread are nobody's."""
+    where substr(name, 1, 11) <> 'sqlite_stat'
+        and (type, name) not in (('table', '_litestream_seq'), ('table', '_litestream_lock'))"""
+"""What a file defines; SQLite's own notes on how rows are spread are nobody's. Nor are Litestream's
+tables, which nothing here reads."""
 MOST_OBJECTS: Final = 500
 MOST_BYTES: Final = 2**28
 """Of a value. SQLite would take a gigabyte."""
