@@ -1,9 +1,7 @@
 -- One row per entry of the log, in the order in which things happened: the whole story of a
 -- process or a seller, filtered by its id.
--- reads: log, facts.webhooks, facts.reviews, facts.attempt_finishes, facts.collections, facts.quarantined, facts.actions
 -- key: seq
--- order: occurred_at
--- order: seq
+-- order: occurred_at, seq
 -- column: seq | the entry's place in the log
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it
