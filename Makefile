@@ -101,12 +101,13 @@ audit: setup  ## whether a version in the lock has a known vulnerability
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header pyproject.toml
 
-lock: setup  ## what the project stands on, in three groups: the product's, its development's, the benchmarks'
+lock: setup  ## what the project stands on, in four groups: the product's, those of traces, of development, of benchmarks
 	cp requirements.lock .venv/bench
 	$(compile) --all-extras $(if $(UPGRADE),--upgrade) -o .venv/bench
 	$(compile) -c .venv/bench --extra dev -o .venv/dev
+	$(compile) -c .venv/bench --extra otel -o .venv/otel
 	$(compile) -c .venv/bench -o .venv/product
-	cd .venv && awk 'FNR == 1 {print "# " FILENAME} /^[^ ]/ {fresh = !seen[$$0]++} fresh' product dev bench >../requirements.lock
+	cd .venv && awk 'FNR == 1 {print "# " FILENAME} /^[^ ]/ {fresh = !seen[$$0]++} fresh' product otel dev bench >../requirements.lock
 
 format: setup
 	$(BIN)/ruff format .

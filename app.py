@@ -27,7 +27,7 @@ from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
-from pipeline import memory, places, signals, text_log
+from pipeline import memory, places, signals, text_log, traces
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http import limits
@@ -194,6 +194,8 @@ else:
     with starting.or_end():
         places.go_home()
     loggers.keep_to_setting()
+    with starting.or_end():
+        traces.keep_to_setting("dashboard")
     limits.limit_every_connection(LimitedSocket)
     app = st.App(
         __file__,

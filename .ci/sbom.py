@@ -25,7 +25,7 @@ def main() -> None:
     bom = Bom()
     bom.metadata.component = _component("prazo", metadata.version("prazo"), [])
     bom.metadata.component.type = ComponentType.APPLICATION
-    text = LOCK.read_text(encoding="ascii").split("# dev\n")[0]
+    text = LOCK.read_text(encoding="ascii").split("# otel\n")[0]
     for name, version, hashes in PINNED.findall(text):
         bom.components.add(_component(name, version, re.findall(r"sha256:(\w+)", hashes)))
     bom.register_dependency(bom.metadata.component, bom.components)

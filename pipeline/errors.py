@@ -10,6 +10,7 @@
     │   ├── NoRoom              a disk is full                                exit code 1
     │   ├── NotRestored         a backup is damaged, changed or unsigned      exit code 1
     │   ├── InboxChanged        rows of the inbox are not as recorded         exit code 1
+    │   ├── CopyHeld            a copy sends nothing until it is confirmed    exit code 1
     │   ├── LedgerInUse         another process holds the DuckDB file         exit code 1
     │   ├── LedgerClosed        its own process has closed it                 exit code 1
     │   ├── LedgerBehind        it lacks entries, and takes them              exit code 1
@@ -81,6 +82,10 @@ class InboxUnavailable(OperatorError):
     exit_code = 1  # it may be back in a moment, so a supervisor starts us again
 
 
+class InboxNewer(InboxUnavailable):
+    """A newer release has added tables or columns to the inbox, which this one does not know."""
+
+
 class InboxMissing(InboxUnavailable):
     """There is no inbox, and the caller does not make one."""
 
@@ -107,6 +112,12 @@ class InboxChanged(OperatorError):
     """Rows of the inbox are not as they were recorded: a backup of them could not be restored."""
 
     exit_code = 1  # the answer is no
+
+
+class CopyHeld(OperatorError):
+    """The inbox is a copy, and sends nothing until a person says that it is the one in use."""
+
+    exit_code = 1  # the answer is no, for now
 
 
 class LedgerInUse(OperatorError):

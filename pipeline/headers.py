@@ -1,7 +1,7 @@
 """Reads the header of a file of SQL: the lines of comment that it begins with. No I/O but reading.
 
     -- One row per late process.         prose, up to an empty line
-    -- reads: processes, events          a label, and what it says
+    -- key: process_id, seq              a label, and what it says
     -- remedy: Find out what delayed it,
     --   and collect again.              a line that is indented continues the label above it
 
@@ -32,11 +32,12 @@ class Header(NamedTuple):
 
     def first(self, label: str) -> str:
         """What the first line of a label says; "" where there is none."""
-        return next(iter(self.all(label)), "")
+        return next((said for name, said in self.lines if name == label), "")
 
     def names(self, label: str) -> tuple[str, ...]:
         """The names that the first line of a label lists."""
-        return tuple(name.strip() for name in self.first(label).split(",") if name.strip())
+        said = self.first(label)
+        return tuple(name.strip() for name in said.split(",")) if said else ()
 
     def parts(self, label: str) -> Iterator[Mapping[str, str]]:
         """The parts of a header that each begin with this label: label -> what it says."""
@@ -86,11 +87,11 @@ def listed(
 
 def read(path: Path, labels: Collection[str]) -> Header:
     """The header of a file, in which these labels may stand."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    comments = [
-        line.removeprefix("--").removeprefix(" ")
-        for line in takewhile(lambda line: line.startswith("--"), lines)
-    ]
+    text = path.read_text(encoding="utf-8")
+    end = 0
+    while text.startswith("--", end):
+        end = text.find("\n", end) + 1 or len(text)
+    comments = [line[2:].removeprefix(" ") for line in text[:end].splitlines()]
     said: list[tuple[str, str]] = []
     prose: list[str] = []
     is_said = False
@@ -106,4 +107,4 @@ def read(path: Path, labels: Collection[str]) -> Header:
             prose.append(comment.strip())
             is_said = False
     summary = " ".join(takewhile(bool, prose))
-    return Header(summary, tuple(said), "\n".join(lines[len(comments) :]).strip())
+    return Header(summary, tuple(said), text[end:].strip())

@@ -258,6 +258,11 @@ class Settings(BaseModel):
         "text",
         description="Form of the text log (docs/operations.md#text-log).",
     )
+    traces_url: str | None = Field(
+        None,
+        description="Where traces go, by OTLP over HTTP (docs/operations.md#traces). Not set:"
+        " nowhere.",
+    )
 
     # --- platform ---
     platform_url: str | None = Field(None, description="Base URL of the platform's API; https.")
@@ -389,7 +394,8 @@ class Settings(BaseModel):
         return url.rstrip("/") if url else url
 
     @field_validator(
-        "platform_url", "keeper_url", "timestamp_url", "journey_url", "journey_code_url"
+        *("platform_url", "keeper_url", "timestamp_url", "traces_url"),
+        *("journey_url", "journey_code_url"),
     )
     @classmethod
     def _readable_url(cls, url: str | None, info: ValidationInfo) -> str | None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final
 
-from pipeline import instants, places
+from pipeline import instants, places, traces
 from pipeline.errors import PrazoError
 from pipeline.texts import hide_personal, printable
 
@@ -66,6 +66,8 @@ class JsonLines(logging.Formatter):
         for name in NAMED:
             if (value := getattr(record, name, None)) is not None:
                 line[name] = value if isinstance(value, int) else _masked(str(value))
+        if "request_id" in line and (trace := traces.id_of(str(line["request_id"]))) is not None:
+            line["trace_id"] = trace
         if record.exc_info and (error := record.exc_info[1]) is not None:
             line["exception"] = _masked("\n".join(_traced(error)))
         return json.dumps(line)

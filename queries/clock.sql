@@ -1,8 +1,6 @@
 -- One row: the instant at which every view is evaluated.
 -- open to: analysts
--- reads:
 -- key: as_of
--- order: as_of
 -- column: as_of | the reader's `as_of`, or now; UTC
 
 select as_of() as as_of

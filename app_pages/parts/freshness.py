@@ -153,6 +153,8 @@ def _intake_badges(found: intake.Intake | None) -> Iterator[str]:
         elif not found.receiver.is_ready:
             unable = _("The receiver cannot record")
             yield formats.badge(unable, "red", ":material/cloud_off:")
+        if found.why_held:
+            yield formats.badge(_("A copy: nothing is sent"), "red", ":material/content_copy:")
     if service.current().settings.webhook_auth == "none":
         open_door = _("Deliveries are not authenticated")
         yield formats.badge(open_door, "orange", ":material/no_encryption:")
@@ -180,6 +182,12 @@ def _intake_help(found: intake.Intake | None) -> str | None:
             " Prazo to look at the receiver: see *What to watch* in the guide *Operations*."
         )
         return f"{lost} {elements.in_its_words(found.receiver.why)}"
+    if found.why_held:
+        return _(
+            "This log is a copy. It records, and sends neither submissions nor messages until"
+            " somebody says that it is the one in use. Ask whoever runs Prazo: see *Backup and"
+            " restore* in the guide *Operations*."
+        )
     if found.silent_since is not None:
         return _(
             "Usually a delivery comes sooner. Ask the platform whether it sends, and whether"

@@ -26,8 +26,8 @@ SUBJECTS: Final = ("process_id", "seller_id")
 """An answer about one process or one seller counts every entry that names it, down to the newest.
 Figures and lists of many may be a little older."""
 FEW: Final = 500
-"""Where a view has a `found by:` and a filter leaves fewer rows, they are read and counted here,
-which is faster than grouping them in the ledger."""
+"""Where another view finds a view's rows (`found_by`) and a filter leaves fewer rows, they are read
+and counted here, which is faster than grouping them in the ledger."""
 _OLDEST: Final = "oldest_answer"
 
 Row = dict[str, Any]
@@ -159,7 +159,7 @@ class Facets:
         uncounted = others._replace(between={**self.period, **others.between})
         asked = {name: it for name, it in uncounted._asdict().items() if it}
         # A part of an id leaves a few rows, which are found sooner than all are grouped.
-        is_found = bool(asked) and bool(public()[view].found_by)
+        is_found = bool(asked) and bool(public()[view].reading.found_by)
         few = read(view, **asked, limit=FEW) if is_found else ()
         if is_found and len(few) < FEW:
             self._rows: Sequence[Row] = [{**row, "rows": 1} for row in few]

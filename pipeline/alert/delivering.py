@@ -2,10 +2,11 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from pipeline import instants
+from pipeline import instants, traces
 from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
 from pipeline.alert.decision import Message
@@ -128,7 +129,10 @@ class Delivering:
         if transport.is_late(began):
             LOG.warning("a message to %s was not sent: it would come late", message.to)
             return False
+        leaves = time.monotonic()
         fault = transport.send(message, content, rules, now, self._stop)
+        about = [it.due.seq for it in message.items]
+        traces.alerted(self._inbox, about, leaves, message.via, is_sent=fault is None)
         if fault is not None:
             LOG.warning("a message to %s by %s failed: %s", message.to, message.via, fault)
         else:

@@ -31,8 +31,8 @@ from pipeline.alert.watch import Watch
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.channels import all_channels
 from pipeline.conditions import BESIDE_THE_LOG
-from pipeline.errors import InboxUnavailable, LedgerBehind, OperatorError
-from pipeline.inbox import Inbox
+from pipeline.errors import CopyHeld, InboxUnavailable, LedgerBehind, OperatorError
+from pipeline.inbox import Inbox, copies
 from pipeline.inbox.heartbeats import Part, beat
 
 LOG = logging.getLogger(__name__)
@@ -46,6 +46,8 @@ takes a fraction of the time. Before a message about what was raised before, all
 SUBSCRIPTIONS_SECONDS: Final = 30.0
 """Between two looks at the reports that people subscribed to."""
 BEAT_SECONDS: Final = 15.0
+HELD_SECONDS: Final = 30.0
+"""After the inbox was found to be a copy: a person has to say that it is the one in use."""
 MAX_AT_ONCE: Final = 8
 """Messages on their way by one channel at a time: a dead server holds no other channel up."""
 
@@ -121,6 +123,9 @@ class Dispatcher:
             try:
                 self.turn(deliver)
                 self._unrecorded.went_well()
+            except CopyHeld as error:
+                LOG.error("alerts wait: %s", error)
+                self._stop.wait(HELD_SECONDS)
             except InboxUnavailable as error:
                 LOG.error("alerts wait: %s", error)
                 self._do_without_the_log()
@@ -153,6 +158,7 @@ class Dispatcher:
         self._beat()
 
     def _act(self, deliver: Deliver) -> None:
+        copies.require_in_use(self._inbox)
         self._unrecorded.record(self._inbox, self._recording.subject)
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed

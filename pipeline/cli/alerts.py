@@ -125,6 +125,8 @@ def run() -> None:
     from pipeline.alert.watch import Watch
     from pipeline.alert_rules import AlertsFile
     from pipeline.continuity.kept_heads import open_guarded
+    from pipeline.inbox.heartbeats import Part
+    from pipeline.inbox.parts import present
     from pipeline.serve.due_alerts import DueByHolder
 
     settings = Settings.load()
@@ -135,7 +137,7 @@ def run() -> None:
     inbox = unrecorded.opened(lambda: open_guarded(settings), done, rules.get, instants.now, stop)
     if inbox is None:
         return
-    with contextlib.closing(inbox):
+    with contextlib.closing(inbox), present(inbox, Part.ALERTS):
         source = DueByHolder(settings, inbox, lambda: rules.get().watch.lag_minutes * 60)
         fresh, watch = _fresh_links(settings, inbox), Watch(settings, inbox)
         Dispatcher(inbox, source, rules.get, watch, fresh=fresh, unrecorded=done).run(stop)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Folder, main, name_first, say, user
+from pipeline.cli.group import Folder, guarded_inbox, main, name_first, say, user
 from pipeline.errors import CallerError, OperatorError, WrongUsage
 from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
@@ -118,12 +118,14 @@ def _sign(settings: Settings) -> None:
 @click.option(
     "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
 )
-@click.option("--actor", metavar="NAME", help="Who insists.")
+@click.option("--actor", metavar="NAME", help="Who insists, or confirms.")
 @click.option("--undo", is_flag=True, help="Take back what a restore that was cut off has put.")
+@click.option("--confirm", metavar="REASON", help="Say that this copy is the one in use; an entry.")
 def restore(
     folder: Path | None,
     from_ledger: bool,
     undo: bool,
+    confirm: str | None,
     against: Path | None,
     accept_unsigned: str | None,
     actor: str | None,
@@ -132,16 +134,21 @@ def restore(
 
     Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
     signature covers are left out or refused. Cut off, nothing is started here until it was run
-    again to its end, or undone (--undo). Exit 1 with each fault named.
+    again to its end, or undone (--undo). What was put back records, and sends nothing until
+    somebody says that it is the one in use (--confirm). Exit 1 with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.cli import terminal
     from pipeline.continuity import restore as restores
     from pipeline.continuity import restoring
+    from pipeline.inbox import copies
     from pipeline.log.actions import By
 
-    if [folder is not None, from_ledger, undo].count(True) != 1:
-        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo")
+    if [folder is not None, from_ledger, undo, confirm is not None].count(True) != 1:
+        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo, or --confirm")
+    if confirm is not None:
+        _confirm(confirm, actor)
+        return
     if undo:
         for line in restoring.undo(Settings.load()):
             say(f"  note     {line}")
@@ -169,9 +176,19 @@ def restore(
     )
     for note in done.notes:
         say(f"  note     {note}")
+    say(f"  note     nothing is sent from here yet: {copies.REMEDY}")
     for line in done.verdict.lines():
         say(line)
     sys.exit(done.verdict.exit_code)
+
+
+def _confirm(reason: str, actor: str | None) -> None:
+    from pipeline.inbox import copies
+    from pipeline.log.actions import By
+
+    with guarded_inbox(Settings.load()) as inbox:
+        seq = copies.confirm(inbox, By(reason, actor, user()))
+    say(f"This copy is the one in use: it sends. Entry {seq} says who said so.")
 
 
 @main.command()
@@ -224,19 +241,19 @@ def _name(lacking: Sequence["Lacking"]) -> None:
 def migrate(dry_run: bool, folder: Path | None) -> None:
     """Bring the inbox of an earlier release to this one's version, after a backup of it.
 
-    Stop everything that uses it first. Run it again if it was cut off. Example: prazo migrate
+    --dry-run says whether what uses it has to be stopped first. Run it again if it was cut off.
+    Example: prazo migrate --dry-run
     """
     from pipeline.cli import terminal
     from pipeline.continuity import backup as backups
-    from pipeline.inbox import migrations, schema
+    from pipeline.inbox import migrations, parts, schema
 
     settings = Settings.load()
-    version = migrations.version_of(settings.inbox)
-    if version == schema.VERSION:
+    steps = migrations.missing(settings.inbox)
+    version = steps.start - 1
+    if not steps:
         say(f"The inbox has version {version} already: nothing to do.")
         return
-    if version > schema.VERSION:
-        schema.check(migrations.place_of(settings.inbox), version)
     folder = folder or settings.ledger.parent / f"inbox-of-version-{version}"
     size = migrations.size_of(settings.inbox)
     backups.require_its_own(settings, folder)
@@ -246,6 +263,22 @@ def migrate(dry_run: bool, folder: Path | None) -> None:
             f" copied to {folder} ({size / 2**20:,.1f} MiB), then steps {version + 1} to"
             f" {schema.VERSION} would be taken. Nothing was done."
         )
+        with backups.opened_inbox(settings.inbox, version=version) as inbox:
+            entries, seconds = backups.time_of_migration(inbox, steps)
+            now_run = parts.running(inbox)
+        say(
+            f"It takes about {max(1.0, seconds):,.0f} s, by what reading some of its"
+            f" {counted(entries, 'entry')} took just now; on a slow disk longer."
+        )
+        if schema.only_add(steps):
+            say(
+                "Whatever runs may go on: these steps only add. Entries wait while a step is taken;"
+                " a delivery that waits for 15 s is answered 503, and comes again."
+            )
+        else:
+            say("Stop everything that uses it first, on every machine.")
+        for part in now_run:
+            say(f"  runs now: {part}")
         return
     with terminal.progress() as on_progress:
         copied = backups.backup_before_migration(settings, folder, on_progress=on_progress)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from pipeline import memory, places, signals, text_log
+from pipeline import memory, places, signals, text_log, traces
 from pipeline.errors import NoRoom, PrazoError, of_the_machine
 from pipeline.files.disk import is_full
 from pipeline.texts import printable
@@ -51,7 +51,9 @@ class _Command(click.Command):
             if is_given and isinstance(param.type, click.Path):  # counts from where it was typed
                 ctx.params[name] = _absolute(value)
         places.go_home()
-        text_log.keep_to_setting(ctx.find_root().invoked_subcommand or "")
+        part = ctx.find_root().invoked_subcommand or ""
+        text_log.keep_to_setting(part)
+        traces.keep_to_setting(part)
         return super().invoke(ctx)
 
 

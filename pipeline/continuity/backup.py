@@ -8,6 +8,7 @@ is not copied: it follows from the inbox.
 """
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -44,6 +45,11 @@ from pipeline.settings import Settings
 from pipeline.texts import some_of
 
 ENTRIES_PER_BATCH: Final = 4096
+SAMPLE: Final = 20_000
+"""Entries that are read to say how long a migration takes."""
+COPYING: Final = 3.0
+STEPPING: Final = 0.5
+"""How many times as long as reading alone a copy takes, and a step, such as an index over all."""
 INBOX, ARTIFACTS, KEYS = "inbox.db", "artifacts", "keys"
 CHANGED: Final = "CHANGED.txt"
 """Beside a backup of what stands, which is none to go on with."""
@@ -342,6 +348,16 @@ def backup_before_migration(
                 added = copy_entries(source, copy, on_progress)
                 vouchers.put(copy)
             return BackedUp(source.log, copy.last()[0], added)
+
+
+def time_of_migration(inbox: Inbox, steps: range) -> tuple[int, float]:
+    """How many entries an inbox has that lacks these steps, and about how many seconds it takes to
+    copy them and to take each step: by the time that it takes to read the newest."""
+    entries, _ = inbox.last()
+    began = time.monotonic()
+    sample = sum(map(len, batches(inbox, max(0, entries - SAMPLE), entries)))
+    taken = time.monotonic() - began
+    return entries, taken / max(1, sample) * entries * (COPYING + STEPPING * len(steps))
 
 
 def _version_of_copy(folder: Path) -> int | None:

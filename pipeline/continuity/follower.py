@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pipeline import traces
 from pipeline.continuity.appending import MAX_ENTRIES_PER_BATCH, Appending
 from pipeline.continuity.forks import check_continuity
 from pipeline.continuity.newest import Newest
@@ -305,7 +306,9 @@ class Follower:
                 self._compare_clocks_in_time()
                 self._make_again_in_time()
                 self._look_for_key_in_time()
+                before, from_here = self.ledger.size, time.monotonic()
                 appended = self.follow_once(lambda: not self._stop.is_set())
+                traces.followed(self._inbox, before, before + appended, from_here)
                 self._settle_in_time()
                 self._checkpoint_in_time()
             except LedgerRefused as error:

@@ -46,7 +46,7 @@ from pipeline.errors import (
     PrazoError,
 )
 from pipeline.files import databases
-from pipeline.inbox import Head, Inbox, schema
+from pipeline.inbox import Head, Inbox, copies, schema
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.erased import erased_entries, erased_in
 from pipeline.inbox.signing_keys import log_keys
@@ -265,6 +265,7 @@ def _replaced_inbox(settings: Settings, log: Inbox, notes: list[str]) -> Iterato
     without an error; in a database, what it is filled with completes that one."""
     if not settings.has_inbox_file:
         with opened_inbox(settings.inbox, log.identity) as inbox:
+            copies.hold(inbox)
             yield inbox
         return
     draft = draft_of(settings)

@@ -9,7 +9,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -31,6 +31,7 @@ from pipeline.http.holder import announced, once_free
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox, SignedHead, artifacts, open_inbox
 from pipeline.inbox.erased import newest_erasure
+from pipeline.inbox.parts import LEDGER, present
 from pipeline.inbox.signing_keys import SigningKeys
 from pipeline.keys import secret_key
 from pipeline.ledger.facts import Keys
@@ -267,7 +268,8 @@ def ledger_service(settings: Settings, **options: bool) -> Iterator[LedgerServic
             all_left(written(settings), is_removed=True)
             service.start()
             _anchor().service = service
-            with installed_later(service.ledger):
+            is_said = present(service.inbox, LEDGER) if service.is_keeper else nullcontext()
+            with is_said, installed_later(service.ledger):
                 yield service
     finally:
         _anchor().service = None

@@ -19,7 +19,7 @@ from pipeline.continuity.restoring import draft_of
 from pipeline.errors import OperatorError
 from pipeline.files import databases
 from pipeline.inbox import Inbox, schema
-from pipeline.inbox.postgres.inbox import PostgresInbox
+from pipeline.inbox.postgres.inbox import PostgresInbox, tables_of
 from pipeline.inbox.postgres.session import ADVISORY_LOCK, Session, said
 from pipeline.log.entries import Entry
 from pipeline.settings import Settings
@@ -78,9 +78,13 @@ def replace_entries(inbox: PostgresInbox, entries: Iterable[Sequence[Entry]], af
             raise OperatorError(
                 "The inbox was not rebuilt", "entries were recorded meanwhile", _IN_USE
             )
+        schema.require_whole(tables_of(session), "The inbox was not rebuilt")
         _rename(session, aside)
         session.execute(schema.steps("postgres", until=inbox.version))
-        meta = {"version": str(inbox.version).encode(), **schema.meta_of(inbox.identity)}
+        meta = {
+            "version": str(inbox.version).encode(),
+            **schema.meta_of(inbox.identity, inbox.version),
+        }
         session.cursor().executemany(
             "insert into prazo.meta (name, value) values (%s, %s)",
             [*meta.items()],

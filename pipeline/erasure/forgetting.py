@@ -25,7 +25,7 @@ from pipeline.erasure.finding import Found, artifacts_of, find, person_of, recor
 from pipeline.errors import CallerError, NoRoom, OperatorError, WrongUsage
 from pipeline.files.disk import make_folder
 from pipeline.files.locks import locked
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, schema
 from pipeline.inbox.artifacts import artifact_store, digests_named, owners
 from pipeline.inbox.artifacts.owners import Unnamed
 from pipeline.inbox.erased import cut, erased_entries, erasing
@@ -106,6 +106,7 @@ def forget(
     Raises `CallerError` where it may not be erased, `clearances.Awaited` where that waits for a
     second person, `WrongUsage` without a reason or a name, and `InboxUnavailable`.
     """
+    schema.require_whole(inbox.tables(), "Nothing was erased")  # it may have more of the person
     keys = Keys(values=inbox.log_key, taxpayer=_taxpayer_key(settings))
     if not is_key_lost:
         _require_one_key(settings, inbox, keys)

@@ -18,16 +18,17 @@ from pipeline.forward.courier import Courier
 from pipeline.forward.endpoints import Endpoint, Followed
 from pipeline.forward.tenure import Tenure
 from pipeline.http import addresses
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, copies
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.inbox.leases import Held
+from pipeline.inbox.parts import present
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
 
 BEAT_SECONDS: Final = 15.0
 START_AGAIN_SECONDS: Final = 30.0
-"""After settings that cannot be used: somebody has to correct them."""
+"""After settings that cannot be used, or a copy of the inbox: somebody has to see to it."""
 RECHECK_SECONDS: Final = 5.0
 """After the inbox could not be asked."""
 RENEW_SECONDS: Final = 1.0
@@ -64,10 +65,11 @@ def run_for_ever(settings: Settings) -> None:
 
 async def pass_on(settings: Settings, stop: asyncio.Event, given: Followed) -> None:
     """Passes on to the endpoints that are given, as they change, until `stop` is set. Raises
-    `InboxUnavailable` where the inbox cannot be asked."""
+    `InboxUnavailable` where the inbox cannot be asked, `CopyHeld` where it is a copy."""
     inbox = await asyncio.to_thread(open_guarded, settings)
     try:
-        await _Forwarder(inbox, given).run(stop)
+        with present(inbox, Part.FORWARDER):
+            await _Forwarder(inbox, given).run(stop)
     finally:
         inbox.close()
 
@@ -81,6 +83,7 @@ class _Forwarder:
 
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
+            await asyncio.to_thread(copies.require_in_use, self._inbox)
             given = self._given.get()
             longest = max((it.timeout_seconds for it in given), default=1.0)
             taken = await asyncio.to_thread(tenure.begin, self._inbox, longest)
@@ -107,6 +110,7 @@ class _Forwarder:
             running = [asyncio.create_task(it.run(over)) for it in couriers]
             while not stop.is_set() and not any(it.done() for it in running):
                 await self._beat_in_time()
+                await asyncio.to_thread(copies.require_in_use, self._inbox)
                 if not await self._keep(ours):
                     LOG.warning("another process passes deliveries on from now on")
                     break

@@ -2,7 +2,8 @@
 
 A step and the number that says it was taken are one transaction, on both engines. So a crash at any
 moment leaves the version before a step or the one after it, and running again takes the rest. Of
-several that run at once, each step is taken by one.
+several that run at once, each step is taken by one. While steps are taken that only add, others go
+on using the inbox; for any other nobody may.
 """
 
 import time
@@ -23,11 +24,16 @@ from pipeline.texts import counted
 BUSY_SECONDS: Final = 10.0
 STEP_SECONDS: Final = 3600.0
 """For one statement of a step: an index over a large log takes minutes."""
+LOCK_SECONDS: Final = 60.0
+"""Until a step that others hold up in PostgreSQL is given up."""
 GONE_SECONDS: Final = 3.0
 """So long a server may take to notice that a session has ended."""
 
 _IN_USE: Final = "stop every process that uses it, check the disk's free space, then run it again"
 _DAMAGED: Final = "check its disk and the file's permissions; where it is damaged, restore a backup"
+_SAY_NEEDS: Final = """
+    insert into meta (name, value) values ('needs', {})
+    on conflict (name) do update set value = excluded.value"""
 _USERS: Final = """
     select count(*) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()
@@ -41,9 +47,19 @@ def version_of(location: str | Path, *, is_at_rest: bool = False) -> int:
     `is_at_rest` as for `open_inbox`."""
     if _is_url(location):
         with _session(str(location)) as (session, place):
-            return _postgres_version(session, place)
+            return _postgres_tables(session, place).version
     with _connection(Path(location), "read", _DAMAGED, is_at_rest) as connection:
-        return _sqlite_version(Path(location), connection)
+        return _sqlite_tables(Path(location), connection).version
+
+
+def missing(location: str | Path) -> range:
+    """The steps that the inbox lacks. Raises `InboxUnavailable` where it is not for this release,
+    or there is none."""
+    if _is_url(location):
+        with _session(str(location)) as (session, place):
+            return _missing_steps(place, _postgres_tables(session, place))
+    with _connection(Path(location), "read", _DAMAGED) as connection:
+        return _missing_steps(str(location), _sqlite_tables(Path(location), connection))
 
 
 def size_of(location: str | Path) -> int:
@@ -69,8 +85,8 @@ def place_of(location: str | Path) -> str:
 def migrate(location: str | Path) -> list[int]:
     """Takes the steps that the inbox lacks; their numbers.
 
-    Raises `InboxUnavailable` where another process uses the inbox, or its version is newer than
-    this release's.
+    Raises `InboxUnavailable` where another process uses the inbox and a step does more than to
+    add, and where the inbox is not for this release.
     """
     if _is_url(location):
         with _session(str(location)) as (session, place):
@@ -86,10 +102,10 @@ def _is_url(location: str | Path) -> bool:
     return str(location).startswith(("postgresql://", "postgres://"))
 
 
-def _missing_steps(place: str, version: int) -> range:
-    if version > schema.VERSION:
-        schema.check(place, version)
-    return range(version + 1, schema.VERSION + 1)
+def _missing_steps(place: str, tables: schema.Tables) -> range:
+    if tables.version > schema.VERSION:
+        schema.check(place, tables)
+    return range(tables.version + 1, schema.VERSION + 1)
 
 
 # --- SQLite ----------------------------------------------------------------------------------
@@ -125,24 +141,27 @@ def _connection(
         raise schema.unreadable(path, error) or unavailable from error
 
 
-def _sqlite_version(path: Path, connection: apsw.Connection) -> int:
-    from pipeline.inbox.sqlite.file import version_of as version_in
+def _sqlite_tables(path: Path, connection: apsw.Connection) -> schema.Tables:
+    from pipeline.inbox.sqlite.file import tables_at
 
-    return version_in(path, connection)
+    return tables_at(path, connection)
 
 
 def _migrate_sqlite(path: Path, connection: apsw.Connection) -> list[int]:
     taken = []
-    for number in _missing_steps(str(path), _sqlite_version(path, connection)):
+    missing = _missing_steps(str(path), _sqlite_tables(path, connection))
+    if not schema.only_add(missing):
         # In this mode SQLite lets nobody else have the file open, not even to read.
         connection.execute("pragma locking_mode = exclusive")
+    for number in missing:
         connection.execute("begin immediate")
-        if _sqlite_version(path, connection) >= number:
+        if _sqlite_tables(path, connection).version >= number:
             connection.execute("rollback")  # another process took the step
             continue
         for statement in schema.statements(schema.step("sqlite", number)):
             connection.execute(statement)
         connection.execute(f"pragma user_version = {number}")
+        connection.execute(_SAY_NEEDS.format("?"), (schema.needs(number),))
         connection.execute("commit")
         taken.append(number)
     return taken
@@ -172,8 +191,8 @@ def _session(url: str) -> Iterator[tuple[Any, str]]:
         ) from error
 
 
-def _postgres_version(session: Any, place: str) -> int:
-    from pipeline.inbox.postgres.inbox import VERSION_OF
+def _postgres_tables(session: Any, place: str) -> schema.Tables:
+    from pipeline.inbox.postgres.inbox import tables_of
 
     (exists,) = session.execute("select to_regclass('prazo.meta') is not null").fetchone()
     if not exists:
@@ -182,7 +201,7 @@ def _postgres_version(session: Any, place: str) -> int:
             "the database has no schema prazo with an inbox's tables",
             "set PRAZO_INBOX to the database that `prazo receive` writes",
         )
-    return int(session.execute(VERSION_OF).fetchone()[0])
+    return tables_of(session)
 
 
 def _users(session: Any) -> int:
@@ -197,25 +216,47 @@ def _users(session: Any) -> int:
 
 
 def _migrate_postgres(session: Any, place: str) -> list[int]:
-    from pipeline.inbox.postgres.session import ADVISORY_LOCK
-
+    missing = _missing_steps(place, _postgres_tables(session, place))
+    is_alone = not schema.only_add(missing)
     taken = []
-    for number in _missing_steps(place, _postgres_version(session, place)):
-        users = _users(session)
-        if users:
+    for number in missing:
+        if is_alone and (users := _users(session)):
             raise InboxUnavailable(
                 f"The inbox {place} was not migrated",
                 counted(users, "session of Prazo uses it", "sessions of Prazo use it"),
                 "stop every receiver and ledger on every machine, then run it again",
             )
-        with session.transaction():
-            session.execute("set local lock_timeout = '60s'")
-            session.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
-            if _postgres_version(session, place) >= number:
-                continue  # another process took the step
-            session.execute(schema.step("postgres", number))
-            session.execute(
-                "update prazo.meta set value = %s where name = 'version'", (str(number).encode(),)
-            )
-        taken.append(number)
+        if _taken_postgres(session, place, number):
+            taken.append(number)
     return taken
+
+
+def _taken_postgres(session: Any, place: str, number: int) -> bool:
+    """Whether the step was taken from here. Whoever reads a table that it changes is waited for,
+    each time for a moment alone: meanwhile everybody else waits behind the step."""
+    from psycopg.errors import LockNotAvailable
+
+    give_up_at = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            return _take_postgres(session, place, number)
+        except LockNotAvailable:
+            if time.monotonic() > give_up_at:
+                raise
+        time.sleep(1)
+
+
+def _take_postgres(session: Any, place: str, number: int) -> bool:
+    from pipeline.inbox.postgres.session import ADVISORY_LOCK
+
+    with session.transaction():
+        session.execute("set local lock_timeout = '2s'")
+        session.execute("select pg_advisory_xact_lock(%s)", (ADVISORY_LOCK,))
+        if _postgres_tables(session, place).version >= number:
+            return False  # another process took the step
+        session.execute(schema.step("postgres", number))
+        session.execute(
+            "update prazo.meta set value = %s where name = 'version'", (str(number).encode(),)
+        )
+        session.execute(_SAY_NEEDS.format("%s"), (schema.needs(number),))
+        return True

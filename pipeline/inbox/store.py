@@ -7,13 +7,14 @@ leaf that follows from them, are made here, the same for all engines.
 import json
 import logging
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pipeline import instants
+from pipeline import instants, traces
 from pipeline.errors import InboxForked, InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.clock import Clock
@@ -96,7 +97,7 @@ class Asked(NamedTuple):
 class Known(NamedTuple):
     """What the log holds about the identifiers asked for, and where the log ends."""
 
-    version: int  # of the inbox's tables
+    tables: schema.Tables
     seq: int  # of the newest entry; 0 in an empty log
     recorded_at: int
     processes: dict[str, Tail]
@@ -163,8 +164,8 @@ class Inbox(ABC):
     rows: Rows
     """How entries stand in its table."""
     version: int
-    """The version of its tables. An inbox of an older version can be read and copied, and not
-    appended to."""
+    """The version by which its tables are used: they may have more by now. An inbox of an older
+    version can be read and copied, and not appended to."""
     clock: Callable[[], int]
     """The clock by which entries are recorded and deliveries received, in microseconds."""
     random: Callable[[int], bytes] = staticmethod(os.urandom)
@@ -205,6 +206,7 @@ class Inbox(ABC):
     def _commit(
         self, drafts: Sequence[Draft], claim: Statement | None, besides: Sequence[Statement]
     ) -> list[Receipt] | None:
+        began = time.monotonic()
         with self._writing() as transaction:
             if claim is not None and not transaction.execute(claim):
                 return None
@@ -216,6 +218,7 @@ class Inbox(ABC):
         if entries:
             newest = entries[-1]
             self.written = Written(newest.seq, newest.recorded_at, newest.leaf)
+            traces.committed(self.log, entries, began)
         return receipts
 
     def guard(self, guard: "Callable[[Inbox], None]") -> None:
@@ -291,7 +294,7 @@ class Inbox(ABC):
             )
         )
         # It may have been migrated since it was opened.
-        schema.check(f"of {self.log}", known.version)
+        schema.check(f"of {self.log}", known.tables)
         if written is not None and known.leaf != written.leaf:
             raise self._shrunk(written)
         if known.now is not None:
@@ -424,6 +427,10 @@ class Inbox(ABC):
             return self.clock()
 
     @abstractmethod
+    def stands(self) -> str:
+        """Where it stands, in words that are of no copy of it (pipeline/inbox/copies.py)."""
+
+    @abstractmethod
     def steady(self) -> int:
         """The one clock by which leases run, in microseconds: the database server's where there is
         one, else this machine's since it was started, which nobody sets. For spans alone."""
@@ -431,6 +438,10 @@ class Inbox(ABC):
     @abstractmethod
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of one statement that only reads; values as in `execute`."""
+
+    @abstractmethod
+    def tables(self) -> schema.Tables:
+        """What it says of its tables now."""
 
     @abstractmethod
     def last(self) -> tuple[int, int]:

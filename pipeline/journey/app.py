@@ -25,6 +25,8 @@ from pipeline.http import server
 from pipeline.http.asgi import App, FixedHeaders, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.trials import TRIAL_BYTES, Trials, in_thread
+from pipeline.inbox.heartbeats import Part
+from pipeline.inbox.parts import present
 from pipeline.journey.ground import Confirmation, Visit
 from pipeline.journey.sending import Sender
 from pipeline.journey.visits import Visits
@@ -118,7 +120,8 @@ class JourneyPage:
                 await self._begin_sending(stack)
             counting = asyncio.create_task(self._count())
             try:
-                yield
+                with present(self._inbox, Part.JOURNEY):
+                    yield
             finally:
                 counting.cancel()
                 with contextlib.suppress(InboxUnavailable):

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from pipeline import instants
-from pipeline.errors import OperatorError, PrazoError
-from pipeline.inbox import Inbox
+from pipeline.errors import CopyHeld, OperatorError, PrazoError
+from pipeline.inbox import Inbox, copies
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.submit import ready
 from pipeline.submit.attempt import Submissions
@@ -23,6 +23,8 @@ from pipeline.submit.retries import Attempt
 LOG = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 5.0
+HELD_SECONDS: Final = 30.0
+"""After the inbox was found to be a copy: a person has to say that it is the one in use."""
 MAX_PER_SWEEP: Final = 200
 HELD_FOR: Final = 3 * instants.MINUTE
 """Longer than an attempt takes: then whoever had it is gone."""
@@ -57,10 +59,13 @@ class Sender:
                 await self.sweep()
             except OperatorError as error:
                 LOG.error("confirmed answers wait: %s", error.in_one_line)
+                if isinstance(error, CopyHeld):
+                    await asyncio.sleep(HELD_SECONDS)
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def sweep(self) -> None:
-        """Submits what waits now, one after the other. Raises `InboxUnavailable`."""
+        """Submits what waits now, one after the other. Raises `InboxUnavailable` or `CopyHeld`."""
+        await asyncio.to_thread(copies.require_in_use, self._inbox)
         now = await self._submissions.now()
         waiting = (_WAITING, now, now + LONGEST_HELD)
         for ref, process_id, at in await asyncio.to_thread(self._inbox.query, *waiting):

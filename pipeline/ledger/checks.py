@@ -63,7 +63,6 @@ def _comparison(view: View) -> View:
         key=(*view.key, "side"),
         order=(),
         by=(),
-        leading=(),
         columns={
             **{name: view.columns[name] for name in view.key},
             "side": "log or materialized: which of the two has this row and the other has not",

@@ -1,5 +1,5 @@
-"""Writes the SQL by which materialized rows are made, stored and read, all of it from the headers
-of the views. No I/O.
+"""Writes the SQL by which materialized rows are made, stored and read, all of it from the views and
+from what `views/kept.py` says of them. No I/O.
 
 A rule is written once, in `queries/`. A materialized row is what a view gives once everything in
 the log has occurred, so that only the clock can still change it (`refresh.py` brings it up to
@@ -26,7 +26,6 @@ from typing import Final
 from pipeline.ledger import facts
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 from pipeline.ledger.views.catalogue import (
-    Storage,
     View,
     all_read,
     catalogue,
@@ -36,6 +35,7 @@ from pipeline.ledger.views.catalogue import (
     scripts,
     whole_sql,
 )
+from pipeline.ledger.views.kept import Storage
 from pipeline.shipped import QUERIES
 
 StandIns = Mapping[str, str]
@@ -102,8 +102,8 @@ def rules() -> str:
 
 
 def written_by(view: View) -> View:
-    """What gives the rows of a view's table: the view itself, or the query that its `written:`
-    names, which has more columns."""
+    """What gives the rows of a view's table: the view itself, or the query that its storage names,
+    which has more columns."""
     storage = storage_of(view)
     return read(QUERIES / "refresh" / storage.written) if storage.written else view
 
@@ -149,7 +149,7 @@ def read_as(view: View, rows: str) -> StandIns:
         **{
             other.name: f"select {', '.join(other.columns)} from ({rows})"
             for other in catalogue().values()
-            if other.among == view.name
+            if other.reading.among == view.name
         },
     }
 
@@ -267,14 +267,14 @@ def subject_of(view: View) -> str:
 
 @cache
 def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
-    """These stand-ins, and those of views with a line `within:`, which have another view's rows of
+    """These stand-ins, and those of views with a part `within`, which have another view's rows of
     a few processes: that view is worked out over only what these processes can depend on."""
 
     def of_few(view: View) -> str:
         sql = whole_sql(catalogue()[view.reads[0]], stand_ins())
-        return of_processes(sql, f"select process_id from {view.within}")
+        return of_processes(sql, f"select process_id from {view.reading.within}")
 
-    few = {view.name: partial(of_few, view) for view in catalogue().values() if view.within}
+    few = {view.name: partial(of_few, view) for view in catalogue().values() if view.reading.within}
     return _AlsoNarrowed(stand_ins(), few)
 
 

@@ -12,6 +12,7 @@ import logging
 import time
 from typing import Final
 
+from pipeline import traces
 from pipeline.errors import InboxUnavailable
 from pipeline.http.asgi import Gone, Headers, Request, Send, answer, is_identity
 from pipeline.http.callers import TurnedAway
@@ -23,7 +24,7 @@ from pipeline.inbox.group_commit import Answer, GroupCommit
 from pipeline.log.deliveries import JSON, Delivery
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.receive.authenticity import Authenticator, Refused
-from pipeline.receive.metrics import Metrics
+from pipeline.receive.metrics import Metrics, Recorded
 from pipeline.receive.rejections import TurnedAwayRequests
 from pipeline.settings import Settings
 
@@ -143,16 +144,16 @@ class Deliveries:
             self._is_failing = False
         entry, seconds = said.entry, time.monotonic() - began
         assert entry is not None  # only lines of files and submissions can have no entry
+        recorded: Recorded = "again" if entry.is_again else "new"
         if entry.kind == QUARANTINE:
-            self._metrics.deliveries.count("quarantined", seconds)
+            recorded = "quarantined"
+        self._metrics.deliveries.count(recorded, seconds)
+        traces.delivered(self._inbox.log, entry, began, recorded)
+        if recorded == "quarantined":
             reason = entry.particulars["reason"]
-            content = {"seq": entry.seq, "recorded": "quarantined", "reason": reason}
+            content = {"seq": entry.seq, "recorded": recorded, "reason": reason}
             return self._quarantine_status, json.dumps(content).encode()
-        if entry.is_again:
-            self._metrics.deliveries.count("again", seconds)
-            return 200, b'{"seq": %d, "recorded": "again"}' % entry.seq
-        self._metrics.deliveries.count("new", seconds)
-        return 200, b'{"seq": %d, "recorded": "new"}' % entry.seq
+        return 200, b'{"seq": %d, "recorded": "%b"}' % (entry.seq, recorded.encode())
 
     # --- what is turned away ---
 

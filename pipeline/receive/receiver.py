@@ -30,6 +30,7 @@ from pipeline.http.short import ShortPosts
 from pipeline.http.trials import READY_SECONDS, Trials, in_thread, temporary_files
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.inbox.parts import present
 from pipeline.log import tree
 from pipeline.log.deliveries import Delivery
 from pipeline.places import written
@@ -239,8 +240,9 @@ class Receiver:
         self._watching = asyncio.create_task(watch.run())
         if not self._settings.has_inbox_file:  # with a file, the receiver is on the same machine
             self._beating = asyncio.create_task(beat_for_ever(self._inbox))
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        with present(self._inbox, Part.RECEIVER):
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         self._counting.cancel()
         self._watching.cancel()
         if self._beating is not None:

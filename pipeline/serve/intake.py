@@ -12,6 +12,7 @@ from pipeline.http import addresses
 from pipeline.http.outgoing import receivers
 from pipeline.http.outgoing.looks import Looks
 from pipeline.http.outgoing.receivers import READY, READY_SECONDS, Answer
+from pipeline.inbox import copies
 from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.settings import Settings
 
@@ -28,6 +29,7 @@ class Intake(NamedTuple):
     last_at: datetime | None  # the last delivery; None before the first
     silent_since: datetime | None  # None while deliveries come as usual
     receiver: Answer
+    why_held: str = ""  # why nothing is sent from here; empty where it is sent
 
 
 def ask(settings: Settings) -> Answer:
@@ -72,8 +74,9 @@ def watch(service: LedgerService) -> Looks[Intake]:
 
     def look() -> Intake:
         answer = asked.answer()
+        held = copies.why_held(service.inbox)
         [row] = service.reader.read("intake").to_pylist()
-        return Intake(row["last_at"], row["silent_since"], answer)
+        return Intake(row["last_at"], row["silent_since"], answer, held)
 
     return Looks(look, name="intake", every_seconds=LOOK_SECONDS)
 

@@ -3,7 +3,6 @@ calls. See docs/decisions/access.md#the-apis-calls-are-one-list-without-fastapi 
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from importlib import metadata
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from pipeline.ledger.views import formats
 from pipeline.ledger.views.catalogue import View, public
 from pipeline.ledger.views.reader import Reader
+from pipeline.release import release
 from pipeline.serve import questions
 
 Schema = Mapping[str, Any]
@@ -87,7 +87,7 @@ def document(reader: Reader, calls: Iterable[Call]) -> dict[str, Any]:
             paths.setdefault(path, in_path)[call.method.lower()] = described
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Prazo", "version": metadata.version("prazo")},
+        "info": {"title": "Prazo", "version": release()},
         "security": [{"token": []}],
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -16,18 +16,19 @@ import asyncio
 import logging
 import re
 import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
-from pipeline import instants
+from pipeline import instants, traces
 from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Clearance
 from pipeline.contract.body import JsonValue
 from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.retry_after import retry_after
-from pipeline.inbox import Inbox, Outcome, Receipt
+from pipeline.inbox import Inbox, Outcome, Receipt, copies
 from pipeline.inbox.leases import Held
 from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft, public
@@ -117,15 +118,17 @@ class Submissions:
         self._finishing: dict[str, asyncio.Task[None]] = {}  # by process
 
     async def attempt(self, order: Order) -> Result:
-        """One attempt at most. Raises `InboxUnavailable`, or `clearances.Awaited` for an override
-        that waits for a second person; then nothing was sent.
+        """One attempt at most. Raises `InboxUnavailable`, `CopyHeld`, or `clearances.Awaited` where
+        an override waits for a second person; then nothing was sent.
 
         Once its start is durable it goes on to its end, even if its callers stop waiting: an answer
         that no one takes is lost.
         """
+        since = time.monotonic()
+        attempt_id = f"att_{secrets.token_hex(12)}"
         try:
             async with asyncio.timeout(DECIDE_SECONDS):
-                ready = await self._ready(order)
+                ready = await self._ready(order, attempt_id)
         except TimeoutError:
             raise InboxUnavailable(
                 "Nothing was sent",
@@ -133,16 +136,18 @@ class Submissions:
                 "look at the disk of the inbox or at its server",
             ) from None
         if isinstance(ready, _Ready):
-            sending = asyncio.create_task(self._send(order, ready))
+            sending = asyncio.create_task(self._send(order, ready, since))
             self._sending.add(sending)
             sending.add_done_callback(self._sending.discard)
             return await asyncio.shield(sending)
+        if isinstance(ready, Refused):
+            traces.submitted(attempt_id, order.process_id, since, order.via, REFUSED, None)
         return ready
 
-    async def _ready(self, order: Order) -> "_Ready | Refused | Busy | NotDue":
+    async def _ready(self, order: Order, attempt_id: str) -> "_Ready | Refused | Busy | NotDue":
         """Decides about an order and, if it is to be sent, makes its start durable."""
-        attempt_id = f"att_{secrets.token_hex(12)}"
         recorded: set[str] = set()
+        await asyncio.to_thread(copies.require_in_use, self._inbox)
         for _ in range(CONFLICTS):
             if order.process_id in self._finishing:
                 break
@@ -316,12 +321,13 @@ class Submissions:
             seller_id=order.seller_id,
         )
 
-    async def _send(self, order: Order, ready: "_Ready") -> Sent:
+    async def _send(self, order: Order, ready: "_Ready", since: float) -> Sent:
         """Sends the PUT, once the start is durable, and records what came of it. Recording the
         start has used up a part of the platform's time: `timeout_seconds` after the lease was taken
         others may send, so nothing of ours may be under way then."""
         begun, lease = ready.begun, ready.lease
         attempt_id = begun.start.attempt_id or ""
+        leaves = time.monotonic()
         answer = withheld("its time was over before there was a connection")
         if (seconds := lease.seconds_left) > 0:
             try:
@@ -333,15 +339,18 @@ class Submissions:
                 about = _about(begun.start)
                 LOG.exception("the attempt %s ended in an error of ours", attempt_id, extra=about)
                 answer = PlatformAnswer(error="internal_error", detail="see the text log")
+        traces.called(attempt_id, order.process_id, leaves, answer.status)
         # Counted from the start on by a clock that nobody sets: the inbox may be away by now.
         now = begun.start.dated + lease.passed - begun.passed
         asked = retry_after(answer.header("retry-after"), now)
         retry_after_at = asked if answer.status in (429, 503) else None
         draft = _finish(order, attempt_id, now, answer, retry_after_at)
         is_recorded = await self._record_finish(order.process_id, draft)
+        outcome = outcome_of(answer.status, answer.error)
+        traces.submitted(attempt_id, order.process_id, since, order.via, outcome, answer.status)
         return Sent(
             attempt_id,
-            outcome_of(answer.status, answer.error),
+            outcome,
             answer,
             retry_after_at,
             is_recorded,

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from pipeline import instants
 from pipeline.contract.body import identifier, parse_json
 from pipeline.contract.paths import Address
-from pipeline.errors import InboxUnavailable, SettingsError, Unreadable
+from pipeline.errors import CopyHeld, InboxUnavailable, SettingsError, Unreadable
 from pipeline.http.answers import Json, Relayed
 from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
@@ -147,11 +147,12 @@ class Gateway:
             return _turned_away(payload)
         try:
             return await self._carry_on(address, payload, caller.name)
-        except InboxUnavailable as error:
+        except (InboxUnavailable, CopyHeld) as error:
             LOG.error("a submission was answered 503: %s", error)
             self._on_refusal("store")
             wait = (b"retry-after", b"%d" % UNAVAILABLE_SECONDS)
-            return Json(503, {"error": f"the log cannot be written; {_UNSENT}"}, wait)
+            why = "this is a copy" if isinstance(error, CopyHeld) else "the log cannot be written"
+            return Json(503, {"error": f"{why}; {_UNSENT}"}, wait)
         except SettingsError as error:
             LOG.error("a submission was answered 503: %s", error)
             self._on_refusal("fault")

@@ -16,6 +16,8 @@ from pipeline.continuity.kept_heads import open_guarded, open_shared
 from pipeline.errors import CallerError, OperatorError
 from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
+from pipeline.inbox.heartbeats import Part
+from pipeline.inbox.parts import present
 from pipeline.settings import Settings
 from pipeline.submit.attempt import Result, Sent, Submissions
 from pipeline.submit.casefile import CaseFile, CaseFiles
@@ -168,9 +170,10 @@ def resume_for_ever(settings: Settings, *, recorded_by: str, on_attempt: OnAttem
         while not stop.is_set():
             try:
                 async with open_submissions(settings) as (inbox, submissions):
-                    await Resumer(
-                        inbox, submissions, recorded_by=recorded_by, on_attempt=on_attempt
-                    ).run(stop)
+                    with present(inbox, Part.RESUMER):
+                        await Resumer(
+                            inbox, submissions, recorded_by=recorded_by, on_attempt=on_attempt
+                        ).run(stop)
             except OperatorError as error:
                 LOG.error("retries wait: %s", error)
                 await sleep(stop, START_AGAIN_SECONDS)

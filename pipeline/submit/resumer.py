@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pipeline import instants
-from pipeline.errors import InboxUnavailable
-from pipeline.inbox import Inbox
+from pipeline.errors import CopyHeld, InboxUnavailable
+from pipeline.inbox import Inbox, copies
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import Entry
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
@@ -85,7 +85,9 @@ class Resumer:
         self._beat_at = 0.0  # on the monotonic clock
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Runs until `stop` is set; attempts that are under way then come to their end."""
+        """Runs until `stop` is set; attempts that are under way then come to their end. Raises
+        `CopyHeld`, as `run_for` does, where the inbox is a copy when it begins."""
+        await asyncio.to_thread(copies.require_in_use, self._inbox)
         while not stop.is_set():
             await self._beat_in_time()
             await self._turn()
@@ -100,6 +102,7 @@ class Resumer:
         An attempt that others have under way may leave a retry that is due: its end is waited for
         within the same patience.
         """
+        await asyncio.to_thread(copies.require_in_use, self._inbox)
         until = instants.since_boot() + patience.left
         while True:
             await self._turn()
@@ -171,7 +174,7 @@ class Resumer:
     async def _look(self, process_id: str) -> None:
         try:
             again = await self._retry_if_due(process_id)
-        except InboxUnavailable as error:
+        except (InboxUnavailable, CopyHeld) as error:
             about = {"process_id": process_id}
             LOG.error("the retry of %s waits: %s", process_id, error, extra=about)
             again = _look_after(self._inbox.clock(), RECHECK_DELAY)

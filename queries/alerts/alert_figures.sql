@@ -1,6 +1,5 @@
 -- One row per severity: how many alerts are due, and for how long nobody has seen to the oldest.
 -- open to: analysts
--- reads: alerts, alert_steps
 -- key: severity
 -- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
 -- column: severity | word | breach, risk or notice

@@ -1,19 +1,10 @@
 -- One row per alert, recipient, channel and level of escalation: who was told of what, when, and what the channel
 -- answered (docs/alerts.md#what-is-recorded).
--- reads: alert_steps
 -- key: alert_id, recipient, via, level
--- order: first_tried_at desc
--- order: alert_id
--- order: recipient
--- order: via
--- order: level
--- column: alert_id | ids | the alert
--- column: kind | text | what it is about, as in `alerts`
--- column: process_id | the review process; null where it is about none
--- column: seller_id | the seller; null where it is about none
+-- order: first_tried_at desc, alert_id, recipient, via, level
+-- column: kind | text | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
 -- column: recipient | staff | who is told, by the name in the settings; empty where there is nobody to tell
 -- column: via | text | the channel, such as email, webhook or apprise; empty where there is nobody to tell
--- column: level | 0, or how often it had been escalated
 -- column: raised_at | when the alert was raised
 -- column: tries | how often a message was sent off
 -- column: first_tried_at | when the first was

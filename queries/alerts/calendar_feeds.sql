@@ -1,8 +1,6 @@
 -- One row per calendar feed of deadlines that somebody made (docs/alerts.md#calendar).
--- reads: facts.actions
 -- key: feed_id
--- order: made_at
--- order: feed_id
+-- order: made_at, feed_id
 -- column: feed_id | its name, by which it is revoked
 -- column: assignee | staff | whose deadlines it has; null for those of all
 -- column: made_at | when it was made

@@ -1,8 +1,6 @@
 -- One row per scheduled report that somebody subscribed a recipient to on a page, and that nobody
 -- ended since (docs/alerts.md#reports).
--- reads: facts.actions
 -- key: report_name
--- order: report_name
 -- column: report_name | text | its name
 -- column: recipient | staff | whom it goes to, by the name in the settings
 -- column: filters | filters | which processes it lists, as in the Watchlist's address

@@ -1,9 +1,7 @@
 -- One row per event of which other deliveries count than one for each version of a review and one for
 -- all its other versions, or whose later deliveries are not marked as repetitions: what counts once
 -- rests on those marks.
--- reads: facts.webhooks, repeated_deliveries
 -- key: event_id
--- column: event_id | the event
 -- column: deliveries | how often it was delivered
 -- column: counted | deliveries that count once all have occurred
 -- column: versions | how many should

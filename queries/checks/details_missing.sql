@@ -1,7 +1,6 @@
 -- One row per entry that lacks what its kind has to have beside its one fact, or has it without reason:
 -- the review in a review event, the seller record in a seller event of a known shape, the bank account
 -- event, fields that belong to no attempt or answer, and unreadable parts of no delivery.
--- reads: facts.webhooks, facts.unreadable_parts, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.collections, facts.sent_fields, facts.answered_fields, facts.artifacts
 -- key: seq, fact
 -- column: seq | the entry
 -- column: fact | the table that lacks a row or has one too many

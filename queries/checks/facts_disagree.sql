@@ -1,5 +1,4 @@
 -- One row per fact that states another instant or id than its entry.
--- reads: log, facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.quarantined
 -- key: seq, fact
 -- column: seq | the entry
 -- column: fact | the table of the fact

@@ -1,6 +1,5 @@
 -- One row per entry that does not have exactly one row in the facts of its kind, and per fact that has
 -- no entry of its kind: facts follow from the entries alone, one by one.
--- reads: log, facts.webhooks, facts.quarantined, facts.rejections, facts.attempt_starts, facts.attempt_finishes, facts.collections, facts.actions
 -- key: seq, kind
 -- column: seq | the entry
 -- column: kind | of the entry, or that the fact is of

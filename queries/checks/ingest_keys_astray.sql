@@ -1,6 +1,5 @@
 -- One row per entry that has more than one key by which it counts once, or that the log does not hold and
 -- that has one already: an inbox that is put back from the ledger gets these keys with their entries.
--- reads: log, ingest_keys
 -- key: seq
 -- column: seq | the entry
 -- column: keys | its keys

@@ -1,5 +1,4 @@
 -- One row per entry whose leaf, which the tree vouches for, says another thing than its columns.
--- reads: log
 -- key: seq
 -- column: seq | the entry
 -- column: leaf | what its leaf says, as text

@@ -1,5 +1,4 @@
 -- One row per entry whose seq does not follow the one before: the log holds 1, 2, 3 ... and no other.
--- reads: log
 -- key: seq, previous_seq
 -- column: seq | the entry
 -- column: previous_seq | the entry before it in the log; null for the first

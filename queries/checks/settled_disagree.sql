@@ -1,6 +1,5 @@
 -- One row per instant or number that says how far materialized rows go, and that the log gives otherwise:
 -- which of these rows are read, and which the other checks compare, hangs on it.
--- reads: log, settled_processes, materialized.watermark, materialized.processes
 -- key: what, process_id
 -- column: what | entries, of the watermark, or settled_at, of the watermark or of a process
 -- column: process_id | the process; empty for the watermark

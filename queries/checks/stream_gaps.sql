@@ -1,6 +1,5 @@
 -- One row per entry that does not follow the one before of its process or its seller: each counts its
 -- stream on by one and names the entry before (the leaf vouches for both).
--- reads: log
 -- key: seq, stream
 -- column: seq | the entry
 -- column: stream | process or seller

@@ -1,6 +1,5 @@
 -- One row per journey or artifact that collections name, and that the materialized rows lack, have
 -- too many, or put to another process: which evidence serves two processes is looked for by these.
--- reads: facts.collections, facts.artifacts, materialized.subjects, materialized.watermark
 -- key: subject
 -- column: subject | the journey's id or the artifact's digest
 -- column: found | its process, and whether another one has it, as the materialized rows say it

@@ -1,5 +1,4 @@
 -- One row per sum that two views give differently (docs/rules.md#other-views).
--- reads: process_state, watchlist, deadline_calendar, state_daily, seller_state, submission_outcomes
 -- key: what
 -- column: what | the sum
 -- column: by_process | as process_state has it

@@ -1,5 +1,4 @@
 -- One row per part of the tree that does not stand over exactly the entries of the log.
--- reads: log, tree_heads, tree_nodes
 -- key: part
 -- column: part | head, or the level of stored nodes
 -- column: found | leaves of the newest head, or nodes stored at the level

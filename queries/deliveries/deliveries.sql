@@ -1,6 +1,5 @@
 -- One row per delivery of the platform that was answered 200 or quarantined, newest first.
 -- open to: analysts
--- reads: repeated_deliveries, facts.webhooks, facts.quarantined
 -- key: seq
 -- order: seq desc
 -- column: seq | the entry
@@ -13,7 +12,6 @@
 -- column: record_seconds | from receipt to record; the platform waits 30 seconds
 -- column: origin | word | live, or ingested from a file
 -- column: is_redelivery | the event had been recorded before
--- column: is_altered | it says something else than the first version of its event
 -- column: replay_of | the quarantined entry that was read again as this one
 -- column: reason | text | why it is in quarantine
 

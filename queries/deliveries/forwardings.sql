@@ -1,9 +1,7 @@
 -- One row per endpoint to which deliveries are passed on, as the log last said how far it is: at most ten
 -- minutes ago while deliveries come (docs/forwarding.md#in-the-log). `prazo forward status` says it as of now.
 -- open to: analysts
--- reads: facts.actions, facts.webhooks, facts.quarantined
 -- key: endpoint
--- order: endpoint
 -- column: endpoint | text | its name
 -- column: reported_at | when the log last said how far it is
 -- column: position | the entry up to which all was taken, given up, or waits behind one that failed

@@ -1,11 +1,9 @@
 -- One row: when the last delivery came, and whether none has come for longer than usual
 -- (docs/alerts.md#silence). Nothing that was ingested from files counts, and no replay.
 -- open to: analysts
--- reads: facts.webhooks, facts.quarantined, delivery_silence
 -- key: last_seq
 -- order: last_at
 -- column: last_seq | the last delivery, one in quarantine too; null before the first
--- column: last_at | when it was received
 -- column: silent_since | since when it is silence; null while it is not. 28 days without a delivery are, whatever is usual
 
 with heard as not materialized (

@@ -1,6 +1,5 @@
 -- One row per delivery that could not be read, newest first. Its bytes are in the log.
 -- open to: analysts
--- reads: facts.quarantined, facts.webhooks
 -- key: seq
 -- order: quarantined.seq desc
 -- column: seq | the entry that holds the bytes

@@ -1,9 +1,7 @@
 -- One row per event that was delivered more than once, most often first.
 -- open to: analysts
--- reads: repeated_deliveries, facts.webhooks
 -- key: event_id
--- order: deliveries desc
--- order: event_id
+-- order: deliveries desc, event_id
 -- column: event_id | the platform's id of the event
 -- column: event_type | text | its type, in the first version
 -- column: deliveries | how often it was delivered

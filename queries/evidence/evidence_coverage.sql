@@ -1,18 +1,11 @@
 -- One row per process and field path, over the paths requested, answered and sent
 -- (docs/rules.md#collection-evidence). A requested object stands for the fields of it that the contract
 -- requires.
--- reads: process_facts, field_evidence
 -- key: process_id, path
--- order: process_place
--- order: path_place
+-- order: process_place, path_place
 -- by: process_id
--- column: process_id | the review process
--- column: path | text | dotted path of the field
 -- column: requested | the latest event asks for it, or for an object around it
 -- column: answered_at | latest answer to it; null while there is none
--- column: answer_source | text | who gave that answer; null while there is none
--- column: sent_at | start of the latest attempt that sent it; null until sent
--- column: covered | every sending of it was covered by the answer that was the latest then; null until sent
 
 with seen_of as (
     select process_id, list(path order by path) as seen_paths

@@ -1,10 +1,7 @@
 -- One row per step of collection journeys: how many journeys took it, on the seller's page or on the
 -- marketplace's own screens. What was added to one afterwards, such as a picture, does not count.
 -- open to: analysts
--- reads: journey_steps
 -- key: step
--- order: step
--- column: step | text | invited, opened, answered or confirmed
 -- column: journeys | journeys that took it
 
 select step, count(distinct journey_id) as journeys

@@ -1,9 +1,7 @@
 -- One row per act that somebody asked for and that needs a second person, by as_of
 -- (docs/operations.md#four-eyes).
--- reads: facts.actions, facts.attempt_starts
 -- key: request_id
--- order: requested_at desc
--- order: request_id
+-- order: requested_at desc, request_id
 -- column: request_id | the name of the request
 -- column: act | text | override, unmask, export or forget
 -- column: state | word | requested, approved, refused, used, or expired: it ended before the act began

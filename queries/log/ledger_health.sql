@@ -1,8 +1,6 @@
 -- One row: what the ledger holds at as_of and how the log stands.
 -- open to: analysts
--- reads: log, tree_heads, deliveries, facts.rejections, quarantine
 -- key: last_seq
--- order: last_seq
 -- column: last_seq | the newest entry of the log, whenever it occurred
 -- column: entries | entries that had occurred at as_of
 -- column: missing | seqs below last_seq that the log does not hold; always 0

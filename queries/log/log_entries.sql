@@ -1,5 +1,4 @@
 -- One row per entry of the log, in order: what its leaf says, and what was read out of its body.
--- reads: log, facts.webhooks, facts.reviews, facts.attempt_starts, facts.attempt_finishes, facts.sent_fields, facts.collections, facts.answered_fields, facts.artifacts, facts.quarantined, facts.rejections, facts.actions
 -- key: seq
 -- order: log.seq
 -- column: seq | the entry's place in the log

@@ -1,12 +1,7 @@
 -- One row per entry of the log and seller that it is about: those of the timeline, and the ends of
 -- attempts whose start names the seller, since an end from a file names none.
--- reads: timeline, facts.attempt_finishes
 -- key: seq, seller_id
--- order: occurred_at
--- order: seq
--- order: seller_id
--- column: seq | the entry's place in the log
--- column: occurred_at | when it happened on our side
+-- order: occurred_at, seq, seller_id
 -- column: seller_id | the seller it is about
 
 select seq, occurred_at, seller_id

@@ -1,13 +1,7 @@
 -- One row per entry of the log, in the order in which things happened: the whole story of a
 -- process or a seller, filtered by its id.
--- reads: log, facts.webhooks, facts.reviews, facts.attempt_finishes, facts.collections, facts.quarantined, facts.actions
--- materialized: timeline
--- stored: leaf_hash | unhex(leaf_hash) | lower(hex(leaf_hash))
--- rows: occurred_at <= as_of()
--- scanned: of all entries, a process or a seller needs few, which an index finds
 -- key: seq
--- order: occurred_at
--- order: seq
+-- order: occurred_at, seq
 -- column: seq | the entry's place in the log
 -- column: occurred_at | when it happened on our side
 -- column: recorded_at | when the log recorded it

@@ -1,8 +1,6 @@
 -- One row per seller that the platform deleted: it is removed and no longer accessible (contract,
 -- "Event list"), whatever an event says of it later.
--- reads: seller_events
 -- key: seller_id
--- column: seller_id | the seller
 -- column: deleted_at | when the platform created its first `seller.deleted`
 -- column: deletion_seq | the entry of that event
 

@@ -1,15 +1,12 @@
 -- One row per seller with a seller event that counts, occurred by as_of: what tells sellers of one
 -- taxpayer apart, and what became of them (docs/rules.md#denials). Materialized in `materialized.sellers`.
--- reads: seller_events, review_events, bank_account_events
--- materialized: sellers by seller_id
--- settled: (select settled_at <= as_of() from materialized.watermark)
 -- key: seller_id
--- column: seller_id | the seller
+-- column: seller_id | the platform's id of the seller
 -- column: taxpayer_key | equal for equal letters and digits of the seller's tax id: its taxpayer id, else ein, else document number, each by the latest event that carries one; null without any
 -- column: created_at | when the platform created it, by its record; else its earliest event of any kind
 -- column: first_denied_at | the earliest of its denials; null without any
 -- column: first_enabled_at | the earliest event that enabled it, whatever followed; null without any
--- column: denials | times it was denied
+-- column: denials | times the seller was denied
 -- column: retryable_denials | those with retry = true
 -- column: final_denials | those with retry = false
 -- column: seller_type | individual or business, by the latest event that says it; null where none does

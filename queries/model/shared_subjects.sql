@@ -1,8 +1,5 @@
 -- One row per journey or artifact that collections of more than one process name, whenever they
 -- occurred: what `evidence_reused` has to look at. Materialized in `materialized.subjects`.
--- reads: facts.collections, facts.artifacts
--- materialized: subjects
--- rows: is_shared
 -- key: subject
 -- column: subject | the journey's id or the artifact's digest
 

@@ -1,13 +1,12 @@
 -- One row per stretch of UTC days at whose ends as many processes stood in each state, from the first
 -- opened_at to as_of: what `state_daily` says day by day, however far as_of is from the last change.
--- reads: clock, process_facts, unsteady_stays
 -- key: first_day
 -- column: first_day | its first UTC day
 -- column: last_day | its last
--- column: pending | processes PENDING at the end of each
--- column: overdue | processes OVERDUE at the end of each
--- column: expired | processes EXPIRED at the end of each
--- column: finished | processes FINISHED at the end of each
+-- column: pending | processes PENDING at the end of each day
+-- column: overdue | processes OVERDUE at the end of each day
+-- column: expired | processes EXPIRED at the end of each day
+-- column: finished | processes FINISHED at the end of each day
 
 with standing as (
     -- From when a process stood in each state; null where that is still to come.

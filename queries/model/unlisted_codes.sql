@@ -1,12 +1,10 @@
 -- One row per delivery and code in it that the contract does not list, whether the delivery counts or not.
 -- Materialized in `materialized.unlisted_codes`: an entry's rows never change.
--- reads: facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events
--- materialized: unlisted_codes
 -- key: seq, kind, code
 -- column: seq | the delivery
--- column: event_id | its event
+-- column: event_id | the platform's id, or sha256:<digest of the body> without one
 -- column: occurred_at | when it was received
--- column: process_id | the review process it is about
+-- column: process_id | the platform's id of the review process
 -- column: seller_id | the seller it is about
 -- column: kind | which code it is
 -- column: code | the code as the platform wrote it

@@ -1,8 +1,6 @@
 -- One row per stay of a process in a state, of the processes whose events took the state back, or
 -- ahead of its clock: what was known of these has to be worked out receipt by receipt.
--- reads: review_events, process_facts
 -- key: process_id, state, from_at
--- column: process_id | the review process
 -- column: state | pending, overdue, expired or finished
 -- column: from_at | from when it was known to stand there
 -- column: until_at | until when; null while nothing ends it

@@ -1,7 +1,6 @@
 -- The rows of `materialized.processes`. Where all entries of a process turn out to belong to another one
 -- (an attempt was recorded again with another process, say), its row stays and is not `is_known`: at some
 -- instant the log knew it.
--- reads: process_facts, settled_processes
 -- column: settled_at | the latest occurrence that says anything about the process
 -- column: is_known | whether an entry of its own counts
 

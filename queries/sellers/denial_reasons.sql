@@ -1,11 +1,8 @@
 -- One row per distinct pair of reason and detail, most frequent first. A denial with two reasons
 -- counts in each of them, so the rows do not add up to the number of denials.
 -- open to: analysts
--- reads: seller_events
 -- key: reason, detail
--- order: denials desc
--- order: reason
--- order: detail nulls first
+-- order: denials desc, reason, detail nulls first
 -- column: reason | text | category of the denial, as the platform wrote it
 -- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair

@@ -1,8 +1,6 @@
 -- One row: which denied sellers came back as new ones, and how that went (docs/rules.md#denials).
 -- open to: analysts
--- reads: seller_records, returned_sellers
 -- key: denied_sellers
--- order: denied_sellers
 -- column: denied_sellers | sellers with at least one denial
 -- column: retryable_share | denials with retry = true / denials that carry a retry; null over nothing
 -- column: reonboarded | denied sellers whose taxpayer id belongs to another seller created after their first denial

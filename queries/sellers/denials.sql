@@ -1,11 +1,8 @@
 -- One row per denial: a `seller.denied` event that counts, newest first (docs/rules.md#denials).
 -- open to: analysts
--- reads: seller_events
 -- key: event_id
--- order: denied_at desc
--- order: event_id
+-- order: denied_at desc, event_id
 -- by: seller_id
--- column: event_id | the platform's id of the event
 -- column: seller_id | who was denied
 -- column: denied_at | when the platform created the event
 -- column: seller_type | text | individual or business, as the event itself says; null where it does not

@@ -1,9 +1,7 @@
 -- One row per UTC day on which the platform decided on sellers: how long its analyses took. It
 -- promises 180 seconds for 99 % of them (docs/contract.md#limits).
 -- open to: analysts
--- reads: seller_events
 -- key: day
--- order: day
 -- column: day | UTC day of the decision, the first seller.enabled or seller.denied
 -- column: analysed | sellers decided that day whose seller.created is known
 -- column: within_180_s | those decided within 180 seconds of it

@@ -1,12 +1,9 @@
 -- One row per denied seller that came back as a new one, the latest return first (docs/rules.md#denials).
 -- Sellers belong together when their taxpayer ids have the same letters and digits.
 -- open to: analysts
--- reads: seller_events, seller_records
 -- key: seller_id
--- order: came_back_at desc
--- order: seller_id
+-- order: came_back_at desc, seller_id
 -- column: seller_id | the denied seller
--- column: first_denied_at | the earliest of its denials
 -- column: came_back_at | when the first seller with its taxpayer id was created after that
 -- column: successor_id | that seller; the least id where several were created at once
 -- column: successors | sellers with its taxpayer id that were created after its first denial

@@ -1,12 +1,8 @@
 -- One row per seller event that carries a name, an e-mail address or a tax id: by what a seller can
 -- be found, whichever of their records said it.
--- reads: seller_events
 -- key: event_id
--- order: seller_id
--- order: event_id
+-- order: seller_id, event_id
 -- by: seller_id
--- column: event_id | the platform's id of the event
--- column: seller_id | the platform's id of the seller
 -- column: seller_name | personal | first and last name, else a business's: personal, masked
 -- column: email | personal | the record's, else a business's own: personal, masked
 -- column: taxpayer_key | personal | keyed digest of the tax id's letters and digits, hex: personal, left out while masked

@@ -1,10 +1,7 @@
 -- One row per seller notice and process that it speaks of, newest first: a message, a call or a letter, and what
 -- became of it (docs/rules.md#seller-notices).
--- reads: notice_fates, process_facts
 -- key: message_id, process_id
--- order: sent_at desc
--- order: message_id
--- order: process_id
+-- order: sent_at desc, message_id, process_id
 -- by: process_id, seller_id
 -- column: message_id | text | the id of the message, shared by the processes that it speaks of
 -- column: process_id | the review process
@@ -18,11 +15,7 @@
 -- column: promised_for | text | of a call: for when the seller promised to answer
 -- column: sent_at | when it was handed over, the call was made or the letter was posted
 -- column: accepted_at | when the service took it; of an e-mail this says nothing of its arrival
--- column: delivered_at | when it was delivered
 -- column: opened_at | when it was opened
--- column: bounced_at | when it came back
--- column: failed_at | when sending it failed for good
--- column: uncertain_at | when we lost sight of whether it went out
 -- column: retracted_at | when a person took back a call or letter that was recorded by mistake
 -- column: contacted_at | when it was a contact with the seller that still stands; null where it is none
 -- column: seq | the entry, the first that counts

@@ -1,13 +1,8 @@
 -- One row per field that an `answered` collection gives, occurred by as_of.
--- reads: journey_steps, facts.answered_fields
 -- key: seq, path
--- column: seq | the entry of the collection
--- column: process_id | the review process
--- column: path | dotted path of the field
+-- column: path | text | dotted path of the field
 -- column: value_key | keyed digest of its value: equal for the same JSON value
 -- column: answered_at | when the seller answered
--- column: recorded_at | when that was recorded
--- column: source | who gave the data
 -- column: recency | of two answers to one path, the greater is the latest
 
 select

@@ -1,6 +1,5 @@
 -- One row per message, process and result that is said of it, by as_of: the earliest counts
 -- (docs/rules.md#seller-notices).
--- reads: facts.notice_results
 -- key: message_id, process_id, result
 -- column: seq | the entry that counts
 -- column: message_id | the id of the message

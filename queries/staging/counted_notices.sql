@@ -1,10 +1,9 @@
 -- One row per message to a seller and process that it speaks of, by as_of: a message, a call or a letter
 -- (docs/rules.md#seller-notices). Recorded twice, the earliest counts.
--- reads: facts.notices
 -- key: message_id, process_id
 -- column: seq | the entry that counts
 -- column: message_id | the id of the message, shared by the processes that it speaks of
--- column: process_id | the review process
+-- column: process_id | the platform's id of the review process
 -- column: occurred_at | when it was handed over; of a call, when it was made; of a letter, when it was posted
 -- column: recorded_at | when it was recorded
 -- column: origin | live or ingested

@@ -1,6 +1,5 @@
 -- One row per event of the platform that counts, of whatever type, occurred by as_of; each version of
 -- a review event is one of its own.
--- reads: superseded_deliveries, facts.webhooks, facts.reviews, facts.seller_events, facts.bank_account_events
 -- key: seq
 -- column: seq | the entry that counts for this event
 -- column: event_id | the platform's id, or sha256:<digest of the body> without one
@@ -8,7 +7,7 @@
 -- column: occurred_at | when it was received
 -- column: has_id | the platform gave it an id
 -- column: is_shape_known | false where a seller event carries no seller record
--- column: process_id | the review process it is about
+-- column: process_id | the platform's id of the review process
 -- column: seller_id | the seller it is about
 
 select

@@ -1,12 +1,11 @@
 -- One row per override or replacement that counts, occurred by as_of: what people allowed, with
 -- reason and name. Equal in instant and content, they are one.
--- reads: facts.actions
 -- key: seq
 -- column: seq | the entry that counts, the first recorded
 -- column: kind | override or replacement
 -- column: occurred_at | when it was allowed
--- column: process_id | the review process
--- column: seller_id | the seller, where the entry names one
+-- column: process_id | the platform's id of the review process
+-- column: seller_id | the seller it was for, where the entries name one
 -- column: attempt_id | the attempt, where the entry names one
 -- column: actor | who allowed it
 -- column: reason | why

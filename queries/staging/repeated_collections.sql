@@ -1,8 +1,6 @@
 -- One row per collection that says what an earlier entry says. Collections have no id: equal in instant
 -- and content, they are one, however often they came (docs/rules.md#counting-once).
 -- Materialized in `materialized.repeated_collections`: an entry's row never changes.
--- reads: facts.collections
--- materialized: repeated_collections
 -- key: seq
 -- column: seq | the entry that does not count
 

@@ -4,13 +4,11 @@
 -- Deliveries of one content are one version, and the earliest of them counts. Each version of a
 -- review event counts; of the others only the latest does. None of this depends on as_of but by
 -- `superseded_at`: the earliest delivery of a version is visible whenever any other is.
--- reads: facts.webhooks
--- materialized: repeated_deliveries
 -- key: seq
 -- column: seq | the delivery
--- column: event_id | its event
+-- column: event_id | the platform's id, or sha256:<digest of the body> without one
 -- column: is_version | the delivery that counts for its version
--- column: is_altered | it says something else than the first version
+-- column: is_altered | it says something else than the first version of its event
 -- column: superseded_at | from when it does not count; null where that is never
 
 with repeated as (

@@ -1,12 +1,11 @@
 -- One row per version of a review event, among those that had occurred at as_of. What a version does
 -- not carry, or not as the contract shows it, is null.
--- reads: superseded_deliveries, facts.reviews
 -- key: seq
 -- column: seq | the entry that counts for this version
 -- column: event_id | the platform's id of the event
 -- column: occurred_at | when it was received
 -- column: created_at | when the platform created it; without that, when it was received
--- column: process_id | the review process
+-- column: process_id | the platform's id of the review process
 -- column: seller_id | its `customer_id`
 -- column: object_type | its `payload.object.type`
 -- column: status | the status it reports

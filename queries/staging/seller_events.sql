@@ -1,44 +1,43 @@
 -- One row per seller event that counts and carries a seller record, occurred by as_of.
 -- Personal columns stand here as they came; only views that mask them are shown to readers.
--- reads: superseded_deliveries, facts.seller_events
 -- key: event_id
 -- column: seq | the entry that counts for this event
 -- column: event_id | the platform's id of the event
 -- column: event_type | as the contract lists it
 -- column: occurred_at | when it was received
 -- column: created_at | when the platform created it; without that, when it was received
--- column: seller_id | the seller
+-- column: seller_id | the platform's id of the seller
 -- column: status | the record's own status
--- column: resource | constant `seller`
+-- column: resource | text | constant `seller`
 -- column: account_balance | as the platform reports it
 -- column: current_balance | as the platform reports it
--- column: first_name | personal | personal
--- column: last_name | personal | personal
+-- column: first_name | personal | personal, masked for readers
+-- column: last_name | personal | personal, masked for readers
 -- column: email | personal | personal
 -- column: taxpayer_id | personal | personal
 -- column: phone_number | personal | personal
--- column: birthdate | personal | personal
--- column: address | personal | personal
--- column: mcc | merchant category code
+-- column: birthdate | personal | personal, masked for readers
+-- column: address | personal | personal, masked for readers
+-- column: mcc | text | merchant category code
 -- column: show_profile_online | as the platform reports it
 -- column: is_mobile | as the platform reports it
 -- column: decline_on_fail_security_code | as the platform reports it
 -- column: decline_on_fail_zipcode | as the platform reports it
 -- column: delinquent | as the platform reports it
 -- column: marketplace_id | the marketplace the seller belongs to
--- column: uri | path of the seller in the platform's API
--- column: metadata | personal | may hold anything: personal
+-- column: uri | path | path of the seller in the platform's API
+-- column: metadata | personal | may hold anything: personal, masked for readers
 -- column: record_created_at | when the platform created the seller, by its record
 -- column: record_updated_at | when the platform last changed it, by its record
 -- column: revenue | as the platform reports it
--- column: type | individual or business
--- column: document_number | personal | personal
--- column: ein | personal | of a business: personal
--- column: business_name | personal | personal
--- column: business_email | personal | personal
--- column: business_phone | personal | personal
--- column: business_address | personal | personal
--- column: business_owner | personal | the record's `owner`, may hold anything: personal
+-- column: type | text | individual or business
+-- column: document_number | personal | personal, masked for readers
+-- column: ein | personal | of a business: personal, masked for readers
+-- column: business_name | personal | personal, masked for readers
+-- column: business_email | personal | personal, masked for readers
+-- column: business_phone | personal | personal, masked for readers
+-- column: business_address | personal | personal, masked for readers
+-- column: business_owner | personal | the record's `owner`, may hold anything: personal, masked for readers
 -- column: taxpayer_key | equal for equal letters and digits of the taxpayer id; empty without any, null without an id
 -- column: ein_key | as taxpayer_key, of the ein
 -- column: document_key | as taxpayer_key, of the number of the document

@@ -2,7 +2,6 @@
 -- counts, then the one with the smallest SHA-256 of its content (docs/rules.md#counting-once). Of those that
 -- are equal, a live one comes before an ingested one: it knows how the attempt came in.
 -- Which one counts does not depend on as_of: the earliest is visible whenever any other is.
--- reads: facts.attempt_starts, facts.attempt_finishes
 -- key: seq
 -- column: seq | the entry that does not count
 

@@ -1,9 +1,7 @@
 -- One row per UTC day on which a process that is unfinished at as_of has its deadline.
 -- Late ones are included; days without any are absent.
 -- open to: analysts
--- reads: clocked_processes
 -- key: day
--- order: day
 -- column: day | UTC day of the deadline
 -- column: due | unfinished processes due that day
 -- column: due_acp | those of type ACP

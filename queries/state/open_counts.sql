@@ -1,11 +1,8 @@
 -- One row per state and review type of unfinished processes: how many they are, for those who watch.
 -- open to: analysts
--- reads: process_state
 -- key: state, review_type
--- order: state
--- order: review_type nulls last
+-- order: state, review_type nulls last
 -- column: state | word | PENDING, OVERDUE, EXPIRED or UNKNOWN
--- column: review_type | word | the type, such as ACP; null for an unknown type
 -- column: processes | unfinished processes
 -- column: due_within_7_days | those due in the 7 days to come
 -- column: late | those whose deadline has passed

@@ -5,36 +5,8 @@
 --     (created) --it has none--> OVERDUE --the deadline--> EXPIRED
 --     PENDING, OVERDUE, EXPIRED --a 200, or the platform reports it--> FINISHED
 --
--- reads: current_processes
 -- key: process_id
--- order: process_id
 -- by: process_id, seller_id
--- column: process_id | the platform's id of the process
--- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
--- column: seller_deleted_at | when the platform deleted that seller: ask it whether an open process still stands; null unless deleted
--- column: review_type | word | the type, such as ACP, from the earliest event alone; null for an unknown type
--- column: state | word | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
--- column: opened_at | when the platform created the earliest event
--- column: overdue_at | when its days of PENDING are over (of an ACP, day 30), or 30 days before the deadline where that is earlier; of other types, opened_at
--- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
--- column: days_to_deadline | whole days of 24 hours left; 0 is due within 24 hours, negative is late; null once finished
--- column: seconds_to_deadline | whole seconds left, rounded down; 0 at the deadline, negative once late; null once finished
--- column: days_to_overdue | whole days until overdue_at, only while PENDING
--- column: requested_fields | text | of the latest event that carries a readable list; an empty one where none does
--- column: reported_status | text | the status that the latest event reports
--- column: reported_at | when the platform created the latest event
--- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED
--- column: finished_by | word | submission or platform, whichever was first; on a tie, submission
--- column: finished_late | finished at the deadline or after it; false while unfinished; null where no deadline is known
--- column: attempts | submission attempts that were sent (refusals left out)
--- column: last_outcome | word | what became of the last of them
--- column: last_attempt_at | when the last of them started
--- column: ticket_due | a person has to open a support ticket: the last try was given up, or the platform keeps failing; not while one is open, nor once finished
--- column: deadline_mismatch | the deadline is more than a day off the contract's total
--- column: deadline_changed | events of the process disagree on the deadline
--- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
--- column: open_after_finish | an event created after finished_at reports an open status
--- column: identity_changed | events of the process disagree on type or seller
 
 select
     process_id,

@@ -1,10 +1,7 @@
 -- One row per seller with a review that is PENDING, OVERDUE or EXPIRED, worst first: how these stand, and when
 -- the seller was last contacted (docs/rules.md#seller-notices).
--- reads: unfinished_states, assignments
 -- key: seller_id
--- order: worst_state
--- order: next_deadline_at
--- order: seller_id
+-- order: worst_state, next_deadline_at, seller_id
 -- by: seller_id
 -- column: seller_id | the seller under review
 -- column: worst_state | word | EXPIRED, OVERDUE or PENDING

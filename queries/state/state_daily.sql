@@ -3,14 +3,8 @@
 -- without a review event are left out. A day shows what had been received by its end, so each row
 -- equals `process_state` as of then.
 -- open to: analysts
--- reads: state_stretches
 -- key: day
--- order: day
 -- column: day | UTC day
--- column: pending | processes PENDING at its end
--- column: overdue | processes OVERDUE at its end
--- column: expired | processes EXPIRED at its end
--- column: finished | processes FINISHED at its end
 
 select
     cast(unnest(generate_series(first_day, last_day, interval 1 day)) as date) as day,

@@ -1,12 +1,8 @@
 -- One row per UTC day and outcome: submission attempts that started that day. One whose start is
 -- lost counts on the day of its finish; refusals were never sent and count nowhere.
 -- open to: analysts
--- reads: attempts
 -- key: day, outcome
--- order: day
--- order: outcome
 -- column: day | UTC day of the start
--- column: outcome | word | what became of the attempts (docs/rules.md#outcomes)
 -- column: attempts | how many
 
 select

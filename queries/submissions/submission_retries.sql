@@ -1,9 +1,7 @@
 -- One row: how often the first attempt was enough, and how often a retry succeeded after a failure
 -- (docs/rules.md#denials). Refusals were never sent and count nowhere.
 -- open to: analysts
--- reads: submitted_processes
 -- key: processes
--- order: processes
 -- column: processes | processes with an attempt
 -- column: first_try_accepted | those whose first attempt was answered 200
 -- column: first_try_acceptance | first_try_accepted / processes; null over nothing

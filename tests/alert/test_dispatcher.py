@@ -38,7 +38,7 @@ from tests.alert.asked import Asked
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.support.events import review
 from tests.support.machine import wait_until
-from tests.support.stores import environment_in, settings_in
+from tests.support.stores import environment_in, in_use, settings_in
 
 SECRET = b"a secret of thirty-two bytes, yes"
 DAY = 24 * instants.HOUR
@@ -128,6 +128,7 @@ def once_followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def stores(once_followed: Path, tmp_path: Path) -> Iterator[Stores]:
     shutil.copytree(once_followed, tmp_path, dirs_exist_ok=True)
+    in_use(tmp_path / "inbox.db")
     made = Stores(tmp_path)
     with closing(made.service):
         yield made

@@ -29,7 +29,7 @@ from pipeline.serve.due_alerts import due_in
 from tests.alert.asked import Bare
 from tests.alert.test_decision import ANA, MAIL, at
 from tests.support.events import review
-from tests.support.stores import settings_in
+from tests.support.stores import in_use, settings_in
 
 DEADLINE = "2026-04-03T20:00:00Z"
 """On a Friday, at five in the afternoon of São Paulo."""
@@ -112,6 +112,7 @@ def desk(once_followed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         }
     )
     shutil.copytree(once_followed, tmp_path, dirs_exist_ok=True)
+    in_use(tmp_path / "inbox.db")
     made = Desk(tmp_path, rules)
     monkeypatch.setattr(transport, "send", made.send)
     with closing(made.service):

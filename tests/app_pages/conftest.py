@@ -26,7 +26,7 @@ from tests.app_pages.support.answers import shared
 from tests.app_pages.support.occurrences import AS_OF, Occurrence
 from tests.support.dashboard import chromium, dashboard
 from tests.support.machine import wait_until
-from tests.support.stores import settings_in
+from tests.support.stores import in_use, settings_in
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,6 +73,7 @@ def _log_in(folder: Path, history: Sequence[Occurrence], **more: Any) -> Iterato
         known += str(folder)  # nobody else's: there is more in it
     else:
         shutil.copytree(_followed(wanted), folder, dirs_exist_ok=True)
+        in_use(folder / "inbox.db")
     with ledger_service(settings) as service:
         follow(service)
         with shared(known, service.ledger.size):

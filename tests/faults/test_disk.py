@@ -7,7 +7,9 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from pipeline.continuity import backup as backups
@@ -15,6 +17,7 @@ from pipeline.continuity import restore as restores
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import open_inbox
+from pipeline.inbox.sqlite import inbox as sqlite_inbox
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from tests import depth
 from tests.faults.shim import SMALL_DISK_BYTES, FsyncShim
@@ -139,6 +142,40 @@ def test_sqlite_loses_nothing_on_a_full_disk_and_goes_on_when_there_is_room(smal
     inbox.close()
 
 
+def test_sqlite_goes_on_after_a_full_disk_though_a_reader_never_leaves_the_wal(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As Litestream does: before, each delivery was refused until that was stopped."""
+    monkeypatch.setattr(sqlite_inbox, "REPAIR_SECONDS", 0.1)
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(3 * 2**20))
+    path = small_disk / "inbox.db"
+    inbox = SqliteInbox(path)
+    inbox.append([note(body=b"first")])
+    synced: list[str] = []
+    sync = os.fsync
+
+    def noted(file: Any) -> None:
+        synced.append(Path(f"/proc/self/fd/{file.fileno()}").readlink().name)
+        sync(file)
+
+    with closing(apsw.Connection(str(path))) as reader:
+        reader.execute("begin; select seq from entries")
+        with pytest.raises(InboxUnavailable, match="full"):
+            inbox.append([note(body=bytes(6 * 2**20))])
+        ballast.unlink()
+        before = [it.leaf for it in all_entries(inbox)]
+        monkeypatch.setattr(os, "fsync", noted)
+        [receipt] = inbox.append([note()])
+        assert receipt.entry is not None
+        assert synced == ["inbox.db-wal"]  # before SQLite wrote behind what it had
+    entries = all_entries(inbox)
+    assert_sound(entries, inbox.log)
+    assert [it.leaf for it in entries] == [*before, receipt.entry.leaf]
+    inbox.close()
+    assert _seqs_in(path)[-1] == receipt.entry.seq
+
+
 def test_sqlite_records_much_at_once_where_temporary_files_find_no_room(
     small_disk: Path, tmp_path: Path
 ):
@@ -148,6 +185,7 @@ def test_sqlite_records_much_at_once_where_temporary_files_find_no_room(
     (small_disk / "ballast").write_bytes(bytes(SMALL_DISK_BYTES))
     append = """
 import secrets, sys; from pathlib import Path
+from pipeline.inbox.sqlite import inbox as sqlite_inbox
 from pipeline.inbox.sqlite.inbox import SqliteInbox
 from tests.inbox.drafts import note
 inbox = SqliteInbox(Path(sys.argv[1]))

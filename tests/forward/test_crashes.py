@@ -27,6 +27,7 @@ from tests.forward.process import Forwarder
 from tests.forward.sink import OK, Reply, Sink
 from tests.support.machine import killed, wait_until
 from tests.support.sqlite import opened
+from tests.support.stores import in_use
 
 
 @pytest.fixture
@@ -191,6 +192,7 @@ def test_an_inbox_that_was_put_back_is_noticed_and_what_it_lacks_is_not_skipped(
     rows = Path(f"{location}.rows")
     shutil.move(location, rows)
     shutil.copy(old, location)
+    in_use(location)
     with closing(open_inbox(location)) as lacking:
         new = [of_seller("sel_1") for _ in range(5)]
         deliver(lacking, *new)
@@ -223,6 +225,7 @@ def test_a_file_that_is_put_back_under_a_forwarder_that_runs_is_opened_again(
     shutil.move(tmp_path / "old.db", location)
     with closing(open_inbox(location)) as older:
         deliver(older, new := of_seller("sel_1"))
+    in_use(location)
     wait_until(lambda: market.once() == [first, lost, new])
 
 

@@ -11,11 +11,20 @@ from typing import Any
 import duckdb
 import pytest
 
+from pipeline import headers
 from pipeline.errors import LedgerDamaged
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.arrow import MASKED_COLUMNS
-from pipeline.ledger.views.catalogue import View, catalogue, public, whole_sql
+from pipeline.ledger.views.catalogue import (
+    View,
+    catalogue,
+    inherits_from,
+    public,
+    read,
+    whole_sql,
+)
 from pipeline.ledger.views.installed import install, installed_later
+from pipeline.ledger.views.kept import READ, STORED
 from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.support.ledgers import ledger_of
@@ -96,26 +105,29 @@ def test_a_view_is_a_query_that_can_be_read():
     assert not every_view(wrong)
 
 
-def test_a_view_reads_what_its_header_says_and_that_exists():
+def test_what_a_view_reads_is_found_in_its_sql_and_exists():
     def wrong(view):
         if odd := set(view.reads) ^ read_by(view):
-            yield f"say in reads: what its SQL reads, which differs in {odd}"
+            yield f"write `from` or `join` before each of {odd}, as other views do"
         if unknown := set(view.reads) - {*catalogue(), *TABLES}:
             yield f"there is no table or view {unknown}"
 
     assert not every_view(wrong)
 
 
+def test_what_is_listed_as_kept_is_a_view():
+    assert {*STORED, *READ} <= {*catalogue()}
+
+
 def test_the_header_states_the_order_of_a_views_rows():
-    """A public view has an order in its header. The SQL has none, so that a view that reads it does
-    not sort for nothing."""
+    """The SQL has none, so that a view that reads it does not sort for nothing."""
 
     def wrong(view):
-        if not view.order and view.is_public:
-            yield "add lines order: to its header"
         for statement in tree_of(view.sql).get("statements", ()):
             if any("ORDER" in it["type"] for it in statement["node"]["modifiers"]):
-                yield "put order by into its header, as lines order:"
+                yield "put order by into its header, as a line order:"
+        if view.order == view.key and headers.read(view.file, {"order"}).first("order"):
+            yield "leave out the line order: it is in the order of its key anyhow"
 
     assert not every_view(wrong)
 
@@ -129,16 +141,16 @@ def test_no_two_rows_of_a_view_are_equal_in_its_order():
     }
     # Places of the key, the key by another name, one row, and parts that never begin at once.
     assert by_others == {"evidence_coverage", "coming_days", "intake", "process_phases"}, (
-        "name the columns of key: in lines order:, or name the view here and say why above"
+        "name the columns of key: in order:, or name the view here and say why above"
     )
 
 
 @pytest.mark.parametrize(
-    "view", [it for it in catalogue().values() if it.found_by], ids=lambda view: view.name
+    "view", [it for it in catalogue().values() if it.reading.found_by], ids=lambda view: view.name
 )
 @pytest.mark.parametrize("moment", depth.few([at("2026-03-05T00:00:00"), AS_OF], 2))
 def test_a_view_that_finds_rows_has_the_same_ones_in_the_same_order(view, moment, reader):
-    finder = catalogue()[view.found_by]
+    finder = catalogue()[view.reading.found_by]
     assert finder.key == view.key
     assert len(view.key) == 1
     assert view.key[0] in view.by  # else a page would be worked out from all rows
@@ -218,7 +230,7 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
             return
         found = [name for name, *_ in cursor.description or ()]
         if found != list(view.columns):
-            yield f"write a line column: for each of {found}, in this order"
+            yield f"name each of {found} in its list of columns, or all in lines column:"
         if not view.key or not {*view.key} <= {*found}:
             yield "write a line key: with columns of its own in which no two rows are equal"
             return
@@ -241,12 +253,28 @@ def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
     def wrong(view):
         if not view.summary:
             yield "begin its header with what one row is"
-        if not all(view.columns.values()):
-            yield "say what each column means"
+        if unsaid := [name for name, meaning in view.columns.items() if not meaning]:
+            said_by = " and ".join(inherits_from(view, catalogue()))
+            yield f"write a line column: for each of {unsaid}: {said_by} say nothing, or two things"
         if re.search(r"\b(now|current_timestamp|current_date|today)\b *\(", view.sql):
             yield "ask as_of() for the time"
         if "as_of" in re.findall(r"getvariable\('(\w+)'\)", view.sql):
             yield "ask as_of() for the time, not the variable"
+
+    assert not every_view(wrong)
+
+
+def test_a_header_says_of_its_own_columns_alone_what_nothing_below_says():
+    def wrong(view):
+        own = read(view.file)
+        if strange := {*own.columns} - {*view.columns}:
+            yield f"leave out the lines column: of {strange}, which its SQL does not give"
+        others = [catalogue()[name] for name in inherits_from(view, catalogue())]
+        for column, meaning in own.columns.items():
+            having = [it for it in others if column in it.columns]
+            below = {(it.columns[column], it.kinds.get(column)) for it in having}
+            if below == {(meaning, own.kinds.get(column))}:
+                yield f"leave out the line column: of {column}, which says the same below"
 
     assert not every_view(wrong)
 

@@ -55,7 +55,7 @@ def whole(reader):
 
 
 def test_the_views_with_rows_that_lead():
-    assert {it.name: it.leading for it in catalogue().values() if it.leading} == {
+    assert {it.name: it.reading.leading for it in catalogue().values() if it.reading.leading} == {
         "watchlist": ("state", "EXPIRED")
     }, "name the view here, and try its pages below"
 
@@ -82,7 +82,7 @@ def test_what_a_filter_leaves_stands_in_the_same_order(reader, whole, view, limi
 
 
 def test_the_views_whose_rows_another_finds():
-    assert {it.name: it.found_by for it in catalogue().values() if it.found_by} == {
+    assert {it.name: it.reading.found_by for it in catalogue().values() if it.reading.found_by} == {
         "open_processes": "unfinished_states",
         "waiting_submissions": "tried_processes",
     }, "name the view here, and try its pages below"

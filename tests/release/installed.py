@@ -30,7 +30,7 @@ def python(version: str) -> Path | None:
 def install(wheel: Path, interpreter: Path, folder: Path) -> "Installed":
     """The wheel in a venv, with exactly the versions that the lock names."""
     lock = folder.with_suffix(".lock")
-    lines = (ROOT / "requirements.lock").read_text(encoding="ascii").split("# dev\n")[0]
+    lines = (ROOT / "requirements.lock").read_text(encoding="ascii").split("# otel\n")[0]
     lock.write_text(lines, encoding="ascii")
     _done(UV, "venv", "--quiet", "--python", interpreter, folder)
     here = ("pip", "install", "--quiet", "--python", folder / "bin" / "python")

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -30,6 +29,7 @@ from pipeline.ledger.views.catalogue import catalogue, macros, read_by_several, 
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.artifacts import is_digest
 from pipeline.log.entries import Entry
+from pipeline.release import release
 from pipeline.verify import may_lack_record
 
 LARGEST_CELL: Final = 1 << 27
@@ -132,7 +132,7 @@ def software() -> str:
     here = Path(__file__).parent
     for file in sorted([*here.glob("templates/*"), *here.glob("*.py"), Path(texts.__file__)]):
         digest.update(file.read_bytes())
-    return f"prazo {metadata.version('prazo')} ({digest.hexdigest()[:12]})"
+    return f"prazo {release()} ({digest.hexdigest()[:12]})"
 
 
 # --- the query and its tables ----------------------------------------------------------------

@@ -12,6 +12,7 @@ from pipeline.cli.doctor import (
     forwarding,
     journeys,
     platform,
+    releases,
     stores,
 )
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
@@ -69,7 +70,9 @@ _OF_SETTINGS: Final[_Checks] = (
 )
 _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diagnosis]]], ...]] = (
     ("inbox", stores.inbox),
+    ("sending", stores.sending),
     ("receiver", doors.receiver),
+    ("releases", releases.releases),
     ("signing key", stores.signing_key),
     ("artifacts", stores.artifacts),
     ("alerts", alerts.alerts),

@@ -17,6 +17,7 @@ from pipeline.continuity import kept_heads
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.files.disk import existing, not_writable
 from pipeline.http import addresses
+from pipeline.inbox import copies
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
 from pipeline.inbox.heartbeats import Part, heartbeats
@@ -408,6 +409,14 @@ def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
     ended = holder.shown(Asked("attempts_by_outcome")).rows
     counted = ", ".join(f"{row['attempts']} {row['outcome']}" for row in ended)
     yield Diagnosis("attempts", "ok", counted or "there has been none yet")
+
+
+def sending(_: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """Whether what is to be sent is sent, or waits for a person's word."""
+    if why := copies.why_held(at_hand()):
+        yield Diagnosis("sending", "fault", f"nothing is sent: {why}", copies.REMEDY)
+    else:
+        yield Diagnosis("sending", "ok", "this inbox is the one in use")
 
 
 def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:

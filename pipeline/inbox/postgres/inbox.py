@@ -68,10 +68,17 @@ _UP_TO_MAX_BYTES = """
             %(last)s
         )
     order by seq"""
-VERSION_OF = "select value from prazo.meta where name = 'version'"
+TABLES_OF: Final = """
+    select (select value from prazo.meta where name = 'version') as version,
+        (select value from prazo.meta where name = 'needs') as needs"""
+_NUMBERS = """concat_ws(' ',
+    (select system_identifier from pg_control_system()),
+    (select oid from pg_database where datname = current_database()),
+    'prazo'::regnamespace::oid)"""
+_BEGIN_HERE = f"update prazo.meta set value = convert_to({_NUMBERS}, 'utf8') where name = %s"
 _NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
 _LAST_AND_NOW = f"""
-    select * from ({_NOW}) clock cross join ({VERSION_OF}) tables
+    select * from ({_NOW}) clock cross join ({TABLES_OF}) tables
     left join ({_LAST}) newest on true"""
 _PUT_HEAD = """
     insert into prazo.heads (id, size, root) values (1, %s, %s)
@@ -142,9 +149,9 @@ class _PostgresTransaction:
                 " where seq = any(%s)",
                 [asked.seq] if asked.seq else (),
             )
-        now, version, seq, recorded_at = last.fetchone() or (None, 0, None, None)
+        now, version, needs, seq, recorded_at = last.fetchone() or (None, 0, None, None, None)
         return Known(
-            version=int(version),
+            tables=schema.Tables(int(version), needs),
             seq=seq or 0,
             recorded_at=recorded_at or 0,
             processes={name: Tail(n, at) for name, n, at in processes},
@@ -250,16 +257,19 @@ class PostgresInbox(Inbox):
                 "insert into prazo.meta (name, value) values (%s, %s) on conflict do nothing",
                 [
                     ("version", str(self.version).encode()),
-                    *schema.meta_of(begun).items(),
+                    *schema.meta_of(begun, self.version).items(),
                 ],
             )
+            if is_first and identity is None:
+                connection.execute(_BEGIN_HERE, (schema.STANDS,))
         if is_first and identity is None:
             beginnings.say(begun.log, self._place_name, beginnings.beside(None))
 
     def _read_meta(self, connection: Session) -> tuple[str, bytes]:
         rows = connection.execute("select name, value from prazo.meta", binary=True)
         meta: dict[str, bytes] = dict(rows.fetchall())
-        schema.check(self._place_name, int(meta["version"]), self.version)
+        tables = schema.Tables(int(meta["version"]), meta.get("needs"))
+        schema.check(self._place_name, tables, self.version)
         return schema.identity(self._place_name, meta)
 
     @contextmanager
@@ -352,6 +362,11 @@ class PostgresInbox(Inbox):
         of_server, believed = self.steady(), self.machine.now()
         return of_server if abs(of_server - believed) <= TOLERANCE else believed
 
+    def stands(self) -> str:
+        """The server's number, and those of the database and of its schema."""
+        [(numbers,)] = self.query(f"select {_NUMBERS}")
+        return str(numbers)
+
     def steady(self) -> int:
         """The database's clock, whatever it says."""
         asked = instants.since_boot()
@@ -386,6 +401,11 @@ class PostgresInbox(Inbox):
                 self.prove()
                 self._proved.add(connection)
             yield connection
+
+    def tables(self) -> schema.Tables:
+        """What it says of its tables now."""
+        with self._using() as connection:
+            return tables_of(connection)
 
     def last(self) -> tuple[int, int]:
         """The newest entry's seq and receipt; (0, 0) in an empty log."""
@@ -431,6 +451,12 @@ class PostgresInbox(Inbox):
             self._is_closed = True
             self._drop_writer()
         self._readers.close()
+
+
+def tables_of(session: Session) -> schema.Tables:
+    """What an inbox says of its tables."""
+    version, needs = session.execute(TABLES_OF, binary=True).fetchone() or (0, None)
+    return schema.Tables(int(version), needs)
 
 
 def ask(session: Session, sql: str, *values: object) -> list[tuple[Any, ...]]:

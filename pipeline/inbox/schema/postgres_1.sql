@@ -137,6 +137,17 @@ create table if not exists prazo.heartbeats (
     at bigint not null                  -- when this part of the product last said that it was well
 );
 
+-- Which release each part runs, for whoever upgrades (pipeline/inbox/parts.py).
+create table if not exists prazo.parts (
+    part text collate "C" not null,
+    process text collate "C" not null,  -- its machine's name, and its number there
+    release text not null,
+    version integer not null,           -- of the tables that it knows
+    started_at bigint not null,
+    seen_at bigint not null,
+    primary key (part, process)
+);
+
 create table if not exists prazo.probes (
     id integer primary key check (id = 1),
     probed_at bigint not null

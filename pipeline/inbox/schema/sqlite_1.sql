@@ -117,6 +117,17 @@ create table heartbeats (
     at integer not null                 -- when this part of the product last said that it was well
 ) strict;
 
+-- Which release each part runs, for whoever upgrades (pipeline/inbox/parts.py).
+create table parts (
+    part text not null,
+    process text not null,              -- its machine's name, and its number there
+    release text not null,
+    version integer not null,           -- of the tables that it knows
+    started_at integer not null,
+    seen_at integer not null,
+    primary key (part, process)
+) strict;
+
 create table probes (id integer primary key check (id = 1), probed_at integer not null) strict;
 
 -- How far deliveries were passed on to each endpoint of the marketplace, and what waits for one.

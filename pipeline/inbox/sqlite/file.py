@@ -11,6 +11,7 @@ import apsw
 from pipeline import plain
 from pipeline.errors import InboxUnavailable
 from pipeline.files import disk
+from pipeline.files.birth import birth_of
 from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import schema
 from pipeline.inbox.sqlite.connection import ERRORS, connect, one_row
@@ -23,7 +24,7 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 APPLICATION_ID: Final = int.from_bytes(b"PRZO", "big")
 
 
-def create(path: Path, identity: Identity, version: int) -> bool:
+def create(path: Path, identity: Identity, version: int, *, is_copy: bool) -> bool:
     """Makes the file under another name and then links it to its path: a crash leaves no
     half-made inbox, and if another process was faster, its inbox stays, and this is false."""
     is_first = False
@@ -43,8 +44,13 @@ def create(path: Path, identity: Identity, version: int) -> bool:
             connection.execute(f"pragma user_version = {version}")
             connection.executemany(
                 "insert into meta (name, value) values (?, ?)",
-                schema.meta_of(identity).items(),
+                schema.meta_of(identity, version).items(),
             )
+            if not is_copy:
+                connection.execute(
+                    "update meta set value = ? where name = ?",
+                    (birth_of(draft).encode(), schema.STANDS),
+                )
             move_in_wal(connection)
         disk.sync(draft)
         with contextlib.suppress(FileExistsError):
@@ -96,12 +102,20 @@ def move_in_wal(connection: apsw.Connection) -> None:
         raise OSError(f"its WAL could not be moved into it: {row}")
 
 
-def version_of(path: Path, connection: apsw.Connection) -> int:
-    """The version of the inbox at a path; `InboxUnavailable` where the file is something else."""
-    (application,) = one_row(connection, "pragma application_id")
+def tables_of(connection: apsw.Connection) -> schema.Tables:
+    """What an inbox says of its tables. Who may use them is asked only where there is a doubt."""
     (version,) = one_row(connection, "pragma user_version")
+    if version <= schema.VERSION:
+        return schema.Tables(version)
+    row = connection.execute("select value from meta where name = 'needs'").fetchone()
+    return schema.Tables(version, row and row[0])
+
+
+def tables_at(path: Path, connection: apsw.Connection) -> schema.Tables:
+    """The same of a file, at its path; `InboxUnavailable` where it is something else."""
+    (application,) = one_row(connection, "pragma application_id")
     if application != APPLICATION_ID:
         is_empty = path.stat().st_size == 0
         content = f"of another program ({application:#x}; expected {APPLICATION_ID:#x})"
         raise schema.other(path, "an empty file" if is_empty else f"an SQLite file {content}")
-    return int(version)
+    return tables_of(connection)

@@ -16,12 +16,14 @@ import apsw
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import schema
 from pipeline.inbox.sqlite.connection import ERRORS, connect
-from pipeline.inbox.sqlite.file import uri_of, version_of
+from pipeline.inbox.sqlite.file import tables_at, uri_of
 
 OBJECTS: Final = """
     select type, name, tbl_name, sql from sqlite_master
-    where substr(name, 1, 11) <> 'sqlite_stat'"""
-"""What a file defines; SQLite's own notes on how rows are spread are nobody's."""
+    where substr(name, 1, 11) <> 'sqlite_stat'
+        and (type, name) not in (('table', '_litestream_seq'), ('table', '_litestream_lock'))"""
+"""What a file defines; SQLite's own notes on how rows are spread are nobody's. Nor are Litestream's
+tables, which nothing here reads."""
 MOST_OBJECTS: Final = 500
 MOST_BYTES: Final = 2**28
 """Of a value. SQLite would take a gigabyte."""
@@ -45,9 +47,9 @@ def checked(path: Path) -> int:
     raises `InboxUnavailable` for any other file. Nothing of it is executed."""
     try:
         with _looked_at(path) as connection:
-            version = version_of(path, connection)
-            if not 1 <= version <= schema.VERSION:
-                schema.check(str(path), version)
+            said = tables_at(path, connection)
+            if not 1 <= (version := said.version) <= schema.VERSION:
+                schema.refuse(str(path), said)  # what its further steps added may be anything
             found: list[Any] = connection.execute(f"{OBJECTS} limit {MOST_OBJECTS}").fetchall()
     except ERRORS as error:
         unreadable = InboxUnavailable(f"The inbox {path} cannot be read", str(error))

@@ -14,13 +14,14 @@ import apsw
 from pipeline import instants
 from pipeline.errors import InboxUnavailable
 from pipeline.files import databases, kinds
+from pipeline.files.birth import birth_of
 from pipeline.inbox import beginnings, leases, schema
 from pipeline.inbox.one_writer import in_turn
 from pipeline.inbox.readers import Readers
 from pipeline.inbox.schema.rows import BODY, Row, Rows, dictionary
 from pipeline.inbox.sqlite.connection import ERRORS, changed, connect, one_row
 from pipeline.inbox.sqlite.file import create as create_file
-from pipeline.inbox.sqlite.file import uri_of, version_of
+from pipeline.inbox.sqlite.file import tables_at, tables_of, uri_of
 from pipeline.inbox.sqlite.place import Place
 from pipeline.inbox.sqlite.transaction import ROWS_PER_INSERT, SqliteTransaction, numbered
 from pipeline.inbox.store import (
@@ -34,6 +35,8 @@ from pipeline.log.entries import Entry, Identity, new_identity
 from pipeline.places import DATABASE_SUFFIXES
 
 BUSY_SECONDS: Final = 10.0
+REPAIR_SECONDS: Final = 2.0
+"""After a failed write, for readers to leave the WAL, which can then be emptied."""
 WRITER_CACHE_KIB: Final = 65_536  # the indexes' pages of a large log
 MAX_WAL_BYTES: Final = 64 * 2**20  # a long read makes it larger; it is cut when it is next reused
 _LAST = "select seq, recorded_at from entries order by seq desc limit 1"
@@ -102,7 +105,8 @@ class SqliteInbox(Inbox):
         """Makes the file: a copy of a log that has an identity, or a new log, which is said."""
         others = beginnings.beside(self._path) if identity is None else []
         begun = identity or new_identity()
-        if create_file(self._path, begun, self.version) and identity is None:
+        is_first = create_file(self._path, begun, self.version, is_copy=identity is not None)
+        if is_first and identity is None:
             beginnings.say(begun.log, str(self._path.absolute()), others)
 
     def _connect(self, busy_seconds: float | None = None) -> apsw.Connection:
@@ -122,7 +126,7 @@ class SqliteInbox(Inbox):
 
     def _read_meta(self) -> tuple[str, bytes]:
         with self._readers.borrowed() as connection:
-            schema.check(str(self._path), version_of(self._path, connection), self.version)
+            schema.check(str(self._path), tables_at(self._path, connection), self.version)
             meta: dict[str, bytes] = dict(connection.execute("select name, value from meta"))
         return schema.identity(str(self._path), meta)
 
@@ -189,8 +193,8 @@ class SqliteInbox(Inbox):
 
     def _move_wal(self) -> None:
         """Moves the WAL into the file, for all that use it, if this process holds the lease for
-        that, or nobody does. Nobody writes meanwhile: in SQLite before 3.51.3 a checkpoint that
-        meets a writer who begins the WAL at its start may lose pages. What fails is tried again."""
+        that, or nobody does. Nobody writes meanwhile: beside writers a checkpoint ends before the
+        WAL does, so that no writer begins it at its start again. What fails is tried again."""
         self._unmoved = MOST_UNMOVED // 2
         with contextlib.suppress(InboxUnavailable, *ERRORS):
             if not self._tends_wal():
@@ -255,11 +259,12 @@ class SqliteInbox(Inbox):
         After a failed sync, the system may treat pages as clean that never reached the disk.
         Entries appended behind such pages would be acknowledged, and lost in a power cut. The
         checkpoint writes the pages again and syncs them; after a failed write, nothing is appended
-        until it succeeds. A WAL that an earlier process left is emptied too, unless somebody is
-        using it: that process may have ended because of such a failure.
+        until it succeeds. Where a reader keeps the WAL in use, as Litestream does for good, the
+        WAL's own bytes are written again and synced. A WAL that an earlier process left is emptied
+        too, unless somebody is using it: that process may have ended because of such a failure.
         """
         try:
-            with closing(self._connect(BUSY_SECONDS if self._has_failed else 0)) as connection:
+            with closing(self._connect(REPAIR_SECONDS if self._has_failed else 0)) as connection:
                 if not self._has_failed:  # a checkpoint that waits for nobody would go on without
                     connection.execute("begin immediate")  # the write lock
                     connection.execute("rollback")
@@ -267,10 +272,9 @@ class SqliteInbox(Inbox):
         except apsw.BusyError:
             is_busy = True  # the last of those who had it open is closing it at this moment
         if is_busy and self._has_failed:
-            raise OSError(
-                f"a write has failed, and the file could not be repaired, because a reader kept it"
-                f" busy for {BUSY_SECONDS:.0f} s"
-            )
+            with closing(self._connect()) as connection:
+                connection.execute("begin immediate")  # meanwhile nobody writes to it
+                self._on_disk.write_wal_again()
         self._has_failed = False
 
     def _drop_writer(self) -> None:
@@ -305,6 +309,13 @@ class SqliteInbox(Inbox):
         """This machine's clock, in microseconds: a file has no clock of its own."""
         return self.clock()
 
+    def stands(self) -> str:
+        """The number of its file, and when that was made."""
+        try:
+            return birth_of(self._path)
+        except OSError as error:
+            raise self._unavailable("read", error) from error
+
     def steady(self) -> int:
         """This machine's clock since it was started, in microseconds."""
         return instants.since_boot()
@@ -313,6 +324,11 @@ class SqliteInbox(Inbox):
         """The rows of one statement on the tables beside the log."""
         with self._reading() as connection:
             return connection.execute(sql, numbered(values)).fetchall()
+
+    def tables(self) -> schema.Tables:
+        """What it says of its tables now."""
+        with self._reading() as connection:
+            return tables_of(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:

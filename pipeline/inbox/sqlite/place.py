@@ -10,6 +10,7 @@ import apsw
 
 from pipeline.inbox.sqlite.file import move_in_wal
 
+PART_BYTES: Final = 2**20
 BESIDE_SECONDS: Final = 0.02  # between two looks at the WAL's name: what it has is saved then
 
 
@@ -56,6 +57,16 @@ class Place:
         if all(it in (None, was) for it, was in zip(now, self._beside, strict=True)):
             move_in_wal(writer)
         raise OSError("its WAL was deleted in use: stop all that use this inbox, then start them")
+
+    def write_wal_again(self) -> None:
+        """Writes the WAL's bytes over themselves, and syncs them. To be called while nobody writes
+        there. No lock hangs on that file, so that closing it here ends none."""
+        with Path(f"{self._real_path}-wal").open("r+b") as wal:
+            while part := wal.read(PART_BYTES):
+                wal.seek(-len(part), os.SEEK_CUR)
+                wal.write(part)
+            wal.flush()
+            os.fsync(wal)
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from pipeline.inbox.schema.rows import BODY, LEAF, Rows
 from pipeline.inbox.sqlite.connection import changed, one_row
+from pipeline.inbox.sqlite.file import tables_of
 from pipeline.inbox.store import Asked, Known, Statement, Tail, people_of
 from pipeline.log.actors import Actor
 from pipeline.log.entries import Entry
@@ -63,9 +64,8 @@ class SqliteTransaction:
         if asked.seq != seq:  # the newest is not one that was written from here
             of = f"select {leaf} from entries where seq = ?"
             found = self._connection.execute(of, (asked.seq,)).fetchone()
-        (version,) = one_row(self._connection, "pragma user_version")
         return Known(
-            version=version,
+            tables=tables_of(self._connection),
             seq=seq,
             recorded_at=recorded_at,
             processes=self._tails(_PROCESS_TAILS, asked.processes),

@@ -18,7 +18,7 @@ from pipeline.errors import PrazoError
 from pipeline.files.reread import RereadFile
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, copies
 from pipeline.journey import page_texts
 from pipeline.journey.links import Journey
 from pipeline.journey.page_texts import Language
@@ -100,6 +100,9 @@ class Codes:
             self._places.release()
 
     def _send(self, journey: Journey, language: Language, now: int) -> Sending:
+        if why := copies.why_held(self._inbox):
+            LOG.error("the code of journey %s was not sent: %s", journey.ref, why)
+            return "failed"
         code = f"{secrets.randbelow(10**6):06d}"
         _, latest = _lives(now)
         made = (self._kept(journey, code), now, journey.ref, now - PAUSE, latest)

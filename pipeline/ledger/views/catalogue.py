@@ -1,10 +1,11 @@
 """Loads `queries/`: what each view is, as its header says, and its SQL, with all that it reads. No
 I/O but reading those files.
 
-A view's file says in its header what one row is, what it reads, its key, its columns and by what it
-can be read in part; the loader orders files by what they read, and documentation is made from the
-headers alone. A view whose header says `materialized:` has its rows in a table as well
-(`materialized.py`).
+A view's file says in its header what one row is, its key, its order where that is another, by what
+it can be read in part, and what its columns mean. A column of which it says nothing means what the
+one of that name means in the views that it reads, or, where its rows are among those of a list, in
+that list. What it reads and what its columns are called is found in its SQL (`sources.py`). Which
+views have their rows in a table as well, `kept.py` lists.
 """
 
 import graphlib
@@ -21,6 +22,8 @@ from pipeline import conditions, headers
 from pipeline.contract import sql as contract
 from pipeline.errors import OperatorError, UnknownView
 from pipeline.headers import Header
+from pipeline.ledger.views import sources
+from pipeline.ledger.views.kept import NO_OTHER, READ, STORED, Reading, Storage
 from pipeline.log import kinds as kinds_of_entries
 from pipeline.shipped import QUERIES
 
@@ -28,13 +31,7 @@ _NOT_VIEWS: Final = frozenset(
     {"schema", "indexes", "guards", "macros", "refresh", "narrowed", "earlier"}
 )
 """Files at the top, and folders, that hold other SQL."""
-_LABELS: Final = frozenset(
-    {
-        *("open to", "reads", "in", "key", "order", "by", "found by", "leading", "column"),
-        *("materialized", "among", "written", "clustered", "stored", "derived", "rows", "settled"),
-        *("within", "sets", "scanned"),
-    }
-)
+_LABELS: Final = frozenset({"open to", "in", "key", "order", "by", "column"})
 """What lines of a header begin with, before a colon, that are not prose."""
 
 KINDS: Final = frozenset(
@@ -65,22 +62,6 @@ class _Misread(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Storage:
-    """How a view's rows are stored in a table of the schema `materialized`, as its header says."""
-
-    table: str
-    key: str  # its primary key; "" for a table without one
-    written: str  # the file in `queries/refresh/` that its rows are written by; "": the view itself
-    clustered: str  # by which column many rows that are written together lie in order; "" for none
-    stored: Mapping[str, tuple[str, str]]  # column -> as it is written, as it is read
-    derived: Mapping[str, str]  # columns that are not stored -> how they follow from the others
-    rows: str  # which rows of the table are the view's; "" for all
-    settled: str
-    """Of which rows the table says what the view says, as rows of other instants differ. With such
-    a condition, rows may also wait for a later batch."""
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """A file under `queries/`, as its header describes it."""
 
@@ -89,19 +70,13 @@ class View:
     summary: str  # what one row is
     reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
     key: tuple[str, ...]
-    order: tuple[str, ...]  # the terms by which its rows are in order
+    order: tuple[str, ...]  # the terms by which its rows are in order; as a rule its key
     by: tuple[str, ...]  # ids whose rows follow from their own entries alone
-    leading: tuple[str, ...]  # the first column of its order, and the value that comes first
     columns: Mapping[str, str]  # name -> meaning
     sql: str  # without the order: another view over it would sort its rows for nothing
     kinds: Mapping[str, str] = field(default_factory=dict)  # of columns of text -> one of `KINDS`
     storage: Storage | None = None  # where it is materialized
-    found_by: str = ""  # a view below it, of the same keys and order, that takes less time
-    among: str = ""  # the materialized view that has its rows, with more columns
-    within: str = ""
-    """The view that says of which processes it has the rows of the first view that it reads."""
-    sets: str = ""
-    """The variable that is true for it: views below it leave out rows that it does not need."""
+    reading: Reading = NO_OTHER
 
     for_analysts: bool = False
     """Whether analysts may read it, as every other role may."""
@@ -109,14 +84,10 @@ class View:
     lists: tuple[str, ...] = ()
     """The views that its rows are among; each of them reads all that name it, as `found`."""
 
-    scanned: str = ""
-    """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
-    all of them need are copied once."""
-
     @property
     def order_by(self) -> str:
-        """The clause that puts its rows in order: as its header says, else by its key."""
-        return f"\norder by {', '.join(self.order or self.key)}"
+        """The clause that puts its rows in order."""
+        return f"\norder by {', '.join(self.order)}"
 
     @property
     def file(self) -> Path:
@@ -135,9 +106,10 @@ def catalogue() -> Mapping[str, View]:
     views = {
         path.stem: read(path)
         for path in sorted(QUERIES.rglob("*.sql"))
-        if path.relative_to(QUERIES).parts[0].removesuffix(".sql") not in _NOT_VIEWS
+        if _within_queries(path).partition("/")[0].removesuffix(".sql") not in _NOT_VIEWS
     }
-    views = {name: _completed(view, views) for name, view in views.items()}
+    for name, parts in _parts(views).items():
+        views[name] = _with_parts(views[name], parts)
     graph = {name: [it for it in view.reads if it in views] for name, view in views.items()}
     try:
         order = [*graphlib.TopologicalSorter(graph).static_order()]
@@ -145,7 +117,7 @@ def catalogue() -> Mapping[str, View]:
         round_ = " reads ".join(reversed(error.args[1]))
         remedy = "let one of these files under queries/ read another view"
         raise OperatorError("The views cannot be put in order", round_, remedy) from None
-    return {name: views[name] for name in order}
+    return _described({name: views[name] for name in order})
 
 
 @cache
@@ -163,18 +135,17 @@ def kinds() -> Mapping[str, str]:
 
 def asked_for(name: str) -> View:
     """The view that somebody asks for. Raises `UnknownView`, and `OperatorError` where its header
-    lacks a line without which its rows cannot be asked for."""
+    names no key, without which its rows cannot be asked for."""
     view = public().get(name)
     if view is None:
         raise UnknownView(
             f"There is no view {name!r}", remedy=f"choose one of: {', '.join(public())}"
         )
-    lines = {"key": view.key, "order": view.order}
-    if lacking := [f"`{label}:`" for label, said in lines.items() if not said]:
+    if not view.key:
         raise OperatorError(
             f"The view {name} cannot be shown",
-            f"the header of {view.file} has no line {' and none '.join(lacking)}",
-            "say there by which columns a row is one of its kind, and in which order rows are"
+            f"the header of {view.file} has no line `key:`",
+            "say there by which columns a row is one of its kind"
             " (CONTRIBUTING.md#findings-views-and-pages)",
         )
     return view
@@ -201,8 +172,8 @@ def scripts(folder: str) -> Mapping[str, str]:
 
 
 def read(path: Path) -> View:
-    """A file of SQL with a header, which need not be a view's. Raises `OperatorError` where a line
-    of it cannot be read."""
+    """A file of SQL with a header, which need not be a view's, with the columns of which the header
+    itself says what they mean. Raises `OperatorError` where a line of it cannot be read."""
     try:
         return _read(path)
     except _Misread as error:
@@ -212,91 +183,95 @@ def read(path: Path) -> View:
         raise OperatorError(f"The header of {path} cannot be read", str(error), remedy) from None
 
 
+def _within_queries(path: Path) -> str:
+    """As `relative_to`, which takes as long as all else that is done with a file."""
+    return path.as_posix().removeprefix(f"{QUERIES.as_posix()}/")
+
+
 def _read(path: Path) -> View:
     header = headers.read(path, _LABELS)
     columns = dict(_columns(header))
     return View(
         name=path.stem,
-        group="/".join(path.parent.relative_to(QUERIES).parts),
+        group=_within_queries(path).rpartition("/")[0],
         summary=header.summary,
-        reads=header.names("reads"),
+        reads=sources.read_by(sources.bare(header.sql)),
         key=header.names("key"),
-        order=tuple(header.all("order")),
+        order=header.names("order") or header.names("key"),
         by=header.names("by"),
-        leading=header.names("leading"),
         columns={name: meaning for name, (_, meaning) in columns.items()},
         kinds={name: kind for name, (kind, _) in columns.items() if kind},
-        storage=_storage(header),
-        found_by=header.first("found by"),
-        among=header.first("among"),
-        within=header.first("within"),
-        sets=header.first("sets"),
+        storage=STORED.get(path.stem),
+        reading=READ.get(path.stem, NO_OTHER),
         for_analysts=header.first("open to") == "analysts",
         lists=header.names("in"),
-        scanned=header.first("scanned"),
         sql=header.sql,
     )
 
 
-def _completed(view: View, views: Mapping[str, View]) -> View:
-    """A view with what its header leaves to others: the rows of all that say `in:` and its name, as
-    `found`, and columns of other views."""
-    parts = [name for name, other in views.items() if view.name in other.lists]
+def _parts(views: Mapping[str, View]) -> Mapping[str, list[str]]:
+    """List -> the views whose rows are among its rows, as their headers say it by `in:`."""
+    parts: dict[str, list[str]] = {}
+    for name, view in views.items():
+        for listed in view.lists:
+            parts.setdefault(listed, []).append(name)
+    return parts
+
+
+def _with_parts(view: View, parts: Sequence[str]) -> View:
+    """A view that reads the rows of others as `found`."""
     found = "\nunion all\n".join(f"from {name}" for name in parts)
-    sql = f"with found as (\n{found}\n)\n\n{view.sql}" if parts else view.sql
     statement = [
         line for line in view.sql.splitlines() if line and not line.strip().startswith("--")
     ]
-    if statement == ["from found"]:  # each CTE takes DuckDB some time to plan
-        sql = found
-    columns = list(_all_columns(view, views))
-    return replace(
-        view,
-        reads=(*view.reads, *parts),
-        columns={name: meaning for name, meaning, _ in columns},
-        kinds={name: kind for name, _, kind in columns if kind},
-        sql=sql,
-    )
+    sql = found  # each CTE takes DuckDB some time to plan
+    if statement != ["from found"]:
+        indented = found.replace("\n", "\n    ")
+        sql = f"with found as (\n    {indented}\n)\n\n{view.sql}"
+    return replace(view, reads=sources.read_by(sources.bare(sql)), sql=sql)
 
 
-def _all_columns(view: View, views: Mapping[str, View]) -> Iterator[tuple[str, str, str]]:
-    """Name, meaning and kind of each column, in their order: where a view names none, those of the
-    list that its rows are in; where it names `*`, those of the view that is said there."""
-    if not view.columns and view.lists:
-        yield from _all_columns(views[view.lists[0]], views)
-    for name, meaning in view.columns.items():
-        if name != "*":
-            yield name, meaning, view.kinds.get(name, "")
-            continue
-        other, _, without = meaning.partition(" but ")
-        for column in _all_columns(views[other], views):
-            if column[0] not in without.split(", "):
-                yield column
+def _described(views: Mapping[str, View]) -> Mapping[str, View]:
+    """The views, which come in the order of the catalogue, with all of their columns."""
+    columns: dict[str, Sequence[str]] = {}
+    for name, view in views.items():
+        columns[name] = sources.columns_of(sources.bare(view.sql), columns) or tuple(view.columns)
+
+    @cache
+    def said(name: str) -> Mapping[str, tuple[str, str]]:
+        """Kind and meaning of each column; empty where they are said by nobody, or in two ways."""
+        view = views[name]
+        found = {it: (view.kinds.get(it, ""), meaning) for it, meaning in view.columns.items()}
+        others = [said(it) for it in inherits_from(view, views)]
+        for column in columns[name]:
+            if column not in found:
+                known = {it[column] for it in others if column in it}
+                found[column] = known.pop() if len(known) == 1 else ("", "")
+        return {column: found[column] for column in columns[name]}
+
+    return {
+        name: replace(
+            view,
+            columns={column: meaning for column, (_, meaning) in said(name).items()},
+            kinds={column: kind for column, (kind, _) in said(name).items() if kind},
+        )
+        for name, view in views.items()
+    }
 
 
-def _storage(header: Header) -> Storage | None:
-    table, _, key = header.first("materialized").partition(" by ")
-    if not table:
-        return None
-    return Storage(
-        table=table,
-        key=key,
-        written=header.first("written"),
-        clustered=header.first("clustered"),
-        stored={
-            name: (written, as_read) for name, (written, as_read) in _described(header, "stored", 2)
-        },
-        derived={name: how for name, (how,) in _described(header, "derived", 1)},
-        rows=header.first("rows"),
-        settled=header.first("settled"),
-    )
+def inherits_from(view: View, views: Mapping[str, View]) -> list[str]:
+    """The views whose columns say what a view's mean of which its header says nothing: the list
+    that its rows are in, else those that it reads, without its own parts."""
+    if view.lists:
+        return [view.lists[0]]
+    return [it for it in view.reads if it in views and view.name not in views[it].lists]
 
 
 def _columns(header: Header) -> Iterator[tuple[str, tuple[str, str]]]:
     """Name, and kind and meaning, of each column: `name | meaning`, or `name | kind | meaning` of
     one that holds texts. What is named as ids are needs no kind."""
     for line in header.all("column"):
-        name, *described = (part.strip() for part in line.split(" | "))
+        name, *described = line.split(" | ")
         if len(described) == 1:
             yield name, ("id" if name.endswith("_id") else "", described[0])
         elif len(described) == 2 and described[0] in KINDS:
@@ -306,15 +281,6 @@ def _columns(header: Header) -> Iterator[tuple[str, tuple[str, str]]]:
                 f"`column: {line}` is neither `name | meaning` nor `name | kind | meaning`,"
                 f" whose kind is one of {', '.join(sorted(KINDS))}"
             )
-
-
-def _described(header: Header, label: str, parts: int) -> Iterator[tuple[str, list[str]]]:
-    """What the lines of a label say of columns: `name | first | second ...`, so many parts."""
-    for line in header.all(label):
-        name, *described = (part.strip() for part in line.split(" | "))
-        if len(described) != parts:
-            raise _Misread(f"`{label}: {line}` has not {parts} of ` | `")
-        yield name, described
 
 
 def read_by_several(names: Collection[str]) -> tuple[str, ...]:
@@ -355,7 +321,7 @@ def whole_sql(
         for name in names:
             if name in catalogue() and name not in below and name not in made:
                 view = catalogue()[name]
-                collect((view.within,) if name in stand_ins else view.reads)
+                collect((view.reading.within,) if name in stand_ins else view.reads)
                 below[name] = None
 
     sql = stand_ins.get(view.name, view.sql) + order
@@ -368,5 +334,5 @@ def whole_sql(
 
 
 def _part(view: View, stand_ins: Mapping[str, str]) -> str:
-    how = "not materialized " if view.scanned and view.name in stand_ins else ""
+    how = "not materialized " if view.reading.scanned and view.name in stand_ins else ""
     return f"{view.name} as {how}(\n{stand_ins.get(view.name, view.sql)}\n)"

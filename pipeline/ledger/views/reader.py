@@ -356,7 +356,7 @@ def _sql(
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and snapshot.show_earlier(is_worth_making=subject is None):
         stand_ins = materialized.before_settled
-    if sets := catalogue()[name].sets:
+    if sets := catalogue()[name].reading.sets:
         snapshot.cursor.execute(f"set variable {sets} = true")
     sql, takes_ids = _statement(name, stand_ins, subject, order)
     return sql, [ids] if takes_ids else []
@@ -398,7 +398,7 @@ def _finder(
 ) -> View | None:
     """The view that finds rows sooner than this one, where it has the columns by which they are
     asked for, and they are not asked for by few ids."""
-    finder = catalogue().get(view.found_by)
+    finder = catalogue().get(view.reading.found_by)
     if finder is None or _subject(view, where)[0]:
         return None
     named = {*(where or ()), *(contains or ()), *(between or ())}
@@ -421,11 +421,11 @@ def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bo
 def _leading(view: View, asked: _Asked) -> dict[str, object]:
     """The value of the first rows in the view's order; none where another order or one value is
     asked for, or the rows are few anyhow."""
-    if asked.order_by or not view.leading:
+    if asked.order_by or not view.reading.leading:
         return {}
-    if not {view.leading[0], *view.by}.isdisjoint(asked.where or {}):
+    if not {view.reading.leading[0], *view.by}.isdisjoint(asked.where or {}):
         return {}
-    column, value = view.leading
+    column, value = view.reading.leading
     return {column: value}
 
 

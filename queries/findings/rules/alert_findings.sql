@@ -1,6 +1,5 @@
 -- One row per alert that somebody should have been told of and was not: alert_undelivered.
 -- in: other_findings
--- reads: alert_steps
 -- key: seq
 --
 -- rule: alert_undelivered

@@ -1,6 +1,5 @@
 -- One row per rule that may be broken by what is about no process, or whose seller the process has to say.
 -- in: findings
--- reads: process_facts
 -- key: rule, seq, process_id, detail
 
 select

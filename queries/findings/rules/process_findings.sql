@@ -1,7 +1,6 @@
 -- One row per rule that a process breaks by its own entries, whatever the clock says (docs/rules.md#findings).
 -- Materialized in `materialized.findings`, as they are at the end of time.
 -- in: settled_findings
--- reads: process_facts
 -- key: rule, seq, detail
 
 select

@@ -1,8 +1,6 @@
 -- One row per finding that no clock moves and that the entries of a process, or of its seller's processes,
 -- decide (docs/rules.md#findings). Materialized in `materialized.findings`, as they are at the end of time.
 -- in: findings, alarming_findings
--- materialized: findings
--- settled: (select settled_at <= as_of() from materialized.watermark)
 -- key: rule, seq, detail
 
 from found

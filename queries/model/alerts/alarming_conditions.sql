@@ -5,8 +5,8 @@
 -- column: kind | the kind of its alert: the name, or of a breach its rule
 -- column: subject | what makes it one alert and not another
 -- column: process_id | the review process it is about; null where it is about none
--- column: seller_id | the seller it is about, where that is known here
--- column: since | when it became so
+-- column: seller_id | the seller it is about; null where it is about none
+-- column: since | when it became due
 -- column: seq | the entry that shows it
 
 from found

@@ -8,16 +8,14 @@
 --   while, or it was somebody else's turn.
 --
 -- Where the variable `unraised` is set, only those that became due not long ago and were not raised.
--- reads: due_rungs, alarming_conditions, raised_alerts, alert_steps, log
 -- key: alert_id
--- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
--- column: kind | a rung, a rule of `findings`, or another condition (docs/alerts.md#conditions)
--- column: severity | breach, risk or notice
--- column: role | who sees to it: officer or admin
+-- column: kind | text | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
+-- column: severity | word | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
+-- column: role | word | who sees to it: officer or admin
 -- column: process_id | the review process it is about; null where it is about none
--- column: seller_id | the seller it is about, where that is known here
--- column: since | when it became so
--- column: seq | an entry that shows it
+-- column: seller_id | the seller it is about; null where it is about none
+-- column: since | when it became due
+-- column: seq | an entry that shows what it is about
 -- column: is_rung | it is a rung of the ladder
 
 with found as (

@@ -1,8 +1,7 @@
 -- One row per step of an alert that was recorded (docs/alerts.md#what-is-recorded).
--- reads: facts.actions
 -- key: seq
 -- column: seq | its entry
--- column: alert_id | the alert
+-- column: alert_id | ids | the alert's name: one for a process, a rung and a deadline, or for a condition
 -- column: step | raised, tried, sent, failed, undelivered, cleared, acknowledged or snoozed
 -- column: step_at | when it was taken
 -- column: kind | the kind of the alert, where the step says it

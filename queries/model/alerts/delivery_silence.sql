@@ -1,5 +1,4 @@
 -- One row while no delivery has come for longer than usual (docs/alerts.md#silence); none else.
--- reads: facts.webhooks, facts.quarantined
 -- key: seq
 -- column: seq | the last delivery
 -- column: last_at | when it was received

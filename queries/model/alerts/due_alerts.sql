@@ -1,20 +1,12 @@
 -- One row per alert that the log makes due (docs/alerts.md#what-is-due). Where the variable `unraised`
 -- is set, those that were raised may be left out.
--- reads: alarms, alarming_states, untold_alerts
 -- key: alert_id
--- column: alert_id | its name: one for a process, a rung and a deadline, or for a condition
--- column: kind | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
--- column: severity | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
--- column: role | who sees to it: officer or admin
 -- column: process_id | the review process it is about; null where it is about none
--- column: seller_id | the seller under review; null where it is about none
--- column: review_type | the type, such as ACP; null for an unknown type, or no process
--- column: state | the process's state; null where it is about none
--- column: since | when it became due
+-- column: seller_id | the seller it is about; null where it is about none
+-- column: review_type | word | the type, such as ACP; null for an unknown type, or no process
+-- column: state | word | the process's state; null where it is about none
 -- column: deadline_at | the process's deadline; null where it has none
--- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
--- column: next_action | the one thing to do next; null where nothing is left to do about the process
--- column: seq | an entry that shows what it is about
+-- column: next_action | word | the one thing to do next; null where nothing is left to do about the process
 
 select
     alarms.alert_id,

@@ -1,8 +1,6 @@
 -- One row per alert that was raised not long ago. One is raised no earlier than it is due, so those that
 -- may be raised are not among older ones.
--- reads: alert_steps
 -- key: alert_id
--- column: alert_id | the alert
 -- column: is_held | it stays due though it became due long ago: until so long after it was raised, or after it was put off for the last time (docs/alerts.md#how-long-it-stays-due)
 
 select

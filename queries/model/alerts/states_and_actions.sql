@@ -1,14 +1,6 @@
 -- One row per review process: its state, and what is to be done about it.
--- reads: process_state, next_actions
 -- key: process_id
--- column: process_id | the platform's id of the process
--- column: seller_id | the seller under review
--- column: review_type | the type, such as ACP; null for an unknown type
--- column: state | PENDING, OVERDUE, EXPIRED, FINISHED or UNKNOWN
--- column: deadline_at | the current deadline
--- column: seconds_to_deadline | whole seconds left, negative once late; null once finished
--- column: next_action | the one thing to do next; null once finished
--- column: ticket_due | a person has to open a support ticket
+-- column: next_action | the one thing to do next: ask_platform, await_answer, await_platform, open_ticket, correct_refusal, correct_certificate, await_retry, correct_credentials, correct_payload, check_ids, check_status, read_answer, send_again, find_event, submit, await_seller, remind_seller or start_collection; null once finished
 
 select
     process_state.process_id,

@@ -2,9 +2,7 @@
 -- somebody was tried, and not reached yet; nobody was reached at all; or the seller was asked by a link in
 -- a message about the process, and by nobody else since. To reach the seller is not to reach a recipient.
 -- It has no rows where the variable `unraised` is set: whatever was tried was raised, and is left out there.
--- reads: alert_steps, facts.actions, facts.collections
 -- key: alert_id
--- column: alert_id | the alert
 -- column: is_pending | somebody was tried, and neither reached nor given up, or nobody was reached; else the seller has a message's link alone
 
 with steps as (

@@ -1,9 +1,7 @@
 -- One row per unfinished process that was asked for fields: how many it needs, and how many of them the
 -- seller has answered since the request. One that is not partial needs all fields of
 -- its seller's type, whatever its list says (docs/rules.md#what-may-be-sent). What may be left out counts where it alone was asked for.
--- reads: unfinished_processes, seller_records, current_answers
 -- key: process_id
--- column: process_id | the review process
 -- column: required | fields that a submission of it needs
 -- column: answered | those to which the latest answer is the seller's, and not older than the request
 

@@ -1,14 +1,9 @@
 -- One row per process and field path that was answered or sent: the latest answer, and whether what was
 -- sent is covered by answers (docs/rules.md#collection-evidence). Materialized in
 -- `materialized.field_evidence`, as it is at the end of time.
--- reads: latest_answers, sent_fields
--- materialized: field_evidence
--- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
 -- key: process_id, path
--- column: process_id | the review process
--- column: path | dotted path of the field
 -- column: answered_at | latest answer to it; null while there is none
--- column: answer_source | who gave that answer; null while there is none
+-- column: answer_source | text | who gave that answer; null while there is none
 -- column: sent_at | start of the latest attempt that sent it; null until sent
 -- column: covered | every sending of it was covered by the answer that was the latest then; null until sent
 

@@ -1,12 +1,7 @@
 -- One row per process and field path answered: the answer that the evidence gate goes by
 -- (docs/rules.md#the-evidence-gate). What an attempt may send is decided by this view as of its start.
--- reads: answers
 -- key: process_id, path
--- column: process_id | the review process
--- column: path | dotted path of the field
 -- column: seq | the entry of the latest `answered` collection with that path; its body has the value
--- column: answered_at | when the seller answered
--- column: source | who gave the data
 
 select
     process_id,

@@ -4,24 +4,18 @@
 -- it.
 --
 -- Materialized in `materialized.attempts`, as they are at the end of time.
--- reads: attempts, finished_processes, interventions
--- materialized: attempts by attempt_id
--- clustered: ordered_at
--- stored: outcome | outcome | case when finish_seq is null and as_of() < timeout_at then 'in_flight' else outcome end
--- derived: is_retryable | is_retryable(outcome)
--- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
--- scanned: of all attempts, most views need the last few
 -- key: attempt_id
--- column: * | attempts
--- column: attempt_number | its place among the attempts of the process, from 1; null for a refusal, as all that follows is
--- column: try_number | the place of its try among those of the process, from 1
--- column: attempt_of_try | its place in the try, from 1: the n-th retry is the attempt n + 1
+-- column: attempt_id | our id of the attempt
+-- column: finished_at | the answer, the timeout or the failure; null while open
+-- column: attempt_number | its place among the attempts of the process, from 1; null for a refusal
+-- column: try_number | which try it belongs to, from 1: one payload and its retries; null for a refusal
+-- column: attempt_of_try | its place in the try, from 1: the n-th retry is the attempt n + 1; null for a refusal
 -- column: previous_attempt_id | the attempt of the process before it; null for the first
--- column: is_last | no attempt of the process comes after it
--- column: retry_ended_at | when a retry was no longer wanted: the next attempt, a replacement of the payload or the finish; null while wanted
+-- column: is_last | no attempt of the process comes after it; null for a refusal
+-- column: retry_ended_at | when a retry was no longer wanted: the next attempt, a replacement of the payload or the finish; null while wanted, and for a refusal
 -- column: gives_up_at | when 24 hours or 30 attempts are over, whatever the outcome
 -- column: is_refused | our rules have refused the same payload since
--- column: failures | how many attempts of the try in a row ended as platform_error, up to this one; 0 where it did not
+-- column: failures | how many attempts of the try in a row ended as platform_error, up to this one; 0 where it did not, null for a refusal
 -- column: failing_since | when the first of these started
 -- column: was_given_up | an attempt before it in its try was given up
 

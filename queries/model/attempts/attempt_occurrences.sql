@@ -1,8 +1,7 @@
 -- One row per process that a start or a finish of an attempt names, and entry of that attempt: both
 -- count for both processes that they may name.
--- reads: facts.attempt_starts, facts.attempt_finishes
 -- key: process_id, seq
--- column: process_id | the process
+-- column: process_id | the platform's id of the review process
 -- column: seq | the entry
 -- column: occurred_at | when it occurred
 

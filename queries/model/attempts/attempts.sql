@@ -1,27 +1,25 @@
 -- One row per submission attempt known at as_of: its start and its finish, each counted once.
 -- A finish whose start is missing is an attempt too (docs/rules.md#submission-attempts).
--- reads: superseded_submissions, facts.attempt_starts, facts.attempt_finishes
--- among: attempt_facts
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
--- column: process_id | the review process it was for
+-- column: process_id | the platform's id of the review process
 -- column: seller_id | the seller it was for, where the entries name one
--- column: via | how it came in: cli, api, gateway or ingested
--- column: started_at | just before the request was sent
+-- column: via | text | how it came in: cli, api, gateway or ingested; null where its start is lost
+-- column: started_at | just before the request was sent; null where the start is lost
 -- column: finished_at | the answer, the timeout or the failure; null while open
 -- column: ordered_at | what orders attempts: the start, else the finish
 -- column: timeout_at | when an answer would have been too late; null where the start is lost
 -- column: status | HTTP status of the answer
 -- column: error | timeout, tls_refused, network_error or refused, where there was no answer
--- column: outcome | what became of it (docs/rules.md#outcomes)
+-- column: outcome | word | what became of an attempt: accepted, invalid_payload, unauthorized, not_found, conflict, rate_limited, platform_error, unexpected_status, timeout, tls_refused, network_error, in_flight, unknown or refused (docs/rules.md#outcomes)
 -- column: outcome_at | when that came to be: the finish, else the end of the timeout
 -- column: is_retryable | an outcome after which the same payload is sent again
 -- column: retry_after_at | not to be sent again before this, where the platform said so
--- column: payload_type | `type` in the payload
+-- column: payload_type | text | `type` in the payload
 -- column: has_payload | its body is a JSON object
 -- column: payload_sha256 | digest of the payload's bytes: the same for the retries of one try; null where they are lost
--- column: start_seq | the entry of the start
--- column: finish_seq | the entry of the finish
+-- column: start_seq | the entry of the start; null where it is lost
+-- column: finish_seq | the entry of the finish; null while there is none
 
 with starts as (
     select

@@ -1,14 +1,7 @@
 -- One row per field that an attempt sent and a seller has to answer for, against its evidence: the
 -- latest answer to the path there was at the attempt's start, whatever it says.
--- reads: payload_fields, answers, process_facts
 -- key: attempt_id, path
--- column: attempt_id | the attempt
--- column: process_id | the review process
--- column: seller_id | the seller it was sent for, where the entries name one
--- column: path | dotted path of the field
--- column: value_key | keyed digest of its value: equal for the same JSON value
--- column: started_at | the attempt's start
--- column: start_seq | the entry of the start
+-- column: seller_id | the seller it was for, where the entries name one
 -- column: is_same | its evidence says this value
 -- column: is_seller | its evidence is from the seller
 -- column: is_covered | its evidence says this value, is from the seller, and not older than the process

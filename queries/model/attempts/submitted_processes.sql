@@ -1,7 +1,5 @@
 -- One row per process with an attempt that was sent: how its submission went (docs/rules.md#denials).
--- reads: attempt_facts
 -- key: process_id
--- column: process_id | the review process
 -- column: first_attempt_at | what orders its first attempt: the start, else the finish
 -- column: is_accepted_at_first | its first attempt was answered 200
 -- column: accepted_at | its first answer 200; null without one

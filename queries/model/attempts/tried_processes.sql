@@ -1,17 +1,7 @@
 -- One row per unfinished review process whose last attempt was not accepted, the nearest deadline
 -- first: how it stands, without what is to be done next.
--- reads: unfinished_states
 -- key: process_id
--- order: deadline_at nulls last
--- order: process_id
--- column: process_id | the platform's id of the process
--- column: seller_id | the seller under review
--- column: deadline_at | the current deadline; null with no review event
--- column: days_to_deadline | whole days of 24 hours left, negative once late
--- column: seconds_to_deadline | whole seconds left, 0 at the deadline, negative once late
--- column: attempts | submission attempts that were sent
--- column: last_outcome | what became of the last of them
--- column: last_attempt_at | when the last of them started
+-- order: deadline_at nulls last, process_id
 
 select
     process_id,

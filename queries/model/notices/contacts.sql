@@ -1,9 +1,7 @@
 -- One row per contact with the seller of a review process, by as_of: a message that arrived, a call that
 -- reached them, a letter, or a step of theirs (docs/rules.md#seller-notices). One that was withdrawn was a
 -- contact until then.
--- reads: notice_fates, facts.collections
 -- key: process_id, seq
--- column: process_id | the review process
 -- column: contacted_at | when
 -- column: channel | by which
 -- column: message_id | of the message, call or letter; null for a step of the seller's

@@ -1,5 +1,4 @@
 -- One row: since when the log says how sellers are notified; none where it says nothing by as_of.
--- reads: timeline
 -- key: first_at
 -- column: first_at | when the first of all seller notices happened
 

@@ -1,8 +1,9 @@
 -- One row per message to a seller and process that it speaks of: what became of it by as_of, and whether it
 -- reached the seller (docs/rules.md#seller-notices). What withdraws it stands for good, whatever comes after.
--- reads: counted_notices, counted_notice_results
 -- key: message_id, process_id
--- column: * | counted_notices
+-- column: message_id | the id of the message, shared by the processes that it speaks of
+-- column: process_id | the platform's id of the review process
+-- column: occurred_at | when it was handed over; of a call, when it was made; of a letter, when it was posted
 -- column: accepted_at | when the service took it; null where nothing says so
 -- column: delivered_at | when it was delivered
 -- column: opened_at | when it was opened

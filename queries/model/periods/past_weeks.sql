@@ -1,6 +1,5 @@
 -- One row per week of the 12 that end with as_of's UTC day. At the beginning of the calendar there are
 -- fewer: no program has a date before it.
--- reads: clock
 -- key: ends_on
 -- column: ends_on | last UTC day of the week
 

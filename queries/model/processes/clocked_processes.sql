@@ -1,48 +1,11 @@
 -- One row per review process with the clock set against it: its state at as_of (docs/rules.md#review-processes).
--- reads: process_facts
 -- key: process_id
--- column: process_id | the platform's id of the process
--- column: seller_id | the seller under review
--- column: review_type | the type, such as ACP; null for an unknown type
--- column: state | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
--- column: opened_at | when the platform created the earliest event
--- column: overdue_at | from when it is OVERDUE
--- column: deadline_at | the current deadline
--- column: days_to_deadline | whole days of 24 hours left; null once finished
--- column: seconds_to_deadline | whole seconds left; null once finished
+-- column: state | word | PENDING, OVERDUE, EXPIRED, FINISHED; UNKNOWN while no review event is known
+-- column: days_to_deadline | whole days of 24 hours left; 0 is due within 24 hours, negative is late; null once finished
+-- column: seconds_to_deadline | whole seconds left, rounded down; 0 at the deadline, negative once late; null once finished
 -- column: days_to_overdue | whole days until overdue_at, only while PENDING
--- column: requested_fields | the field paths asked for
--- column: reported_status | the status that the latest event reports
--- column: reported_at | when the platform created the latest event
--- column: finished_at | when it was finished; null until then
--- column: finished_by | submission or platform
--- column: finished_late | finished at the deadline or after it; null where no deadline is known
--- column: attempts | submission attempts that were sent
--- column: last_outcome | what became of the last of them
--- column: last_attempt_at | when the last of them started
--- column: ticket_due | a person has to open a support ticket
--- column: is_ticket_open | a support ticket was opened, and not closed since
--- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
--- column: overdue_found_seq | the entry that shows it
--- column: expired_found_at | when it became or becomes EXPIRED, likewise
--- column: overdue_known_at | when it was first known to be OVERDUE: the clock's strike or the receipt of a report, once the deadline was received
--- column: expired_known_at | when it was first known to be EXPIRED, likewise
--- column: confirmed_at | when the seller last confirmed what they answered
--- column: contacted_at | when the seller was last contacted, by what still stands
--- column: contact_channel | by which channel
--- column: contact_message_id | of which message, call or letter; null for a step of the seller's
--- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
--- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
--- column: unnotified_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
--- column: late_notice_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
--- column: first_received_seq | the entry of the first of its events
--- column: expired_found_seq | the entry that shows that it is EXPIRED
--- column: first_received_at | when the first of its events was received; null while none is known
--- column: deadline_mismatch | the deadline is more than a day off the contract's total
--- column: deadline_changed | events of the process disagree on the deadline
--- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
--- column: open_after_finish | an event created after finished_at reports an open status
--- column: identity_changed | events of the process disagree on type or seller
+-- column: finished_late | finished at the deadline or after it; false while unfinished; null where no deadline is known
+-- column: ticket_due | a person has to open a support ticket: the last try was given up, or the platform keeps failing; not while one is open, nor once finished
 
 select
     process_id,

@@ -1,9 +1,7 @@
 -- One row per finished process: since when it is, and by whom (docs/rules.md#review-processes).
--- reads: review_events, attempts
 -- key: process_id
--- column: process_id | the platform's id of the process
--- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED
--- column: finished_by | submission or platform, whichever was first; on a tie, submission
+-- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED; null until then
+-- column: finished_by | word | submission or platform, whichever was first; on a tie, submission
 -- column: finished_known_at | when it was first known to be finished: the answer, or the receipt of a report
 
 with accepted as (

@@ -8,33 +8,24 @@
 --
 -- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
 -- process on, only the clock changes what `process_state` says of it.
--- reads: review_events, finished_processes, attempt_facts, facts.collections, facts.actions, contacts
--- materialized: processes by process_id
--- written: processes.sql
--- clustered: settled_at
--- stored: requested_fields | cast(to_json(requested_fields) as varchar) | from_json(requested_fields, '["VARCHAR"]')
--- rows: is_known
--- settled: process_id not in (select process_id from materialized.processes where settled_at > as_of())
 -- key: process_id
--- column: process_id | the platform's id of the process
--- column: seller_id | `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
--- column: review_type | the type, such as ACP, from the earliest event alone; null for an unknown type
+-- column: seller_id | the seller under review: `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
+-- column: review_type | word | the type, such as ACP, from the earliest event alone; null for an unknown type
 -- column: opened_at | when the platform created the earliest event; null while none is known
 -- column: overdue_at | when its days of PENDING are over (of an ACP, day 30), or 30 days before the deadline where that is earlier; of other types, opened_at
--- column: deadline_at | of the latest event that carries one, once finished of those before the end; where none does, the contract's total
+-- column: deadline_at | the current deadline: of the latest event that carries one, once finished of those before the end; where none does, the contract's total; null while no review event is known
 -- column: overdue_from | from when it is at least OVERDUE, by the clock or as reported for this deadline; null without an event
 -- column: expired_from | from when it is EXPIRED, likewise
--- column: requested_fields | of the latest event that carries a readable list; an empty one where none does
--- column: reported_status | the status that the latest event reports
+-- column: requested_fields | text | the field paths asked for, by the latest event that carries a readable list; an empty list where none does
+-- column: reported_status | text | the status that the latest event reports
 -- column: reported_at | when the platform created the latest event
--- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED
--- column: finished_by | submission or platform, whichever was first; on a tie, submission
+-- column: finished_at | the first end of an attempt answered 200 or creation of a report of FINISHED; null until then
 -- column: attempts | submission attempts that were sent (refusals left out)
--- column: last_outcome | what became of the last of them
+-- column: last_outcome | word | what became of the last of them
 -- column: last_attempt_at | when the last of them started
 -- column: in_flight_until | when the wait for an answer to the last of them ends; null once that attempt has ended
 -- column: journey_opened_at | the first that the seller took: opened, answered or confirmed
--- column: answered_at | the seller's latest answer; what came from elsewhere is none
+-- column: answered_at | latest answer that the seller gave; what came from elsewhere is none
 -- column: confirmed_at | when the seller last confirmed what they answered
 -- column: overdue_found_at | when it became OVERDUE: by the clock, or by an earlier report for this deadline
 -- column: overdue_found_seq | the entry that shows it: that report, else the first event that itself carries this deadline, else the first
@@ -45,7 +36,6 @@
 -- column: first_received_at | when the first of its events was received; null while none is known
 -- column: overdue_since | from when it is at least OVERDUE for each day's end as well; null where its events took the state back or ahead of its clock, so that days follow from `unsteady_stays`
 -- column: expired_since | from when it is EXPIRED, likewise
--- column: finished_known_at | when it was first known to be finished: the answer, or the receipt of a report
 -- column: deadline_mismatch | the deadline is more than a day off the contract's total
 -- column: deadline_changed | events of the process disagree on the deadline
 -- column: status_disagrees | the latest report fits the clock neither an hour before nor after it
@@ -54,9 +44,9 @@
 -- column: is_ticket_open | a support ticket was opened, and not closed since
 -- column: ticket_due_from | from when a person has to open one; null while it is not known, once one is open and once finished
 -- column: contacted_at | when the seller was last contacted, by what still stands
--- column: contact_channel | by which channel
--- column: contact_message_id | of which message, call or letter; null for a step of the seller's
--- column: contacted_by | who called, posted or sent that by hand; null for the schedule, the seller, another system
+-- column: contact_channel | text | by which channel that was
+-- column: contact_message_id | text | of which message, call or letter; null for a step of the seller's
+-- column: contacted_by | staff | who called, posted or sent that by hand; null for the schedule, the seller, another system
 -- column: was_asked | the seller was contacted, or reminded as it was recorded before there were seller notices
 -- column: unnotified_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
 -- column: late_notice_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before

@@ -1,7 +1,5 @@
 -- One row per process of which the log says anything: until when it does.
--- reads: attempt_occurrences, facts.reviews, facts.collections, facts.actions, facts.notices, facts.notice_results
 -- key: process_id
--- column: process_id | the review process
 -- column: settled_at | the latest occurrence that says anything about it
 
 with occurrences as (

@@ -1,9 +1,8 @@
 -- One row per unfinished review process: how it stands, and the one thing to do next, by what was last tried
 -- and what the seller has answered since the request (docs/contract.md#errors).
--- reads: unfinished_states, clocked_attempts, answer_progress
 -- key: process_id
--- column: * | unfinished_states but confirmed_at, was_asked, is_ticket_open
--- column: next_action | word | the one thing to do next
+-- column: seller_id | the seller under review: `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
+-- column: next_action | word | the one thing to do next: ask_platform, await_answer, await_platform, open_ticket, correct_refusal, correct_certificate, await_retry, correct_credentials, correct_payload, check_ids, check_status, read_answer, send_again, find_event, submit, await_seller, remind_seller or start_collection
 -- column: queue | word | act_now, expired, waiting_for_platform or waiting_for_seller: whose turn it is (docs/rules.md#queues)
 -- column: fields_required | fields that a submission needs; null while nothing was asked for
 -- column: fields_answered | those that the seller has answered since the request

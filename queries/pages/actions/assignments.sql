@@ -1,10 +1,8 @@
 -- One row per review process that somebody was assigned to: the latest assignment by as_of.
--- reads: facts.actions
 -- key: process_id
--- order: process_id
 -- by: process_id
--- column: process_id | the review process
--- column: assignee | staff | who sees to it
+-- column: process_id | the platform's id of the review process
+-- column: assignee | staff | who sees to the process; null where nobody is assigned
 -- column: assigned_at | when that was said
 -- column: actor | staff | who said it
 -- column: reason | text | why

@@ -1,12 +1,7 @@
 -- One row per broken rule, the gravest and most frequent first.
 -- open to: analysts
--- reads: findings
 -- key: rule, severity
--- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end
--- order: findings desc
--- order: rule
--- column: rule | word | the broken rule
--- column: severity | word | breach, risk or notice
+-- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end, findings desc, rule
 -- column: findings | how many
 -- column: processes | processes they are about
 -- column: latest_at | when the newest became true

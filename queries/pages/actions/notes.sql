@@ -1,8 +1,6 @@
 -- One row per note on a process or a seller, newest first.
--- reads: facts.actions
 -- key: seq
--- order: occurred_at desc
--- order: seq desc
+-- order: occurred_at desc, seq desc
 -- by: process_id
 -- column: seq | the entry of the note
 -- column: process_id | the review process it is on; null where it is on none

@@ -2,13 +2,8 @@
 -- for it, and how late they are. What is somebody else's turn is among it once waiting is no longer safe for
 -- one of them, as alerts have it (docs/alerts.md#the-ladder): then all that wait like it are counted.
 -- open to: analysts
--- reads: open_processes
 -- key: next_action
--- order: expired desc
--- order: due_within_7_days desc
--- order: processes desc
--- order: next_action
--- column: next_action | word | what is to be done
+-- order: expired desc, due_within_7_days desc, processes desc, next_action
 -- column: processes | processes of the watchlist that wait for it
 -- column: expired | those that are EXPIRED
 -- column: due_within_7_days | those that are OVERDUE and due within 7 days

@@ -1,9 +1,6 @@
 -- One row per view of a page that somebody saved under a name, and that nobody dropped since.
--- reads: facts.actions
 -- key: page, view_name, owner
--- order: view_name
--- order: page
--- order: owner
+-- order: view_name, page, owner
 -- column: page | text | the page, by the stem of its file
 -- column: view_name | text | the name
 -- column: owner | staff | whose it is; empty for one that is for all

@@ -1,9 +1,7 @@
 -- One row per review process with a support ticket: what was last recorded of it by as_of.
--- reads: facts.actions
 -- key: process_id
--- order: process_id
 -- by: process_id
--- column: process_id | the review process
+-- column: process_id | the platform's id of the review process
 -- column: step | text | opened or closed; at one instant, closed comes last
 -- column: number | number | the number that the platform's support gave it
 -- column: recorded_at | when a person opened or closed it

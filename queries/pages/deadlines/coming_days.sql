@@ -1,6 +1,5 @@
 -- One row per 24 hours of the 7 days after as_of: unfinished processes due in them.
 -- open to: analysts
--- reads: process_state
 -- key: days_to_deadline
 -- order: range
 -- column: days_to_deadline | whole days from as_of to the deadline, 0 to 6

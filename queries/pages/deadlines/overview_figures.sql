@@ -1,8 +1,6 @@
 -- One row: the figures at the head of the overview.
 -- open to: analysts
--- reads: clock, process_state, state_stretches, onboarding_weeks, quarantine
 -- key: as_of
--- order: as_of
 -- column: as_of | the instant of the figures
 -- column: processes | review processes known, of whatever state
 -- column: expired | EXPIRED processes

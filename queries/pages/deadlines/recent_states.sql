@@ -1,13 +1,7 @@
 -- One row per UTC day of the last thirty, from the first opened_at on: as `state_daily`, newest last.
 -- open to: analysts
--- reads: clock, state_stretches
 -- key: day
--- order: day
 -- column: day | UTC day
--- column: pending | processes PENDING at its end
--- column: overdue | processes OVERDUE at its end
--- column: expired | processes EXPIRED at its end
--- column: finished | processes FINISHED at its end
 
 select
     cast(unnest(generate_series(

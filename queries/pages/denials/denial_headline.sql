@@ -1,8 +1,6 @@
 -- One row: how few reasons explain most denials, and what became of the sellers denied.
 -- open to: analysts
--- reads: clock, denial_pareto, denials, denial_retries, returned_sellers
 -- key: denials
--- order: denials
 -- column: denials | denials in all
 -- column: denials_this_week | those of the 7 UTC days that end with as_of's
 -- column: denials_week_before | those of the 7 UTC days before
@@ -10,12 +8,8 @@
 -- column: denials_month_before | those of the calendar month before, whole
 -- column: vital_reasons | reasons that together reach 80 % of all reasons given
 -- column: vital_share | the share that they reach; null over nothing
--- column: denied_sellers | sellers with at least one denial
 -- column: retryable_share | denials with retry = true / denials that carry a retry; null over nothing
 -- column: reonboarded | denied sellers that came back as new ones
--- column: reonboarding_rate | reonboarded / denied sellers with a taxpayer id; null over nothing
--- column: cured | reonboarded sellers one of whose successors was ever enabled
--- column: cure_rate | cured / reonboarded; null over nothing
 -- column: median_seconds_to_cure | from the first denial of a cured seller to the first time that a successor was enabled: the median by nearest rank; null over nothing
 -- column: wasted_retries | reonboarded sellers whose denial had said retry = false
 

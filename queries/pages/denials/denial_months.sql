@@ -1,11 +1,8 @@
 -- One row per month and reason of the 12 calendar months that end with as_of's: denials that carry it.
 -- A month without any has one row, of no reason, so that months stand side by side as they passed.
 -- open to: analysts
--- reads: clock, seller_events
 -- key: ends_on, reason, detail
--- order: ends_on
--- order: reason
--- order: detail nulls first
+-- order: ends_on, reason, detail nulls first
 -- column: ends_on | last UTC day of the month
 -- column: reason | text | category of the denial; null in a month without any
 -- column: detail | text | the specific detail; null where there is none

@@ -1,14 +1,9 @@
 -- One row per reason and detail of denials, the most frequent first, with its share of all reasons
 -- given. The vital few are those that together reach 80 %.
 -- open to: analysts
--- reads: denial_reasons
 -- key: reason, detail
--- order: denials desc
--- order: reason
--- order: detail nulls first
+-- order: denials desc, reason, detail nulls first
 -- column: reason | text | category of the denial
--- column: detail | text | the specific detail; null where there is none
--- column: denials | denials that carry the pair
 -- column: retryable_share | those with retry = true / those that carry a retry
 -- column: share | of all reasons given
 -- column: cumulative_share | of this and all more frequent ones

@@ -1,12 +1,8 @@
 -- One row per week and reason of the 12 weeks that end with as_of's UTC day: denials that carry it.
 -- A week without any has one row, of no reason, so that weeks stand side by side as they passed.
 -- open to: analysts
--- reads: clock, past_weeks, seller_events
 -- key: ends_on, reason, detail
--- order: ends_on
--- order: reason
--- order: detail nulls first
--- column: ends_on | last UTC day of the week
+-- order: ends_on, reason, detail nulls first
 -- column: reason | text | category of the denial; null in a week without any
 -- column: detail | text | the specific detail; null where there is none
 -- column: denials | denials that carry the pair; 0 in a week without any

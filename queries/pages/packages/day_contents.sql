@@ -1,9 +1,6 @@
 -- One row per UTC day and kind of entry: what an audit package of these days would hold at least.
 -- open to: analysts
--- reads: timeline
 -- key: day, kind
--- order: day
--- order: kind
 -- column: day | UTC day on which the entries happened
 -- column: kind | text | what happened
 -- column: entries | how many

@@ -1,10 +1,7 @@
 -- One row per process and kind of entry: what an audit package of the process would hold.
--- reads: timeline
 -- key: process_id, kind
--- order: first_at
--- order: kind
--- order: process_id
--- column: process_id | the review process
+-- order: first_at, kind, process_id
+-- column: process_id | the platform's id of the review process
 -- column: kind | text | what happened
 -- column: entries | how many
 -- column: first_at | when the first of them happened

@@ -1,11 +1,8 @@
 -- One row per seller and kind of entry: what an audit package of the seller would hold, its own
 -- entries and all those of its processes.
--- reads: timeline
 -- key: seller_id, kind
--- order: first_at
--- order: kind
--- order: seller_id
--- column: seller_id | the seller
+-- order: first_at, kind, seller_id
+-- column: seller_id | the platform's id of the seller
 -- column: kind | text | what happened
 -- column: entries | how many
 -- column: first_at | when the first of them happened

@@ -1,9 +1,6 @@
 -- One row per review process that the seller was asked about: how far its collection journeys came.
--- reads: journey_steps
 -- key: process_id
--- order: process_id
 -- by: process_id
--- column: process_id | the platform's id of the process
 -- column: invited_at | first invitation to a journey
 -- column: opened_at | first time the seller opened one
 -- column: answered_at | latest answer that the seller gave; what came from elsewhere is none

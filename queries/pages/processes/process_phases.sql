@@ -1,11 +1,8 @@
 -- One row per review process, phase and part of it that has passed or is still to come: what the
 -- process's clock looks like, drawn. A finished process ends when it was finished.
--- reads: clock, process_state
 -- key: process_id, phase, is_past
--- order: process_id
--- order: starts_at
+-- order: process_id, starts_at
 -- by: process_id
--- column: process_id | the platform's id of the process
 -- column: phase | word | pending, overdue or expired
 -- column: starts_at | first instant of the part
 -- column: ends_at | first instant after it

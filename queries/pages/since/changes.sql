@@ -1,11 +1,8 @@
 -- One row per change that an officer wants to hear of, newest first: a process that came, became
 -- overdue, expired or was finished, a denial, a finding, an alert. Filtered by `changed_at`, it says
 -- what changed since an instant, as it is known at as_of.
--- reads: process_facts, seller_events, findings, alert_steps, assignments
 -- key: change, subject
--- order: changed_at desc
--- order: change
--- order: subject
+-- order: changed_at desc, change, subject
 -- column: change | word | opened, overdue, expired, finished, denied, finding or alert
 -- column: changed_at | when we came to know of it, by an event or as the clock struck; when it became true, for a finding
 -- column: subject | text | what tells it from other changes of its kind
@@ -15,7 +12,6 @@
 -- column: code | text | the broken rule of a finding, or what an alert is about; null for others
 -- column: reasons | text | of a denial, the sorted distinct list of {reason, detail}; null for others
 -- column: severity | word | of a finding or an alert; null for others
--- column: assignee | staff | who sees to the process; null where nobody is assigned, or no process
 
 with processes as (
     select

@@ -1,12 +1,8 @@
 -- One row per place of an attempt among those of its process, and outcome. The fifth place stands
 -- for every later one as well.
 -- open to: analysts
--- reads: attempt_facts
 -- key: place, outcome
--- order: place
--- order: outcome
 -- column: place | 1 for first attempts, up to 5 for the fifth and every later one
--- column: outcome | word | what became of them
 -- column: attempts | how many
 -- column: share | of the attempts at that place
 

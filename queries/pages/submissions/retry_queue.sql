@@ -1,8 +1,6 @@
 -- One row: how many of our own retries wait, are due, and should have been sent long ago.
 -- open to: analysts
--- reads: clocked_attempts
 -- key: waiting
--- order: waiting
 -- column: waiting | tries of ours (by cli or api) whose payload is to be sent again
 -- column: due | those of them whose time has come
 -- column: overdue | those whose time came five minutes ago or more: nobody sends them

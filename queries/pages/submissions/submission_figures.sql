@@ -1,8 +1,6 @@
 -- One row: the figures at the head of the submissions page.
 -- open to: analysts
--- reads: clock, clocked_attempts, submission_retries, submitted_processes
 -- key: attempts
--- order: attempts
 -- column: attempts | attempts that were sent
 -- column: refused | submissions that our own rules turned down before anything was sent
 -- column: retries_pending | attempts whose payload is to be sent again

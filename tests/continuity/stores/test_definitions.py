@@ -52,6 +52,25 @@ def test_a_trigger_that_removes_deliveries_and_a_macro_that_stops_the_clock_are_
 
 
 @entries_alone
+def test_litestreams_tables_are_nobodys_and_a_trigger_of_their_name_is_named(
+    settings: Settings,
+) -> None:
+    with closing(LedgerService(settings)) as service:
+        with closing(opened(settings.inbox)) as connection:
+            connection.execute("create table _litestream_lock (id integer)")
+            connection.execute("create table _litestream_seq (id integer primary key, seq integer)")
+        assert altered_in_inbox(service.inbox) == []
+        with closing(opened(settings.inbox)) as connection:
+            connection.execute("drop table _litestream_lock")
+            connection.execute(
+                "create trigger _litestream_lock after insert on entries begin select 1; end"
+            )
+        assert altered_in_inbox(service.inbox) == [
+            "has a trigger _litestream_lock that none has",
+        ]
+
+
+@entries_alone
 def test_an_index_that_lacks_what_it_should_have_is_named(settings: Settings) -> None:
     """Every artifact was deleted, and the stores were verified: an index named no collection, and
     artifacts are looked for by that. Its definition was as it should be."""

@@ -11,6 +11,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.ledger import materialized
 from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
 from pipeline.ledger.views.catalogue import QUERIES, catalogue, whole_sql
+from pipeline.ledger.views.kept import NO_OTHER
 from tests import depth
 from tests.support.ledgers import ledger_of
 from tests.support.lines import answered, at
@@ -139,9 +140,11 @@ def test_a_view_of_few_processes_says_of_them_what_the_view_of_all_says(stand_in
     assert ledger.earlier.show(cursor, instant, ledger.size, is_now=False, is_worth_making=True)
     rules = AlertRules(look_back_days=366).for_views()
     cursor.execute("set variable alert_rules = ?", [rules])
-    for view in (it for it in catalogue().values() if it.within):
-        of_few = f"from {view.name} where process_id in (select process_id from {view.within})"
-        asked = replace(view, name="asked", reads=(view.name, view.within), sql=of_few, within="")
+    for view in (it for it in catalogue().values() if it.reading.within):
+        within = view.reading.within
+        of_few = f"from {view.name} where process_id in (select process_id from {within})"
+        reads = (view.name, within)
+        asked = replace(view, name="asked", reads=reads, sql=of_few, reading=NO_OTHER)
         narrowed_rows, rows = (
             sorted(map(repr, cursor.execute(whole_sql(asked, found)).fetchall()))
             for found in (materialized.within_few(stand_ins), stand_ins())

@@ -1,7 +1,6 @@
 -- One row per process whose last attempt leaves its outcome open (outcome_unknown), and per try that was
 -- given up (retries_exhausted).
 -- in: other_findings
--- reads: process_facts, clocked_attempts
 -- key: rule, seq
 --
 -- rule: retries_exhausted

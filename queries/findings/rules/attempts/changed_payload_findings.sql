@@ -1,7 +1,6 @@
 -- One row per attempt that sent other bytes although the attempt before was to be repeated, and nobody
 -- had allowed another payload: payload_changed_on_retry.
 -- in: sent_findings
--- reads: attempt_facts, interventions
 -- key: seq
 --
 -- rule: payload_changed_on_retry

@@ -1,6 +1,5 @@
 -- One row per attempt that was answered while nothing says what was sent: attempt_without_start.
 -- in: sent_findings
--- reads: attempts
 -- key: seq
 --
 -- rule: attempt_without_start

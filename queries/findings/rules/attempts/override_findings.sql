@@ -1,6 +1,5 @@
 -- One row per override of a gate, which needs a reason and a name: override.
 -- in: other_findings
--- reads: interventions
 -- key: seq
 --
 -- rule: override

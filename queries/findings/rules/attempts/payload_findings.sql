@@ -2,7 +2,6 @@
 -- aci_extra_field, from the first attempt that sent it. Each is judged by the events received by its
 -- start; `detail` lists the paths. A body that nobody can read as a JSON object holds nothing of what either asks for.
 -- in: sent_findings
--- reads: attempts, review_events, facts.sent_fields
 -- key: rule, seq
 --
 -- rule: acp_incomplete

@@ -1,7 +1,6 @@
 -- One row each where the platform refuses our credentials (unauthorized), or our certificate, or we refuse
 -- its (tls_refused): about no process, since it concerns them all.
 -- in: other_findings
--- reads: attempt_facts
 -- key: rule
 --
 -- rule: unauthorized

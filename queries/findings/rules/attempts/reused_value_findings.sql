@@ -2,7 +2,6 @@
 -- submission of another process: values_reused. Data must be collected again each time; where fresh
 -- evidence covers each field, the seller has said the same again, and it is a notice alone.
 -- in: settled_findings
--- reads: payload_fields, sent_fields, process_facts
 -- key: detail
 --
 -- rule: values_reused

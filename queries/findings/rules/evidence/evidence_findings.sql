@@ -2,7 +2,6 @@
 -- field_without_evidence, source_not_seller or evidence_before_request, whichever the first such
 -- sending broke.
 -- in: sent_findings
--- reads: sent_fields
 -- key: process_id, detail
 --
 -- rule: field_without_evidence

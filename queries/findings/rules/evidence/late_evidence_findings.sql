@@ -1,7 +1,6 @@
 -- One row per collection that was used as evidence although it was recorded after the attempt's
 -- start, or more than 24 hours after it happened: evidence_recorded_late.
 -- in: sent_findings
--- reads: sent_fields, journey_steps
 -- key: seq
 --
 -- rule: evidence_recorded_late

@@ -1,7 +1,6 @@
 -- One row per process that shares a journey (breach) or an artifact of an answer or confirmation
 -- (risk) with another process that had it first: evidence_reused.
 -- in: other_findings, alarming_findings
--- reads: shared_subjects, facts.collections, facts.artifacts
 -- key: severity, process_id, detail
 --
 -- rule: evidence_reused

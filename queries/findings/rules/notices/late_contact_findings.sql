@@ -1,7 +1,6 @@
 -- One row per contact by call, letter or result that stands and was recorded more than 24 hours after it
 -- happened: contact_recorded_late. It counts all the same (docs/rules.md#seller-notices).
 -- in: process_findings
--- reads: suspected_processes, contacts
 -- key: seq, process_id
 --
 -- rule: contact_recorded_late

@@ -2,7 +2,6 @@
 -- where the deadline passed without, and notified_late, where half of the time did. A log from before the
 -- first seller notice does not say how sellers were notified.
 -- in: findings
--- reads: clocked_processes, first_notice, settled_findings
 -- key: rule, process_id
 --
 -- rule: never_notified

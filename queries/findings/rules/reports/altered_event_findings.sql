@@ -1,7 +1,6 @@
 -- One row per version of an event but the first: event_altered. It may be the news that the first
 -- delivery did not carry, and is about the process and the seller that it names itself.
 -- in: findings
--- reads: repeated_deliveries, timeline, process_facts
 -- key: seq
 --
 -- rule: event_altered

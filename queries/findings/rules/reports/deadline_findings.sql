@@ -1,7 +1,6 @@
 -- One row per process that the clock makes a finding: expired_unfinished, and overdue_unstarted after
 -- 24 hours in which no journey was opened.
 -- in: findings
--- reads: process_facts
 -- key: rule, process_id
 --
 -- rule: expired_unfinished

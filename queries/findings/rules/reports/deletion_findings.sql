@@ -1,7 +1,6 @@
 -- One row per status event of a seller created after its deletion (status_after_deletion), and per
 -- open process of a deleted seller (deleted_with_open): the platform has to say whether it stands.
 -- in: findings
--- reads: deleted_sellers, seller_events, clocked_processes, review_events
 -- key: rule, seq, process_id
 --
 -- rule: status_after_deletion

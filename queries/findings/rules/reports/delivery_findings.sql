@@ -1,7 +1,6 @@
 -- One row per live delivery recorded more than 5 seconds after its receipt (slow_record), and per
 -- delivery in quarantine (quarantined).
 -- in: other_findings
--- reads: quarantine, facts.webhooks, facts.quarantined
 -- key: rule, seq
 --
 -- rule: quarantined

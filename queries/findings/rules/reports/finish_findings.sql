@@ -1,6 +1,5 @@
 -- One row per process that was finished at its deadline or after it: finished_late.
 -- in: process_findings
--- reads: suspected_processes, attempts, review_events
 -- key: process_id
 --
 -- rule: finished_late

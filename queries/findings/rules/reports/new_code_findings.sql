@@ -1,7 +1,6 @@
 -- One row per kind of code and value that the contract does not list, from the first event that
 -- carries it: new_code. The code itself is kept and counted like any other.
 -- in: other_findings
--- reads: unlisted_codes, superseded_deliveries
 -- key: detail
 --
 -- rule: new_code

@@ -1,7 +1,6 @@
 -- One row per process whose events contradict the contract, the log or each other: deadline_mismatch,
 -- deadline_changed, status_disagrees, open_after_finish and identity_changed.
 -- in: process_findings
--- reads: suspected_processes, review_events
 -- key: rule, process_id
 --
 -- rule: open_after_finish

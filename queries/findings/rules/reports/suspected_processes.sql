@@ -1,16 +1,7 @@
 -- One row per process whose facts alone show that it breaks a rule of its reports, of its end or of how its
 -- seller was notified; the findings say which entry shows it. Where a batch has no attempts, findings on its
 -- processes are made only if one of them is here (`pipeline/ledger/refresh.py`).
--- reads: process_facts
 -- key: process_id
--- column: process_id | the platform's id of the process
--- column: seller_id | its seller
--- column: deadline_at | its deadline
--- column: finished_at | when it was finished
--- column: finished_by | submission or platform
--- column: deadline_mismatch | as in `process_facts`
--- column: status_disagrees | as in `process_facts`
--- column: has_late_contact | as in `process_facts`
 -- column: is_contradicted | its events contradict the contract, the log or each other
 -- column: is_finished_late | it was finished at its deadline or after it
 

@@ -2,7 +2,6 @@
 -- 200: answer_lost where one of ours may have done it, else finished_elsewhere (a submission outside
 -- the log without evidence, or a forged event). Neither holds while one that may have is in flight.
 -- in: findings, alarming_findings
--- reads: process_facts, attempts, review_events
 -- key: process_id
 --
 -- rule: finished_elsewhere

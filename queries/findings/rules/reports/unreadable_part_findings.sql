@@ -1,7 +1,6 @@
 -- One row per event that counts and part of it that is not as the contract shows it, or is missing:
 -- unreadable_part. What such an event says else counts, so that none of it is lost in silence.
 -- in: other_findings
--- reads: superseded_deliveries, facts.unreadable_parts
 -- key: seq, detail
 --
 -- rule: unreadable_part

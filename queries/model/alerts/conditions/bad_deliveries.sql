@@ -1,7 +1,6 @@
 -- One row per day of which deliveries are in quarantine, and another for what came after somebody had seen to
 -- that: they come in crowds, and a review may be among them.
 -- in: alarming_conditions
--- reads: delivery_findings, alert_steps
 -- key: kind, subject
 --
 -- condition: quarantined

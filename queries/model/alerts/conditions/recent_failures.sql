@@ -2,7 +2,6 @@
 -- ticket may be due for, since its last attempt failed, or came after its try was given up, not long
 -- ago (ticket_due).
 -- in: alarming_conditions
--- reads: attempt_facts
 -- key: kind, process_id, seq
 --
 -- condition: ticket_due

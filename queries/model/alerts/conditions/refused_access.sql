@@ -1,6 +1,5 @@
 -- One row each while the platform refuses our credentials, or one side the other's certificate.
 -- in: alarming_conditions
--- reads: rejection_findings
 -- key: kind, subject
 --
 -- condition: unauthorized

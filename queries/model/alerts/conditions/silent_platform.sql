@@ -1,6 +1,5 @@
 -- One row while no delivery has come for longer than usual (docs/alerts.md#silence); none else.
 -- in: alarming_conditions
--- reads: delivery_silence
 -- key: kind, subject
 --
 -- condition: silence

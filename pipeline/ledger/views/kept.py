@@ -1,0 +1,116 @@
+"""Lists the views whose rows are kept in tables, and those that are read in another way than by
+their own SQL alone. No I/O.
+
+What a row means, its view under `queries/` says; what is here only spares time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How a view's rows are stored in a table of the schema `materialized`."""
+
+    table: str
+    key: str = ""  # its primary key; "" for a table without one
+    written: str = ""  # the file in `queries/refresh/` that its rows are written by; "": the view
+    clustered: str = ""  # by which column many rows that are written together lie in order
+    stored: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Column -> as it is written, as it is read."""
+
+    derived: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are not stored -> how they follow from the others."""
+
+    rows: str = ""  # which rows of the table are the view's; "" for all
+    settled: str = ""
+    """Of which rows the table says what the view says, as rows of other instants differ. With such
+    a condition, rows may also wait for a later batch."""
+
+
+class Reading(NamedTuple):
+    """How a view is read; each part is "" where nothing is to be said."""
+
+    found_by: str = ""  # a view below it, of the same keys and order, that takes less time
+    among: str = ""  # the view with a table that has its rows, with more columns
+    within: str = ""
+    """The view that says of which processes it has the rows of the first view that it reads."""
+
+    sets: str = ""
+    """The variable that is true for it: views below it leave out rows that it does not need."""
+
+    leading: tuple[str, ...] = ()
+    """The first column of its order, and the value that comes first."""
+
+    scanned: str = ""
+    """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
+    all of them need are copied once."""
+
+
+NO_OTHER: Final = Reading()
+"""By its own SQL alone."""
+
+_OF_A_PROCESS: Final = (
+    "process_id not in (select process_id from materialized.processes where settled_at > as_of())"
+)
+_OF_ALL: Final = "(select settled_at <= as_of() from materialized.watermark)"
+
+STORED: Final[Mapping[str, Storage]] = {
+    "timeline": Storage(
+        "timeline",
+        stored={"leaf_hash": ("unhex(leaf_hash)", "lower(hex(leaf_hash))")},
+        rows="occurred_at <= as_of()",
+    ),
+    "unlisted_codes": Storage("unlisted_codes"),
+    "repeated_deliveries": Storage("repeated_deliveries"),
+    "repeated_collections": Storage("repeated_collections"),
+    "shared_subjects": Storage("subjects", rows="is_shared"),
+    "seller_records": Storage("sellers", "seller_id", settled=_OF_ALL),
+    "attempt_facts": Storage(
+        "attempts",
+        "attempt_id",
+        clustered="ordered_at",
+        stored={
+            "outcome": (
+                "outcome",
+                "case when finish_seq is null and as_of() < timeout_at then 'in_flight'"
+                " else outcome end",
+            )
+        },
+        derived={"is_retryable": "is_retryable(outcome)"},
+        settled=_OF_A_PROCESS,
+    ),
+    "process_facts": Storage(
+        "processes",
+        "process_id",
+        written="processes.sql",
+        clustered="settled_at",
+        stored={
+            "requested_fields": (
+                "cast(to_json(requested_fields) as varchar)",
+                "from_json(requested_fields, '[\"VARCHAR\"]')",
+            )
+        },
+        rows="is_known",
+        settled=_OF_A_PROCESS,
+    ),
+    "field_evidence": Storage("field_evidence", settled=_OF_A_PROCESS),
+    "settled_findings": Storage("findings", settled=_OF_ALL),
+}
+"""By the view's name."""
+
+READ: Final[Mapping[str, Reading]] = {
+    "timeline": Reading(
+        scanned="of all entries, a process or a seller needs few, which an index finds"
+    ),
+    "attempt_facts": Reading(scanned="of all attempts, most views need the last few"),
+    "attempts": Reading(among="attempt_facts"),
+    "current_answers": Reading(within="unfinished_processes"),
+    "alarming_states": Reading(within="alarming_processes"),
+    "new_alerts": Reading(sets="unraised"),
+    "open_processes": Reading(found_by="unfinished_states"),
+    "waiting_submissions": Reading(found_by="tried_processes"),
+    "watchlist": Reading(leading=("state", "EXPIRED")),
+}
+"""By the view's name; all others are read by their own SQL alone."""
