@@ -146,6 +146,7 @@ REVIEW = "prc_6a0d71c51ee01834"
 NOT_RUN = {
     *("prazo serve", "prazo follow --without-bodies --port 8502"),  # run until they are stopped
     "prazo doctor --platform",  # needs a platform
+    "prazo doctor --proxy https://hooks.market.example",  # needs a proxy
     "prazo quarantine --supply 17 payload.object.process_id=prc_9"
     ' --reason "the platform named it" --actor ana',  # needs such an entry
     'prazo quarantine --encoding latin-1 17 --reason "the platform said so" --actor ana',
