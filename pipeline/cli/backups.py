@@ -119,11 +119,13 @@ def _sign(settings: Settings) -> None:
     "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
 )
 @click.option("--actor", metavar="NAME", help="Who insists, or confirms.")
+@click.option("--rehearse", is_flag=True, help="Put it back elsewhere, verify it, remove it.")
 @click.option("--undo", is_flag=True, help="Take back what a restore that was cut off has put.")
 @click.option("--confirm", metavar="REASON", help="Say that this copy is the one in use; an entry.")
 def restore(
     folder: Path | None,
     from_ledger: bool,
+    rehearse: bool,
     undo: bool,
     confirm: str | None,
     against: Path | None,
@@ -135,7 +137,9 @@ def restore(
     Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
     signature covers are left out or refused. Cut off, nothing is started here until it was run
     again to its end, or undone (--undo). What was put back records, and sends nothing until
-    somebody says that it is the one in use (--confirm). Exit 1 with each fault named.
+    somebody says that it is the one in use (--confirm). With --rehearse nothing is stopped, set
+    aside or changed here: it is tried in a folder beside the ledger, and timed. Exit 1
+    with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.cli import terminal
@@ -149,6 +153,10 @@ def restore(
     if confirm is not None:
         _confirm(confirm, actor)
         return
+    if rehearse:
+        if folder is None or accept_unsigned is not None:
+            raise click.UsageError("--rehearse takes a backup's FOLDER, and no --accept-unsigned")
+        sys.exit(_rehearse(folder, None if against is None else read_given(against)))
     if undo:
         for line in restoring.undo(Settings.load()):
             say(f"  note     {line}")
@@ -180,6 +188,25 @@ def restore(
     for line in done.verdict.lines():
         say(line)
     sys.exit(done.verdict.exit_code)
+
+
+def _rehearse(folder: Path, against: str | None) -> int:
+    from pipeline.cli import terminal
+    from pipeline.continuity import rehearsal
+
+    with terminal.progress() as on_progress:
+        done, seconds = rehearsal.rehearse(
+            Settings.load(), folder, against=against, on_progress=on_progress
+        )
+    say(
+        f"{counted(done.entries, 'entry')} of {done.log}, {counted(done.artifacts, 'artifact')}"
+        f" put back elsewhere and verified in {seconds:.1f} s; nothing here was changed"
+    )
+    for note in done.notes:
+        say(f"  note     {note}")
+    for line in done.verdict.lines():
+        say(line)
+    return done.verdict.exit_code
 
 
 def _confirm(reason: str, actor: str | None) -> None:
