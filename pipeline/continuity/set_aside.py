@@ -108,7 +108,7 @@ def _rename(session: Session, aside: str) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         raise OperatorError(
             "The inbox was not rebuilt",
-            quoting(lambda it: f"this user may not rename the schema prazo: {it}", said(error)),
+            quoting(lambda why: f"this user may not rename the schema prazo: {why}", said(error)),
             "run it as the user who owns that schema",
         ) from None
 

@@ -203,7 +203,9 @@ def _fault_of(read: Callable[[], object]) -> str | None:
 
 def _short(fault: str) -> str:
     """What is recorded of a fault. Mail servers repeat addresses, which no entry names."""
-    return quoting(lambda it: without_addresses(" ".join(it.split()))[:MAX_FAULT_CHARACTERS], fault)
+    return quoting(
+        lambda said: without_addresses(" ".join(said.split()))[:MAX_FAULT_CHARACTERS], fault
+    )
 
 
 # --- what programs get -----------------------------------------------------------------------
