@@ -3,12 +3,12 @@
 -- column: settled_at | the latest occurrence that says anything about it
 
 with occurrences as (
-    select process_id, occurred_at from facts.reviews
+    select process_id, occurred_at from fact_reviews
     union all
-    select process_id, occurred_at from facts.collections
+    select process_id, occurred_at from fact_collections
     union all
     select process_id, occurred_at
-    from facts.actions
+    from fact_actions
     where touches_process(kind) and process_id is not null
     union all
     select process_id, occurred_at from attempt_occurrences
