@@ -90,6 +90,18 @@ BESIDE_THE_LOG: Final[Mapping[str, Condition]] = {
         ),
         lasts=True,
     ),
+    "backup_old": Condition(
+        "risk",
+        N_("The last backup is old"),
+        N_("Run `prazo backup DIR`, and look why the last ones failed"),
+        lasts=True,
+    ),
+    "rehearsal_old": Condition(
+        "risk",
+        N_("A restore was not rehearsed for long"),
+        N_("Run `prazo restore DIR --rehearse`: nothing that runs is touched"),
+        lasts=True,
+    ),
     "certificate_ends": Condition("risk", N_("A certificate for the platform ends"), _CERTIFICATE),
 }
 """What a process that sends alerts looks for itself (docs/alerts.md#beside-the-log)."""

@@ -30,6 +30,31 @@
 Every error carries what failed, why, and what to do; `str()` joins them for standard error.
 """
 
+from collections.abc import Callable
+from typing import Self
+
+
+class Quoted(str):
+    """Words of a server or a library, which may quote what somebody sent. `ours`: what can be said
+    in their place where many people read it."""
+
+    ours: str
+
+    def __new__(cls, words: str, ours: str | None = None) -> Self:
+        """`words` as they came, and what is ours of them: without it all that are not quoted."""
+        made = super().__new__(cls, words)
+        known = words.ours if isinstance(words, Quoted) else words
+        made.ours = known if ours is None else ours
+        return made
+
+    def __str__(self) -> str:
+        return self  # and so does an error that has it as its only argument
+
+
+def quoting(made: Callable[[str], str], words: str) -> str:
+    """A text that is made of words: quoted where they are."""
+    return Quoted(made(words), made(words.ours)) if isinstance(words, Quoted) else made(words)
+
 
 class PrazoError(Exception):
     """An error with what failed, why, and what to do about it."""
@@ -43,17 +68,21 @@ class PrazoError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"{self.finding}\n  To fix it: {self.remedy}" if self.remedy else self.finding
+        return self._with_remedy("\n  To fix it: ")
 
     @property
     def finding(self) -> str:
         """What failed and why, for a place that gives the remedy elsewhere."""
-        return f"{self.what}: {self.why}" if self.why else self.what
+        return quoting(lambda why: f"{self.what}: {why}", self.why) if self.why else self.what
 
     @property
     def in_one_line(self) -> str:
         """All three in one line, for a status, a page or a check's finding."""
-        return f"{self.finding}. To fix it: {self.remedy}" if self.remedy else self.finding
+        return self._with_remedy(". To fix it: ")
+
+    def _with_remedy(self, between: str) -> str:
+        end = f"{between}{self.remedy}" if self.remedy else ""
+        return quoting(lambda finding: f"{finding}{end}", self.finding)
 
 
 def of_the_machine(error: OSError) -> PrazoError:

@@ -6,6 +6,7 @@ on with the settings of its start.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -128,6 +129,17 @@ class Settings(BaseModel):
         Path("data/keys/taxpayer.key"),
         description="Key under which tax ids are compared; made on first use. Keep it apart from"
         " backups of the ledger.",
+    )
+    backup_to: str | None = Field(
+        None,
+        description="Where `prazo backup` sends an encrypted copy: a folder, or s3://bucket/path"
+        " (docs/operations.md#copies-elsewhere).",
+    )
+    backup_recipient: str | None = Field(
+        None, description="Public key of age, `age1...`, to which it is encrypted."
+    )
+    backup_keep: str = Field(
+        "7,4,12", description="Of how many days, weeks and months the newest such copy is kept."
     )
 
     # --- receiver ---
@@ -439,6 +451,13 @@ class Settings(BaseModel):
             )
         return bare(host)
 
+    @field_validator("backup_keep")
+    @classmethod
+    def _kept(cls, text: str) -> str:
+        if not re.fullmatch("[0-9]{1,4},[0-9]{1,4},[0-9]{1,4}", text):
+            raise ValueError("is not three numbers, of days, weeks and months, such as 7,4,12")
+        return text
+
     @field_validator("four_eyes")
     @classmethod
     def _acts(cls, text: str) -> str:
@@ -464,6 +483,8 @@ class Settings(BaseModel):
             problems.append(
                 "PRAZO_ARTIFACTS_IN is database: PRAZO_INBOX must be a postgresql:// URL"
             )
+        if (self.backup_to is None) != (self.backup_recipient is None):
+            problems.append("PRAZO_BACKUP_TO and PRAZO_BACKUP_RECIPIENT go together")
         for name in ("receiver_host", "dashboard_host", "journey_host"):
             if not is_loopback(host := getattr(self, name)) and not self.allow_remote:
                 problems.append(

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from pipeline import instants, places, traces
-from pipeline.errors import PrazoError
+from pipeline.errors import PrazoError, Quoted
 from pipeline.texts import hide_personal, printable
 
 SETTING: Final = f"{places.PREFIX}LOG_FORMAT"
@@ -74,11 +74,11 @@ class JsonLines(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
-    if isinstance(record.msg, BaseException):
+    if isinstance(record.msg, BaseException | Quoted):
         return _words(record.msg)
     if not isinstance(record.args, tuple):
         return str(record.msg)
-    said = [_words(it) if isinstance(it, BaseException) else it for it in record.args]
+    said = [_words(it) if isinstance(it, BaseException | Quoted) else it for it in record.args]
     try:
         message = str(record.msg) % tuple(said) if said else str(record.msg)
     except Exception:  # logging would print the arguments, over several lines
@@ -88,10 +88,13 @@ def _message(record: logging.LogRecord) -> str:
     return message
 
 
-def _words(error: BaseException) -> str:
+def _words(error: BaseException | Quoted) -> str:
     """What an error says without what a library may quote."""
+    if isinstance(error, Quoted):
+        return error.ours
     if isinstance(error, PrazoError):
-        return error.in_one_line
+        said = error.in_one_line
+        return said.ours if isinstance(said, Quoted) else said
     if isinstance(error, OSError) and error.strerror:
         return f"{type(error).__name__}: {error.strerror}"
     return type(error).__name__
@@ -138,12 +141,25 @@ def keep_to_setting(part: str) -> None:
     _take_over()
     logging.captureWarnings(True)
     sys.excepthook = _note_end
+    sys.unraisablehook = _note_unraisable
     threading.excepthook = _note_end_of_thread
 
 
 def is_json() -> bool:
     """Whether this program writes JSON by now."""
     return any(isinstance(it.formatter, JsonLines) for it in logging.getLogger().handlers)
+
+
+def note_refusal(error: PrazoError) -> None:
+    """Writes why the program ends: what failed, why and what to do. Raises OSError where standard
+    error cannot be written."""
+    if is_json():
+        LOG.error("%s", error)
+        return
+    remedy = [f"  To fix it: {error.remedy}"] if error.remedy else []
+    for line in (f"Error: {error.finding}", *remedy):
+        sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.flush()
 
 
 def passed_on(line: bytes, part: str) -> bytes:
@@ -180,6 +196,15 @@ def _note_end_of_thread(ended: threading.ExceptHookArgs) -> None:
             "a thread ended by an error of ours",
             exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback),
         )
+
+
+def _note_unraisable(failed: "sys.UnraisableHookArgs") -> None:
+    LOG.error(
+        "an error of ours had nobody to go to",
+        exc_info=(failed.exc_type, failed.exc_value, failed.exc_traceback)
+        if failed.exc_value is not None
+        else None,
+    )
 
 
 def _take_over() -> None:

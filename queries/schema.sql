@@ -2,11 +2,8 @@
 -- made beside them, from `pipeline/ledger/facts/rows.py`.
 --
 -- One transaction of the follower fills all of them for one batch, so they are always about the same
--- entries. Nothing but what stands in `materialized` is ever updated or deleted; everything but `log` can be
+-- entries. Nothing but `kept_` tables is ever updated or deleted; everything but `log` can be
 -- rebuilt from the log, and the log from the inbox. Every TIMESTAMP is UTC.
-
-create schema if not exists facts;
-create schema if not exists materialized;
 
 create table if not exists meta (name varchar primary key, value varchar not null);
 
@@ -63,19 +60,19 @@ create table if not exists tree_nodes (
     hash blob not null
 );
 
--- --- materialized: what the views would work out, one row per subject -------------------------
+-- --- kept: what the views would work out, one row per subject -------------------------
 --
--- The other tables of this schema are made from the views whose headers say `materialized:`.
+-- The other tables named `kept_` are made from the views whose headers say `materialized:`.
 
 -- Journeys and artifacts, with the least of the processes that collections name with them.
-create table if not exists materialized.subjects (
+create table if not exists kept_subjects (
     subject varchar primary key,
     process_id varchar not null,
     is_shared boolean not null -- with another process: `shared_subjects`
 );
 
 -- One row: how many entries the rows above cover. While the follower catches up they wait.
-create table if not exists materialized.watermark (
+create table if not exists kept_watermark (
     entries bigint not null, -- the log's
     materialized_entries bigint not null, -- those that the materialized rows cover
     settled_at timestamp not null -- the latest occurrence of these

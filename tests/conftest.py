@@ -111,7 +111,7 @@ WORKING: Final = {
     "queries/alerts/test_held.py": 15,
     "app_pages/test_watchlist.py": 15,
     "continuity/following/test_surviving.py": 10,
-    "ledger/syntax/test_narrowing.py": 10,
+    "ledger/test_narrowing.py": 10,
     "audit/test_recordable.py": 10,
     "app_pages/parts/test_ids.py": 10,
     "app_pages/test_seller.py": 10,

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxUnavailable, Quoted
 from pipeline.text_log import JsonLines, LogLines
 from tests.support.machine import free_port, wait_until
 from tests.support.stores import environment_in
@@ -200,6 +200,9 @@ deep = b'{{"time": "", "a": ' + b"[" * 100_000
 assert text_log.words_of(deep) == deep.decode()
 warnings.warn("old")
 def fail(): raise ValueError("{PERSON}")
+class Left:
+    def __del__(self): fail()
+Left()
 thread = threading.Thread(target=fail); thread.start(); thread.join()
 fail()
 """
@@ -207,8 +210,9 @@ fail()
     assert ended.returncode == 1
     passed = json.loads(ended.stdout)
     assert (passed["part"], passed["message"]) == ("dashboard", "Fatal error, ***, CPF ***, ***")
-    warned, thread, last = map(json.loads, ended.stderr.splitlines())
+    warned, left, thread, last = map(json.loads, ended.stderr.splitlines())
     assert "old" in warned["message"]
+    assert (left["level"], left["exception"].endswith("ValueError")) == ("ERROR", True)
     assert all(it["level"] == "CRITICAL" for it in (thread, last))
     assert all(it["exception"].endswith("ValueError") for it in (thread, last))
     assert PERSON not in ended.stderr
@@ -225,6 +229,11 @@ text_log.begin(logging.WARNING)
 loggers.keep_to_setting()
 get_logger("streamlit.early").warning("early")
 get_logger("streamlit.late").warning("late")
+import uvicorn
+from streamlit import logger
+uvicorn.Config(None, access_log=False, log_config=None)
+logger.update_formatter()  # as where its settings are read again
+assert not logging.getLogger("uvicorn.access").hasHandlers()
 """
     ended = in_json(program, tmp_path)
     assert ended.returncode == 0, ended.stderr
@@ -233,3 +242,23 @@ get_logger("streamlit.late").warning("late")
         ("dashboard", "early"),
         ("dashboard", "late"),
     ]
+
+
+def test_words_of_servers_are_left_out_of_json_and_stand_in_the_text(said: Any) -> None:
+    log, written = said
+    words = f"duplicate key: ({PERSON})"
+    failed = InboxUnavailable("Nothing was sent", Quoted(words, "UniqueViolation (23505)"), "wait")
+    log.error("retries wait: %s", failed)
+    log.error("retries wait: %s", failed.in_one_line)
+    log.error(str(ValueError(Quoted(PERSON, "it answered 550"))))
+    try:
+        raise failed
+    except InboxUnavailable:
+        log.exception("failed")
+    assert str(failed) == f"Nothing was sent: {words}\n  To fix it: wait"
+    assert PERSON not in written.getvalue()
+    wait, wait_again, refused, traced = map(json.loads, written.getvalue().splitlines())
+    ours = "Nothing was sent: UniqueViolation (23505). To fix it: wait"
+    assert wait["message"] == wait_again["message"] == f"retries wait: {ours}"
+    assert refused["message"] == "it answered 550"
+    assert ours in traced["exception"]

@@ -1,10 +1,15 @@
 """Has Streamlit and its server write to the text log as the setting says."""
 
 import logging
+from typing import Final
 
 from streamlit import logger as streamlit_logger
 
 from pipeline import text_log
+
+_SILENT: Final = ("uvicorn.access",)
+"""What its server is not to write: addresses may hold what is secret. Where Streamlit reads its
+settings again, it sets all its loggers up once more."""
 
 
 def keep_to_setting() -> None:
@@ -15,4 +20,4 @@ def keep_to_setting() -> None:
 
 
 def _leave_to_us(logger: logging.Logger) -> None:
-    logger.propagate = True
+    logger.propagate = logger.name not in _SILENT

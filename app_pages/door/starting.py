@@ -1,6 +1,5 @@
 """Ends the dashboard where it cannot start, as a command ends: what failed, why and what to do."""
 
-import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -9,9 +8,6 @@ from typing import NoReturn
 
 from pipeline import text_log
 from pipeline.errors import PrazoError, SettingsError, of_the_machine
-from pipeline.texts import printable
-
-LOG = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -33,11 +29,6 @@ def or_end() -> Iterator[None]:
 
 
 def _end(why: PrazoError, code: int) -> NoReturn:
-    if text_log.is_json():
-        LOG.error("%s", why.in_one_line)
-    else:
-        for line in f"Error: {why}".splitlines():
-            sys.stderr.write(f"{printable(line)}\n")
+    text_log.note_refusal(why)
     sys.stdout.flush()
-    sys.stderr.flush()
     os._exit(code)

@@ -33,7 +33,7 @@ from pipeline.http.outgoing.headers import authorization, extra_headers
 from pipeline.http.outgoing.proxies import login_in
 from pipeline.http.outgoing.receivers import Answer, ask
 from pipeline.inbox import Inbox
-from pipeline.inbox.heartbeats import is_seen, see, see_no_longer
+from pipeline.inbox.heartbeats import Part, heartbeats, is_seen, see, see_no_longer
 from pipeline.settings import Settings
 from pipeline.texts import names_person
 from pipeline.written import read_small
@@ -48,6 +48,7 @@ ASK_SECONDS: Final = 10.0
 
 CHANNELS: Final = "channel_files"
 """The kind of what is wrong with files that channels need."""
+_BEGAN: Final = "select recorded_at from entries where seq = 1"
 _BY_KEY: Final = "select seq from entries where ingest_key = $1"
 
 
@@ -87,7 +88,7 @@ class Watch:
         that channels need, by their places, and what is wrong with each."""
         certificates, fault = self._read(watched, now)
         troubles = {*_ledger(status, watched), *self._receivers(watched), *self._files(fault)}
-        troubles |= self._channels(unusable)
+        troubles |= {*self._channels(unusable), *self._overdue(watched, now)}
         moment = time.monotonic()
         self._since = {it: self._since.get(it, moment) for it in troubles}
         self._tell_others(troubles)
@@ -208,6 +209,18 @@ class Watch:
                 LOG.error("nobody is told by %s: %s", place, fault)
         self._unusable = unusable
         return {CHANNELS} if unusable else set()
+
+    def _overdue(self, watched: Watched, now: int) -> Iterator[str]:
+        """What was not done for too long, or, where it was never done, since the log began."""
+        began = self._inbox.query(_BEGAN)
+        beats = heartbeats(self._inbox) if began else {}
+        for (at,) in began:
+            for kind, part, days in (
+                ("backup_old", Part.BACKUP, watched.backup_days),
+                ("rehearsal_old", Part.REHEARSAL, watched.rehearsal_days),
+            ):
+                if days and now - beats.get(part, at) > days * instants.DAY:
+                    yield kind
 
     def _certificates(self, watched: Watched, now: int) -> Iterator[Due]:
         """The rung that the client certificate reached last, or one of those that vouch for it; and

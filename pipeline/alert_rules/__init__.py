@@ -148,6 +148,8 @@ class AlertRules(Part):
             "ladder.even_while_awaiting": [f"{self.ladder.even_while_awaiting}h"],
             "watch.receivers": list(watched.receivers or ()),
             "watch.lag_minutes": [str(watched.lag_minutes)],
+            "watch.backup_days": [str(watched.backup_days)],
+            "watch.rehearsal_days": [str(watched.rehearsal_days)],
             "watch.certificate_days": [str(it) for it in watched.certificate_days],
             "hours": [f"{at.start:%H:%M}-{at.end:%H:%M}", at.zone, at.holidays or "-", *at.days],
             **{f"routes.{n}": [*route.described()] for n, route in enumerate(self.routes, 1)},

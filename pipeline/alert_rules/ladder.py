@@ -77,6 +77,10 @@ class Watched(Part):
     receivers: tuple[PlainUrl, ...] | None = None
     """Addresses of receivers; none: the one that the settings describe."""
     lag_minutes: int = Field(10, ge=1, le=1440)
+    backup_days: int = Field(2, ge=0, le=3650)
+    """Longest time since the last whole backup; 0: nobody is told."""
+    rehearsal_days: int = Field(35, ge=0, le=3650)
+    """Longest time since a backup was last put back by a rehearsal; 0: nobody is told."""
     certificate_days: tuple[Annotated[int, Field(ge=1, le=3650)], ...] = (30, 7, 1)
 
 

@@ -58,11 +58,11 @@ _SAID: Final = (
 answer."""
 _OF_PAYLOAD: Final = ("body_size", "is_object", "payload_type")
 _QUOTED_OF: Final = {
-    "facts.webhooks": (*_KNOWN, "replay_of"),
-    "facts.attempt_starts": (*_KNOWN, *_OF_PAYLOAD, *_SAID),
-    "facts.attempt_finishes": (*_KNOWN, "error", "retry_after_at"),
-    "facts.quarantined": (*_KNOWN, "size_bytes", "reason"),
-    **{f"facts.{it}": _KNOWN[:-1] for it in ("reviews", "seller_events")},
+    "fact_webhooks": (*_KNOWN, "replay_of"),
+    "fact_attempt_starts": (*_KNOWN, *_OF_PAYLOAD, *_SAID),
+    "fact_attempt_finishes": (*_KNOWN, "error", "retry_after_at"),
+    "fact_quarantined": (*_KNOWN, "size_bytes", "reason"),
+    **{f"fact_{it}": _KNOWN[:-1] for it in ("reviews", "seller_events")},
 }
 _IN_PLACE_OF_HASHES: Final = "h" * 20
 """A word that makes no tax id with whatever stands beside it: it is longer than one."""
@@ -236,9 +236,8 @@ class _Masked:
             self._verdict.fault(f"entry {seq}: its record is withheld, and nothing of it is masked")
         for table, rows in stated.items():
             for seq in self._stating.hides_more_of(table, rows):
-                self._verdict.fault(
-                    f"entry {seq}: the masked profile hides what data/stated/{table}.ndjson says"
-                )
+                file = f"data/stated/{facts.recorded_name(table)}.ndjson"
+                self._verdict.fault(f"entry {seq}: the masked profile hides what {file} says")
 
     def close(self) -> None:
         """Gives back what it works in."""
@@ -248,7 +247,7 @@ class _Masked:
 def _hides_of_record(table: str, row: Sequence[Any]) -> bool:
     """Whether what is stated of an attempt hides a part of what its record says."""
     said = dict(zip(_COLUMNS[table], row, strict=True))
-    if table == "facts.attempt_finishes":
+    if table == "fact_attempt_finishes":
         return "***" in (said["error"] or "")
     words = (said.get(it) for it in tables.WORDS_OF_RECORDS)
     return any(verifier.HASHED.search(it or "") for it in words)
@@ -295,14 +294,14 @@ def _stated_of(
     for entry in withheld:
         known = _known_of(entry, errors)
         for name, line in stated.of(entry.seq, entry.kind, has_body=_lacks_body(entry)):
-            table, row = f"facts.{name}", json.loads(line)
+            table, row = f"fact_{name}", json.loads(line)
             quoted = _QUOTED_OF.get(table, _KNOWN)
             for column, value in zip(_COLUMNS[table], row, strict=True):
                 is_quoted = column in quoted and column in known
                 if is_quoted and (value or None) != (known[column] or None):
                     raise Fault(
-                        f"data/stated/{table}.ndjson gives entry {entry.seq} another {column} than"
-                        " the log"
+                        f"data/stated/{facts.recorded_name(table)}.ndjson gives entry {entry.seq}"
+                        f" another {column} than the log"
                     )
             found.setdefault(table, []).append(row)
     return found

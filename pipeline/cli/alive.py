@@ -42,6 +42,7 @@ def first_command() -> list[str]:
 
 def failure(part: str, settings: Settings) -> str | None:
     """Why a part that listens is not alive; None where it is: it answers, if only by a refusal. A
+    page is the answer of another program, or of a login in between: no part shows one there. A
     seller's page that is not set up is not asked."""
     places = {
         "receive": (settings.receiver_host, settings.receiver_port, "/healthz"),
@@ -56,6 +57,8 @@ def failure(part: str, settings: Settings) -> str | None:
     try:
         with direct.opened(url, ANSWER_SECONDS) as answer:
             answer.read(1)
+            if answer.headers.get_content_type() == "text/html":
+                return f"{part} does not answer at {url}, but a page of something else"
     except urllib.error.HTTPError as error:
         error.close()
         return f"{part} answers {error.code} at {url}" if error.code >= 500 else None

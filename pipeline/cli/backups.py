@@ -2,14 +2,18 @@
 
 import re
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import Folder, guarded_inbox, main, name_first, say, user
-from pipeline.errors import CallerError, OperatorError, WrongUsage
+from pipeline import signals
+from pipeline.cli.group import Folder, Number, guarded_inbox, main, name_first, say, user
+from pipeline.errors import CallerError, OperatorError, PrazoError, WrongUsage
+from pipeline.files import disk
 from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
 from pipeline.texts import counted
@@ -25,17 +29,35 @@ if TYPE_CHECKING:
 @click.argument("folder", type=Folder())
 @click.option("--with-keys", is_flag=True, help="Copy the signing key and the tax id key as well.")
 @click.option("--as-it-stands", is_flag=True, help="Copy changed entries, too; to an empty FOLDER.")
-def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
+@click.option("--every", type=Number(0.001, 8760), metavar="HOURS", help="Again and again.")
+def backup(folder: Path, with_keys: bool, as_it_stands: bool, every: float | None) -> None:
     """Copy inbox and artifacts to FOLDER while everything runs; run it again to add what is new.
+
+    With PRAZO_BACKUP_TO an encrypted copy of FOLDER goes there, too. With --every it goes on until
+    it is stopped; what fails is said, and tried again at the next time.
 
     Exit 1 where the backup is not whole: each artifact that it lacks is named. Entries that are not
     as they were recorded are named, and nothing is copied.
     Example: prazo backup /mnt/backup/prazo --with-keys
     """
+    settings = Settings.load()
+    if every is None:
+        sys.exit(0 if _back_up(settings, folder, with_keys, as_it_stands) else 1)
+    stop = threading.Event()
+    signals.stop_by_signals(stop.set)
+    while not stop.is_set():
+        try:
+            _back_up(settings, folder, with_keys, as_it_stands=False)
+        except PrazoError as error:
+            say(str(error), err=True)
+        stop.wait(every * 3600)
+
+
+def _back_up(settings: Settings, folder: Path, with_keys: bool, as_it_stands: bool) -> bool:
+    """Whether the backup is whole."""
     from pipeline.cli import terminal
     from pipeline.continuity import backup as backups
 
-    settings = Settings.load()
     if (barred := not_writable(folder)) is not None:
         raise OperatorError("Nothing was copied", barred, GIVE_WRITE)
     with terminal.progress() as on_progress:
@@ -45,6 +67,7 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
             with_keys=with_keys,
             as_it_stands=as_it_stands,
             sign=lambda: _sign(settings),
+            send=lambda copied: _send(settings, folder, copied),
             on_progress=on_progress,
         )
     say(
@@ -54,8 +77,21 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool) -> None:
     if not with_keys:
         say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
     _say_what_a_restore_would_miss(done)
-    if done.lacking or done.changed:
-        sys.exit(1)
+    return not (done.lacking or done.changed)
+
+
+def _send(settings: Settings, folder: Path, copied: "BackedUp") -> None:
+    """Sends a copy to the store of the settings, and removes those that need not stay."""
+    if settings.backup_to is None or settings.backup_recipient is None:
+        return
+    from pipeline import instants
+    from pipeline.continuity.vault import Keep, Vault
+
+    vault, now = Vault(settings.backup_to), instants.now()
+    kept = vault.put(folder, settings.backup_recipient, copied.log, copied.entries, now)
+    say(f"{vault.location}: {kept.name}, {kept.size / 2**20:,.1f} MiB, encrypted")
+    for name in vault.tidy(Keep.read(settings.backup_keep), now):
+        say(f"{vault.location}: {name} was removed")
 
 
 def _say_what_a_restore_would_miss(done: "BackedUp") -> None:
@@ -109,6 +145,12 @@ def _sign(settings: Settings) -> None:
 @click.argument(
     "folder", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
+@click.option("--stored", metavar="NAME", help="A copy of PRAZO_BACKUP_TO; `newest`: the newest.")
+@click.option(
+    "--identity",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The private key of age for --stored.",
+)
 @click.option("--from-ledger", is_flag=True, help="Build the inbox from the ledger instead.")
 @click.option(
     "--against",
@@ -119,11 +161,15 @@ def _sign(settings: Settings) -> None:
     "--accept-unsigned", metavar="REASON", help="Put back what no signature covers; an entry."
 )
 @click.option("--actor", metavar="NAME", help="Who insists, or confirms.")
+@click.option("--rehearse", is_flag=True, help="Put it back elsewhere, verify it, remove it.")
 @click.option("--undo", is_flag=True, help="Take back what a restore that was cut off has put.")
 @click.option("--confirm", metavar="REASON", help="Say that this copy is the one in use; an entry.")
 def restore(
     folder: Path | None,
+    stored: str | None,
+    identity: Path | None,
     from_ledger: bool,
+    rehearse: bool,
     undo: bool,
     confirm: str | None,
     against: Path | None,
@@ -135,7 +181,9 @@ def restore(
     Stop `prazo serve` first. What is there now is set aside, never deleted. Entries that no
     signature covers are left out or refused. Cut off, nothing is started here until it was run
     again to its end, or undone (--undo). What was put back records, and sends nothing until
-    somebody says that it is the one in use (--confirm). Exit 1 with each fault named.
+    somebody says that it is the one in use (--confirm). With --rehearse nothing is stopped, set
+    aside or changed here: it is tried in a folder beside the ledger, and timed. Exit 1
+    with each fault named.
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.cli import terminal
@@ -144,11 +192,21 @@ def restore(
     from pipeline.inbox import copies
     from pipeline.log.actions import By
 
-    if [folder is not None, from_ledger, undo, confirm is not None].count(True) != 1:
-        raise click.UsageError("give a backup's FOLDER, or --from-ledger, or --undo, or --confirm")
+    ways = [folder is not None, stored is not None, from_ledger, undo, confirm is not None]
+    if ways.count(True) != 1:
+        raise click.UsageError(
+            "give a backup's FOLDER, or --stored, or --from-ledger, or --undo, or --confirm"
+        )
+    if (stored is None) != (identity is None):
+        raise click.UsageError("--stored NAME and --identity FILE go together")
     if confirm is not None:
         _confirm(confirm, actor)
         return
+    if rehearse:
+        if from_ledger or accept_unsigned is not None:
+            raise click.UsageError("--rehearse takes a backup, and no --accept-unsigned")
+        with _backup_at(Settings.load(), folder, stored, identity) as taken:
+            sys.exit(_rehearse(taken, None if against is None else read_given(against)))
     if undo:
         for line in restoring.undo(Settings.load()):
             say(f"  note     {line}")
@@ -162,14 +220,15 @@ def restore(
     note = None if against is None else read_given(against)
     with terminal.progress() as on_progress:
         settings = Settings.load()
-        if folder is None:
+        if from_ledger:
             done = restores.restore_from_ledger(
                 settings, against=note, insisted=insisted, on_progress=on_progress
             )
         else:
-            done = restores.restore(
-                settings, folder, against=note, insisted=insisted, on_progress=on_progress
-            )
+            with _backup_at(settings, folder, stored, identity) as taken:
+                done = restores.restore(
+                    settings, taken, against=note, insisted=insisted, on_progress=on_progress
+                )
     say(
         f"{counted(done.entries, 'entry')} of {done.log},"
         f" {counted(done.artifacts, 'artifact')} put back"
@@ -180,6 +239,51 @@ def restore(
     for line in done.verdict.lines():
         say(line)
     sys.exit(done.verdict.exit_code)
+
+
+@contextmanager
+def _backup_at(
+    settings: Settings, folder: Path | None, stored: str | None, identity: Path | None
+) -> Iterator[Path]:
+    """The backup's folder: the one that was given, or one with a copy of the store for as long as
+    the block lasts."""
+    if folder is not None:
+        yield folder
+        return
+    assert stored is not None
+    assert identity is not None
+    if settings.backup_to is None:
+        raise WrongUsage(
+            "Nothing was restored", "no store is set", "set PRAZO_BACKUP_TO to where the copies are"
+        )
+    from pipeline.continuity.vault import Vault
+    from pipeline.files.temporary import OwnFolder
+
+    disk.make_folder(settings.ledger.parent)
+    with OwnFolder(".stored.", settings.ledger.parent) as at:
+        name = None if stored == "newest" else stored
+        kept = Vault(settings.backup_to).take(name, read_given(identity), at)
+        say(f"{settings.backup_to}: {kept.name}, {counted(kept.entries, 'entry')} of {kept.log}")
+        yield at
+
+
+def _rehearse(folder: Path, against: str | None) -> int:
+    from pipeline.cli import terminal
+    from pipeline.continuity import rehearsal
+
+    with terminal.progress() as on_progress:
+        done, seconds = rehearsal.rehearse(
+            Settings.load(), folder, against=against, on_progress=on_progress
+        )
+    say(
+        f"{counted(done.entries, 'entry')} of {done.log}, {counted(done.artifacts, 'artifact')}"
+        f" put back elsewhere and verified in {seconds:.1f} s; nothing here was changed"
+    )
+    for note in done.notes:
+        say(f"  note     {note}")
+    for line in done.verdict.lines():
+        say(line)
+    return done.verdict.exit_code
 
 
 def _confirm(reason: str, actor: str | None) -> None:

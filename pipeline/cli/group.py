@@ -250,11 +250,8 @@ def bars() -> "Progress":
 
 
 def _say_failed(error: PrazoError) -> None:
-    if text_log.is_json():
-        LOG.error("%s", error.in_one_line)
-        return
-    remedy = [f"  To fix it: {error.remedy}"] if error.remedy else []
-    say(f"Error: {error.finding}", *remedy, err=True)
+    with printing(err=True):
+        text_log.note_refusal(error)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -53,17 +53,6 @@ def _hand_over_address(settings: Settings) -> None:
     os.environ["PRAZO_DASHBOARD_PORT"] = str(settings.dashboard_port)
 
 
-def _let_streamlit_find_a_home() -> None:
-    """Streamlit looks there for settings, and fails with a traceback where the machine knows no
-    home, as of a user who is a number in a container, or where this user may not look into it."""
-    try:
-        can_look = os.access(Path.home(), os.X_OK)
-    except RuntimeError:
-        can_look = False
-    if not can_look:
-        os.environ["HOME"] = str(Path.cwd())
-
-
 @main.command()
 @_host
 @_port
@@ -72,14 +61,15 @@ def dashboard(host: str | None, port: int | None) -> NoReturn:
 
     Example: prazo dashboard --port 8501
     """
-    from pipeline.cli import ports
+    from pipeline.cli import homes, ports
 
     settings = Settings.load(dashboard_host=host, dashboard_port=port)
     option = "PRAZO_DASHBOARD_PORT" if port is None else "--port"
     ports.check(ports.Wanted("dashboard", settings.dashboard_host, settings.dashboard_port, option))
     _say_what_is_in_force()
     _hand_over_address(settings)
-    _let_streamlit_find_a_home()
+    if homes.home() is None:
+        os.environ["HOME"] = str(Path.cwd())
     os.environ["FORWARDED_ALLOW_IPS"] = ""  # a proxy is known by its own address, not by a header
     give_way()
     memory.become(
@@ -231,16 +221,23 @@ def alive(part: str | None) -> None:
     is_flag=True,
     help="Also try the TLS handshake and the credentials with the platform; changes nothing there.",
 )
-def doctor(platform: bool) -> None:
+@click.option(
+    "--proxy",
+    "proxies",
+    metavar="URL",
+    multiple=True,
+    help="Also ask the receiver by way of the proxy that listens there; nothing is recorded.",
+)
+def doctor(platform: bool, proxies: tuple[str, ...]) -> None:
     """Check settings, keys, authentication, tokens, login, the way to the platform, disk, clock,
     inbox and ledger; each fault comes with a remedy.
 
-    Example: prazo doctor --platform
+    Example: prazo doctor --platform --proxy https://hooks.market.example
     """
     from pipeline.cli import doctor as doctors
 
     is_well = True
-    for diagnosis in doctors.examine(Settings.load(), asks_platform=platform):
+    for diagnosis in doctors.examine(Settings.load(), asks_platform=platform, proxies=proxies):
         is_well = is_well and diagnosis.verdict != "fault"
         say(f"{diagnosis.verdict:8} {diagnosis.check}: {diagnosis.found}")
         if diagnosis.remedy:

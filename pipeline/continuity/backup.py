@@ -87,6 +87,7 @@ def backup(
     with_keys: bool = False,
     as_it_stands: bool = False,
     sign: Callable[[], object] = lambda: None,
+    send: Callable[[BackedUp], object] = lambda _: None,
     on_progress: OnProgress = lambda *_: None,
 ) -> BackedUp:
     """Copies to `folder`, or brings an earlier copy there up to date.
@@ -94,7 +95,8 @@ def backup(
     It holds each entry that was there when it began. `sign` lets the keeper sign them; where that
     came about the copy ends with what was signed, so that a restore can prove all of it.
     `as_it_stands`: copies entries that are not as they were recorded as well, into an empty folder;
-    without it they raise `InboxChanged`, before anything is copied. Raises
+    without it they raise `InboxChanged`, before anything is copied. `send`: sends a whole backup
+    elsewhere, before it counts as made. Raises
     `OperatorError` if the folder holds another log's backup, or cannot be written, and
     `InboxForked` if the inbox lacks what was signed: a copy of it would be taken for whole.
     """
@@ -129,17 +131,22 @@ def backup(
                 _make_way(SigningKeys(source, settings.signing_key_file), folder)
                 keys = copy_keys(key_files(settings, folder))
             copied = _copied(settings, source, folder, last, vouchers, on_progress)
+            is_whole = not copied.lacking and not changed
+            if is_whole:
+                send(copied)
             done = replace(
                 copied,
                 keys=keys,
                 changed=changed,
-                unnoted="" if copied.lacking or changed else _noted(source),
+                unnoted=_noted(source) if is_whole else "",
                 lacks_key=with_keys and not _has_key(source, folder),
             )
         if as_it_stands or newest_erasure(source) <= done.entries:
             return done
     # Meanwhile somebody was forgotten: what stays was copied, and not the entry that fixes it.
-    again = backup(settings, folder, with_keys=with_keys, sign=sign, on_progress=on_progress)
+    again = backup(
+        settings, folder, with_keys=with_keys, sign=sign, send=send, on_progress=on_progress
+    )
     return replace(
         again,
         new_entries=done.new_entries + again.new_entries,

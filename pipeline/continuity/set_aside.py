@@ -16,7 +16,7 @@ from psycopg import sql
 
 from pipeline.continuity.backup import batches, opened_inbox
 from pipeline.continuity.restoring import draft_of
-from pipeline.errors import OperatorError
+from pipeline.errors import OperatorError, quoting
 from pipeline.files import databases
 from pipeline.inbox import Inbox, schema
 from pipeline.inbox.postgres.inbox import PostgresInbox, tables_of
@@ -108,7 +108,7 @@ def _rename(session: Session, aside: str) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         raise OperatorError(
             "The inbox was not rebuilt",
-            f"this user may not rename the schema prazo: {said(error)}",
+            quoting(lambda why: f"this user may not rename the schema prazo: {why}", said(error)),
             "run it as the user who owns that schema",
         ) from None
 

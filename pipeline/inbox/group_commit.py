@@ -15,7 +15,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Final
 
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxUnavailable, Quoted
 from pipeline.inbox.store import Inbox, Receipt
 from pipeline.log.deliveries import Delivery
 from pipeline.log.entries import Draft
@@ -211,7 +211,7 @@ class GroupCommit:
         except InboxUnavailable as error:
             return error
         except Exception as error:
-            return InboxUnavailable("The inbox could not be tried", repr(error))
+            return InboxUnavailable("The inbox could not be tried", _unknown(error))
         return None
 
     def _commit(self, occurrences: Sequence[Draft | Delivery]) -> Sequence[Answer]:
@@ -223,7 +223,7 @@ class GroupCommit:
             return [error] * len(occurrences)
         except Exception as error:  # a waiting request must be answered, whatever happened
             if len(occurrences) == 1:
-                return [InboxUnavailable("The entry could not be recorded", repr(error))]
+                return [InboxUnavailable("The entry could not be recorded", _unknown(error))]
             # One that cannot be recorded must not make the others of its group fail.
             return [answer for it in occurrences for answer in self._commit([it])]
 
@@ -248,6 +248,10 @@ def _set(future: "asyncio.Future[Receipt | None]", answer: Answer) -> None:
         future.set_exception(answer)
     else:
         future.set_result(answer)
+
+
+def _unknown(error: Exception) -> Quoted:
+    return Quoted(repr(error), type(error).__name__)
 
 
 def _stuck(seconds: float) -> InboxUnavailable:

@@ -27,6 +27,7 @@ class Part(StrEnum):
     ALERTS = "alerts"  # it tells people
     JOURNEY = "journey"  # it answers sellers, and could record
     BACKUP = "backup"  # one was made, and it was whole
+    REHEARSAL = "rehearsal"  # a backup was put back elsewhere and verified
     VERIFICATION = "verification"  # ledger and inbox were verified, and no fault was found
 
 

@@ -36,12 +36,12 @@ MASKED_COLUMNS: Final = {
         **dict.fromkeys(("body", "salt", "person", "person_salt"), "null"),
         "record": _MASKED_RECORD,
     },
-    "facts.seller_events": seller_record.MASKS,
-    "facts.unreadable_parts": {"found": "mask_found(part, found)"},
-    "facts.attempt_finishes": {"error": "mask_error(error)"},
-    "facts.collections": {"actor": "mask_text(actor)"},
-    "facts.artifacts": {"name": "mask_text(name)"},
-    "facts.actions": {"content": "null"},
+    "fact_seller_events": seller_record.MASKS,
+    "fact_unreadable_parts": {"found": "mask_found(part, found)"},
+    "fact_attempt_finishes": {"error": "mask_error(error)"},
+    "fact_collections": {"actor": "mask_text(actor)"},
+    "fact_artifacts": {"name": "mask_text(name)"},
+    "fact_actions": {"content": "null"},
 }
 """What a ledger without bodies, and a masked package, keep in place of personal values. Views mask
 for themselves, by `personal()`, so a new personal column is named there as well."""
@@ -76,8 +76,8 @@ _MADE: Final[dict[str, str]] = {}
 """DDL that makes tables from queries -> the same with the columns that were found for them."""
 
 
-def make_tables(connection: duckdb.DuckDBPyConnection, schema: str, definitions: str) -> None:
-    """Makes the tables of a schema by DDL of the form `create table if not exists ... as`.
+def make_tables(connection: duckdb.DuckDBPyConnection, definitions: str) -> None:
+    """Makes tables by DDL of the form `create table if not exists ... as`.
 
     To find their columns DuckDB plans each query whole, which takes longer than the rest of a new
     ledger. A process therefore finds them once.
@@ -85,10 +85,10 @@ def make_tables(connection: duckdb.DuckDBPyConnection, schema: str, definitions:
     if definitions in _MADE:
         connection.execute(_MADE[definitions])
         return
-    tables = "select {} from duckdb_tables() where schema_name = ? order by table_oid"
-    before = connection.execute(tables.format("table_name"), [schema]).fetchall()
+    tables = "select {} from duckdb_tables() order by table_oid"
+    before = connection.execute(tables.format("table_name")).fetchall()
     connection.execute(definitions)
-    now = connection.execute(tables.format("table_name, sql"), [schema]).fetchall()
+    now = connection.execute(tables.format("table_name, sql")).fetchall()
     _MADE[definitions] = "\n".join(sql for name, sql in now if (name,) not in before)
 
 

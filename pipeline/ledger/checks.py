@@ -53,12 +53,12 @@ def _comparison(view: View) -> View:
     storage = materialized.storage_of(view)
     key, columns = ", ".join(view.key), ", ".join(view.columns)
     compared = storage.settled or "true"
-    is_due = "select materialized_entries = entries from materialized.watermark"
+    is_due = "select materialized_entries = entries from kept_watermark"
     return View(
         name=f"materialized_{storage.table}_disagree",
         group="checks",
         summary=f"One row per row, and side of the comparison, that `{view.name}` over the log and"
-        f" `materialized.{storage.table}` do not share.",
+        f" `{materialized.table_of(view)}` do not share.",
         reads=(view.name,),
         key=(*view.key, "side"),
         order=(),

@@ -19,8 +19,8 @@ import duckdb
 
 from pipeline import instants
 from pipeline.ledger import file, materialized
+from pipeline.ledger.narrowing import narrowed, rows_of
 from pipeline.ledger.refresh import Watermark, related_to
-from pipeline.ledger.syntax.narrowing import narrowed, rows_of
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.views.catalogue import catalogue, script, whole_sql
 
@@ -221,7 +221,7 @@ def _rows(name: str) -> str:
             stand_ins |= materialized.read_as(other, f"from new_{other.name}")
     sql = whole_sql(view, stand_ins)
     if subject == "seller_id":
-        return narrowed(sql, rows_of("by_touched_seller"))
+        return narrowed(sql, rows_of("touched_sellers"))
     rows = materialized.of_processes(sql, "from deciding")
     return f"select * from ({rows}) where process_id in (from deciding)"
 

@@ -321,10 +321,10 @@ def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
     with transaction(connection):
         connection.execute(facts.schema())
         _put_macros(connection)
-        arrow.make_tables(connection, "materialized", materialized.definitions())
+        arrow.make_tables(connection, materialized.definitions())
         connection.execute(script("indexes"))
         connection.execute(script("guards"))
-        connection.execute("insert into materialized.watermark values (0, 0, '-infinity')")
+        connection.execute("insert into kept_watermark values (0, 0, '-infinity')")
         meta = {**identity.meta, **made_by(), _ERASED_TO: str(identity.erased_to)}
         connection.executemany("insert into meta values (?, ?)", [*meta.items()])
 

@@ -19,12 +19,12 @@ of these.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from pipeline.ledger import facts
-from pipeline.ledger.syntax.narrowing import narrowed, rows_of
+from pipeline.ledger.narrowing import named, narrowed, rows_of
 from pipeline.ledger.views.catalogue import (
     View,
     all_read,
@@ -60,12 +60,12 @@ def storage_of(view: View) -> Storage:
 
 def tables() -> tuple[str, ...]:
     """The tables that hold the rows, and the table that says how many entries they cover."""
-    return (*map(table_of, views()), "materialized.watermark")
+    return (*map(table_of, views()), "kept_watermark")
 
 
 def table_of(view: View) -> str:
-    """The table of a materialized view, with its schema."""
-    return f"materialized.{storage_of(view).table}"
+    """The table of a materialized view."""
+    return f"kept_{storage_of(view).table}"
 
 
 @cache
@@ -188,7 +188,7 @@ def without_attempts() -> StandIns:
         "attempt_occurrences": f"""
             select process_id, start_seq as seq, ordered_at as occurred_at
             from {table_of(attempts)}""",
-        "sent_findings": f"select {columns} from materialized.findings",
+        "sent_findings": f"select {columns} from kept_findings",
     }
     return {name: f"{sql} where false" for name, sql in all_rows.items()}
 
@@ -197,27 +197,6 @@ def without_attempts() -> StandIns:
 def of_the_end() -> StandIns:
     """Stand-ins of all views with materialized rows, where nothing occurs after the instant."""
     return {name: sql for view in views() for name, sql in _stand_ins(view).items()}
-
-
-class _AlsoNarrowed(Mapping[str, str]):
-    """Stand-ins, some of which are narrowed, and made only when they are first asked for: narrowing
-    one takes DuckDB as long as a look-up, and most questions need none of them."""
-
-    def __init__(self, made: StandIns, narrowed_ones: Mapping[str, Callable[[], str]]) -> None:
-        self._made = made
-        self._narrowed = {name: cache(make) for name, make in narrowed_ones.items()}
-
-    def __getitem__(self, name: str) -> str:
-        return self._narrowed[name]() if name in self._narrowed else self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._narrowed or name in self._made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**dict.fromkeys(self._made), **self._narrowed})
-
-    def __len__(self) -> int:
-        return len({*self._made, *self._narrowed})
 
 
 @cache
@@ -247,11 +226,8 @@ def _complete(kept: StandIns, unsteady: str) -> StandIns:
     deleted = f"""
         select seller_id, deleted_at, deletion_seq
         from ({kept["seller_records"]}) where deleted_at is not null"""
-
-    def unsteady_stays() -> str:
-        return of_processes(whole_sql(catalogue()["unsteady_stays"], kept), unsteady)
-
-    return _AlsoNarrowed({**kept, "deleted_sellers": deleted}, {"unsteady_stays": unsteady_stays})
+    unsteady_stays = of_processes(whole_sql(catalogue()["unsteady_stays"], kept), unsteady)
+    return {**kept, "deleted_sellers": deleted, "unsteady_stays": unsteady_stays}
 
 
 @cache
@@ -274,26 +250,28 @@ def within_few(stand_ins: Callable[[], StandIns]) -> StandIns:
         sql = whole_sql(catalogue()[view.reads[0]], stand_ins())
         return of_processes(sql, f"select process_id from {view.reading.within}")
 
-    few = {view.name: partial(of_few, view) for view in catalogue().values() if view.reading.within}
-    return _AlsoNarrowed(stand_ins(), few)
+    few = {view.name: of_few(view) for view in catalogue().values() if view.reading.within}
+    return {**stand_ins(), **few}
 
 
 def of_processes(sql: str, asked: str) -> str:
     """The SQL of a view, led to what some processes can depend on: it gives right rows of these
     processes, and wrong or no rows of others. `asked` is a query that gives their ids, as
     `process_id`."""
-    return narrowed(sql, {"asked": asked, **rows_of("by_process")})
+    return _narrowed(sql, named({"asked": asked}), "processes", "of_processes")
 
 
 def of_many_processes(sql: str, asked: str) -> str:
     """As `of_processes`, for all that a batch has touched, where these are many and its table
     `former` has those that had a row before."""
-    rows = {**rows_of("by_process"), **rows_of("by_touched_process")}
-    return narrowed(sql, {"asked": asked, **rows})
+    return _narrowed(sql, named({"asked": asked}), "many_processes", "of_processes")
 
 
 def of_sellers(sql: str, asked: str) -> str:
     """As `of_processes`, for sellers: `asked` gives their ids, as `seller_id`."""
-    of_sellers, of_processes = rows_of("by_seller"), rows_of("by_process")
-    new = {name: query for name, query in of_sellers.items() if name not in of_processes}
-    return narrowed(sql, {"asked_seller_ids": asked, **new, **of_processes, **of_sellers})
+    rows = ("processes_of_sellers", "processes", "of_processes", "of_sellers")
+    return _narrowed(sql, named({"asked_seller_ids": asked}), *rows)
+
+
+def _narrowed(sql: str, asked: str, *rows: str) -> str:
+    return narrowed(sql, asked, *map(rows_of, rows))

@@ -13,7 +13,7 @@ import duckdb
 
 from pipeline.ledger import facts, materialized
 from pipeline.ledger.file import FOUND_BY_INDEX
-from pipeline.ledger.syntax.narrowing import narrowed, rows_of, stand_in, tables
+from pipeline.ledger.narrowing import named, narrowed, rows_of
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
 
@@ -52,8 +52,8 @@ class Watermark(NamedTuple):
         [row] = cursor.execute(
             "select materialized_entries, materialized_entries < entries,"
             " if(isinf(settled_at), -1, epoch_us(settled_at)),"
-            " exists (from log where seq > (select entries from materialized.watermark))"
-            " from materialized.watermark"
+            " exists (from log where seq > (select entries from kept_watermark))"
+            " from kept_watermark"
         ).fetchall()
         return cls(*row)
 
@@ -86,10 +86,10 @@ def refresh(
             run(_new_rows(view))
     if has_repeats:
         run(script("refresh/clear_repeated_deliveries"))
-        _write(run, "repeated_deliveries", _rows("repeated_deliveries", "by_repeated_event"))
-    if "facts.collections" in new:
+        _write(run, "repeated_deliveries", _rows("repeated_deliveries", "repeated_events"))
+    if "fact_collections" in new:
         _write(
-            run, "repeated_collections", _rows("repeated_collections", "by_new_collection", of=_NEW)
+            run, "repeated_collections", _rows("repeated_collections", "new_collections", of=_NEW)
         )
         run(script("refresh/subjects"))
     if not more_follow:
@@ -104,8 +104,8 @@ def refresh(
 
 @cache
 def _read_by(name: str) -> frozenset[str]:
-    """The tables that a script reads."""
-    return tables(script(name))
+    """The tables of facts that a script reads."""
+    return frozenset(it for it in facts.TABLES.values() if it in script(name))
 
 
 def _refresh_processes(run: Run) -> None:
@@ -145,7 +145,7 @@ def _refresh_sellers(run: Run) -> None:
     _made(run, "named_sellers", script("refresh/named_sellers"))
     if _made(run, "touched_sellers", script("refresh/touched_sellers")):
         _made(run, "their_entries", script("refresh/their_entries"))
-        _write(run, "seller_records", _rows("seller_records", "by_touched_seller"))
+        _write(run, "seller_records", _rows("seller_records", "touched_sellers"))
         run(script("refresh/clear_sellers"))
     for table in ("named_sellers", "touched_sellers", "their_entries"):
         run(f"drop table if exists {table}")
@@ -162,7 +162,7 @@ def _new_rows(view_name: str) -> str:
     """Adds what a view says of new entries, whose rows never change."""
     view = catalogue()[view_name]
     tables = [it for it in view.reads if it not in catalogue()]
-    rows = narrowed(whole_sql(view), {stand_in(it): f"from {it} where {_NEW}" for it in tables})
+    rows = narrowed(whole_sql(view), named({it: f"from main.{it} where {_NEW}" for it in tables}))
     rows = _stored(view, rows)
     return f"insert into {materialized.table_of(view)} by name {rows} order by seq"
 
@@ -286,4 +286,4 @@ def related_to(table: str) -> str:
 
 
 def _cleared(table: str, of: str, which: str = "true") -> str:
-    return f"delete from materialized.{table} where {which} and process_id in (from {of})"
+    return f"delete from kept_{table} where {which} and process_id in (from {of})"

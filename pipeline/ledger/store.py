@@ -110,7 +110,7 @@ class Ledger(Contents):
         self.last_named = LastNamed(self.size)
         self.earlier = EarlierInstants(self._connection)
         self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
-        watermarks = self._rows("select entries from materialized.watermark")
+        watermarks = self._rows("select entries from kept_watermark")
         if len(watermarks) != 1:
             why = f"how far its materialized rows are is said {len(watermarks)} times"
             raise self._damaged("contradicts itself", why)

@@ -49,11 +49,11 @@ _ASKED: Final = (
     "seller_records",
 )
 
-_ATTEMPTED: Final = frozenset({"facts.attempt_starts", "facts.attempt_finishes"})
+_ATTEMPTED: Final = frozenset({"fact_attempt_starts", "fact_attempt_finishes"})
 _SHARED: Final = {
     "attempts": _ATTEMPTED,
     "attempt_facts": _ATTEMPTED,
-    "process_facts": _ATTEMPTED | {"facts.reviews", "facts.collections"},
+    "process_facts": _ATTEMPTED | {"fact_reviews", "fact_collections"},
 }
 """Views that more than one of these reads, and the tables of which one has rows where they do."""
 
@@ -338,5 +338,5 @@ def _needed() -> tuple[list[tuple[str, str]], frozenset[str]]:
             waiting.extend(known[name].reads if name in known else ())
     return (
         [(name, view.sql) for name, view in known.items() if name in wanted],
-        frozenset(name for name in wanted if name.startswith("facts.")),
+        frozenset(name for name in wanted if name.startswith("fact_")),
     )

@@ -14,7 +14,7 @@ with assigned as (
         process_id,
         content ->> '$.assignee' as assignee,
         lead(occurred_at) over (partition by process_id order by occurred_at, seq) as until
-    from facts.actions
+    from fact_actions
     where kind = 'assignment' and process_id is not null and occurred_at <= as_of()
 ),
 

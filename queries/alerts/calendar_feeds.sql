@@ -12,7 +12,7 @@
 
 with steps as (
     select content ->> '$.feed' as feed_id, step, occurred_at, actor, content, seq
-    from facts.actions
+    from fact_actions
     where kind = 'calendar' and occurred_at <= as_of()
 ),
 

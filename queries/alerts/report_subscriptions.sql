@@ -23,7 +23,7 @@ with steps as (
         occurred_at as subscribed_at,
         actor,
         seq
-    from facts.actions
+    from fact_actions
     where kind = 'report' and occurred_at <= as_of()
 )
 

@@ -16,7 +16,7 @@ select
         else ''::blob
     end) as versions,
     count(*) filter (where webhooks.is_again) as marked
-from facts.webhooks as webhooks
+from fact_webhooks as webhooks
 left join repeated_deliveries as repeated on repeated.seq = webhooks.seq
 group by webhooks.event_id
 having counted <> versions

@@ -13,33 +13,33 @@ with expected as (
             when 'seller' then if(is_shape_known, 'seller_events', null)
             when 'bank account' then 'bank_account_events'
         end as fact
-    from facts.webhooks
+    from fact_webhooks
 ),
 
 found as (
-    select seq, 'reviews' as fact from facts.reviews
+    select seq, 'reviews' as fact from fact_reviews
     union all
-    select seq, 'seller_events' as fact from facts.seller_events
+    select seq, 'seller_events' as fact from fact_seller_events
     union all
-    select seq, 'bank_account_events' as fact from facts.bank_account_events
+    select seq, 'bank_account_events' as fact from fact_bank_account_events
 ),
 
 orphans as (
     select seq, 'sent_fields' as fact
-    from facts.sent_fields
-    anti join facts.attempt_starts using (seq)
+    from fact_sent_fields
+    anti join fact_attempt_starts using (seq)
     union
     select seq, 'answered_fields' as fact
-    from facts.answered_fields
-    anti join (select seq from facts.collections where step = 'answered') as answers using (seq)
+    from fact_answered_fields
+    anti join (select seq from fact_collections where step = 'answered') as answers using (seq)
     union
     select seq, 'unreadable_parts' as fact
-    from facts.unreadable_parts
-    anti join facts.webhooks using (seq)
+    from fact_unreadable_parts
+    anti join fact_webhooks using (seq)
     union
     select seq, 'artifacts' as fact
-    from facts.artifacts
-    anti join facts.collections using (seq)
+    from fact_artifacts
+    anti join fact_collections using (seq)
 )
 
 select seq, fact

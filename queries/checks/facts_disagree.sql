@@ -4,23 +4,23 @@
 -- column: fact | the table of the fact
 
 with stated as (
-    select seq, 'webhooks' as fact, occurred_at, event_id as id from facts.webhooks
+    select seq, 'webhooks' as fact, occurred_at, event_id as id from fact_webhooks
     union all
-    select seq, 'reviews' as fact, occurred_at, process_id as id from facts.reviews
+    select seq, 'reviews' as fact, occurred_at, process_id as id from fact_reviews
     union all
-    select seq, 'seller_events' as fact, occurred_at, seller_id as id from facts.seller_events
+    select seq, 'seller_events' as fact, occurred_at, seller_id as id from fact_seller_events
     union all
     select seq, 'bank_account_events' as fact, occurred_at, seller_id as id
-    from facts.bank_account_events
+    from fact_bank_account_events
     union all
-    select seq, 'attempt_starts' as fact, occurred_at, attempt_id as id from facts.attempt_starts
+    select seq, 'attempt_starts' as fact, occurred_at, attempt_id as id from fact_attempt_starts
     union all
     select seq, 'attempt_finishes' as fact, occurred_at, attempt_id as id
-    from facts.attempt_finishes
+    from fact_attempt_finishes
     union all
-    select seq, 'collections' as fact, occurred_at, process_id as id from facts.collections
+    select seq, 'collections' as fact, occurred_at, process_id as id from fact_collections
     union all
-    select seq, 'quarantined' as fact, occurred_at, null as id from facts.quarantined
+    select seq, 'quarantined' as fact, occurred_at, null as id from fact_quarantined
 )
 
 select stated.seq, stated.fact

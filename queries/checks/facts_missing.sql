@@ -20,19 +20,19 @@ with recorded as (
 ),
 
 read as (
-    select seq, 'webhook' as kind from facts.webhooks
+    select seq, 'webhook' as kind from fact_webhooks
     union all
-    select seq, 'quarantine' as kind from facts.quarantined
+    select seq, 'quarantine' as kind from fact_quarantined
     union all
-    select seq, 'rejection' as kind from facts.rejections
+    select seq, 'rejection' as kind from fact_rejections
     union all
-    select seq, 'submission_started' as kind from facts.attempt_starts
+    select seq, 'submission_started' as kind from fact_attempt_starts
     union all
-    select seq, 'submission_finished' as kind from facts.attempt_finishes
+    select seq, 'submission_finished' as kind from fact_attempt_finishes
     union all
-    select seq, 'collection' as kind from facts.collections
+    select seq, 'collection' as kind from fact_collections
     union all
-    select seq, 'action' as kind from facts.actions
+    select seq, 'action' as kind from fact_actions
 ),
 
 counted as (

@@ -14,7 +14,7 @@ with marks as (
         -- Of an empty log it is -infinity, which DuckDB's statistics do not know: `max` of a file gives an
         -- instant of 290309 BC.
         any_value(settled_at) as settled_at
-    from materialized.watermark
+    from kept_watermark
 ),
 
 covered as (
@@ -42,7 +42,7 @@ select
     process_id,
     cast(stored.settled_at as varchar),
     cast(settled.settled_at as varchar)
-from materialized.processes as stored
+from kept_processes as stored
 full join settled_processes as settled using (process_id)
 where stored.settled_at is distinct from settled.settled_at
     and (select materialized_entries = entries from marks)

@@ -6,9 +6,9 @@
 -- column: expected | as the collections say it
 
 with named as (
-    select journey_id as subject, process_id from facts.collections
+    select journey_id as subject, process_id from fact_collections
     union all
-    select sha256, process_id from facts.artifacts where sha256 is not null
+    select sha256, process_id from fact_artifacts where sha256 is not null
 ),
 
 expected as (
@@ -24,10 +24,10 @@ select
     subject,
     concat_ws(' ', stored.process_id, stored.is_shared) as found,
     concat_ws(' ', expected.process_id, expected.is_shared) as expected
-from materialized.subjects as stored
+from kept_subjects as stored
 full join expected using (subject)
 where (
         stored.process_id is distinct from expected.process_id
         or stored.is_shared is distinct from expected.is_shared
     )
-    and (select materialized_entries = entries from materialized.watermark)
+    and (select materialized_entries = entries from kept_watermark)

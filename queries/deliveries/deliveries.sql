@@ -18,7 +18,7 @@
 with first_deliveries as (
     -- The first recorded of those that had occurred at as_of, of events delivered more than once.
     select event_id, min(seq) as seq
-    from facts.webhooks
+    from fact_webhooks as webhooks
     semi join repeated_deliveries using (event_id)
     where occurred_at <= as_of()
     group by event_id
@@ -40,7 +40,7 @@ select
     coalesce(repeated_deliveries.is_altered, false) as is_altered,
     webhooks.replay_of,
     null as reason
-from facts.webhooks
+from fact_webhooks as webhooks
 left join repeated_deliveries on repeated_deliveries.seq = webhooks.seq
 left join first_deliveries on first_deliveries.event_id = webhooks.event_id
 where webhooks.occurred_at <= as_of()
@@ -59,5 +59,5 @@ select
     false as is_altered,
     null as replay_of,
     reason
-from facts.quarantined
+from fact_quarantined
 where occurred_at <= as_of()

@@ -26,7 +26,7 @@ with said as (
         cast(content ->> '$.waiting' as bigint) as waiting,
         make_timestamp(cast(content ->> '$.last_success_us' as bigint)) as last_success_at,
         make_timestamp(cast(content ->> '$.failing_since_us' as bigint)) as failing_since
-    from facts.actions
+    from fact_actions
     where kind = 'forwarding' and occurred_at <= as_of()
 ),
 
@@ -79,11 +79,11 @@ dead as (
 
 deliveries as (
     select seq, occurred_at
-    from facts.webhooks
+    from fact_webhooks
     where origin = 'live' and replay_of is null and occurred_at <= as_of()
     union all
     select seq, occurred_at
-    from facts.quarantined
+    from fact_quarantined
     where origin = 'live' and occurred_at <= as_of()
 ),
 

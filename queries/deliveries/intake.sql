@@ -8,11 +8,11 @@
 
 with heard as not materialized (
     select occurred_at, seq
-    from facts.webhooks
+    from fact_webhooks
     where origin = 'live' and replay_of is null and occurred_at <= as_of()
     union all
     select occurred_at, seq
-    from facts.quarantined
+    from fact_quarantined
     where origin = 'live' and occurred_at <= as_of()
 ),
 

@@ -12,7 +12,7 @@
 
 with replays as (
     select replay_of, min(seq) as seq
-    from facts.webhooks
+    from fact_webhooks
     where replay_of is not null
     group by replay_of
 )
@@ -25,6 +25,6 @@ select
     quarantined.reason,
     quarantined.size_bytes,
     replays.seq as replayed_as
-from facts.quarantined
+from fact_quarantined as quarantined
 left join replays on replays.replay_of = quarantined.seq
 where quarantined.occurred_at <= as_of()

@@ -11,7 +11,7 @@
 
 with repeated as (
     select webhooks.*, is_altered
-    from facts.webhooks
+    from fact_webhooks as webhooks
     join repeated_deliveries on repeated_deliveries.seq = webhooks.seq
     where webhooks.occurred_at <= as_of()
 )

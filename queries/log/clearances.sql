@@ -21,7 +21,7 @@
 
 with steps as (
     select content ->> '$.request' as request_id, *
-    from facts.actions
+    from fact_actions
     where kind = 'clearance' and occurred_at <= as_of()
 ),
 
@@ -43,14 +43,14 @@ uses as (
         content ->> '$.clearance' as request_id,
         min(occurred_at) as used_at,
         min(seq) as used_seq
-    from facts.actions as acts
+    from fact_actions as acts
     where occurred_at <= as_of()
         and (
             begins_act(kind)
             or (
                 kind = 'override'
                 and attempt_id in (
-                    select attempt_id from facts.attempt_starts where occurred_at <= as_of()
+                    select attempt_id from fact_attempt_starts where occurred_at <= as_of()
                 )
             )
         )

@@ -42,7 +42,7 @@ held as (
 
 turned_away as (
     select cast(coalesce(sum(deliveries), 0) as bigint) as rejected
-    from facts.rejections
+    from fact_rejections
     where occurred_at <= as_of()
 )
 

@@ -37,9 +37,9 @@
 -- column: leaf_hash | digest | the entry's leaf in the Merkle tree, hex
 
 with paths as (
-    select seq, path from facts.sent_fields
+    select seq, path from fact_sent_fields
     union all
-    select seq, path from facts.answered_fields
+    select seq, path from fact_answered_fields
 ),
 
 named as (
@@ -50,7 +50,7 @@ named as (
 
 collected as (
     select seq, count(*) as artifacts
-    from facts.artifacts
+    from fact_artifacts
     group by seq
 ),
 
@@ -93,27 +93,27 @@ select
     reviews.requested_fields,
     starts.via,
     personal(finishes.error, mask_error(finishes.error)) as error,
-    collections.journey_id,
-    coalesce(collections.step, actions.step) as step,
-    coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    fact_collections.journey_id,
+    coalesce(fact_collections.step, actions.step) as step,
+    coalesce(fact_collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
     alerts.about,
     alerts.recipient,
-    collections.source,
-    coalesce(personal(collections.actor, mask_text(collections.actor)), actions.actor) as actor,
+    fact_collections.source,
+    coalesce(personal(fact_collections.actor, mask_text(fact_collections.actor)), actions.actor) as actor,
     named.fields,
     collected.artifacts,
     coalesce(actions.reason, quarantined.reason, rejections.reason, alerts.answer) as reason,
     leaves.leaf_hash
 from log
 join leaves on leaves.seq = log.seq
-left join facts.webhooks on webhooks.seq = log.seq
-left join facts.reviews on reviews.seq = log.seq
-left join facts.attempt_starts as starts on starts.seq = log.seq
-left join facts.attempt_finishes as finishes on finishes.seq = log.seq
-left join facts.collections on collections.seq = log.seq
-left join facts.quarantined on quarantined.seq = log.seq
-left join facts.rejections on rejections.seq = log.seq
-left join facts.actions on actions.seq = log.seq
+left join fact_webhooks as webhooks on webhooks.seq = log.seq
+left join fact_reviews as reviews on reviews.seq = log.seq
+left join fact_attempt_starts as starts on starts.seq = log.seq
+left join fact_attempt_finishes as finishes on finishes.seq = log.seq
+left join fact_collections on fact_collections.seq = log.seq
+left join fact_quarantined as quarantined on quarantined.seq = log.seq
+left join fact_rejections as rejections on rejections.seq = log.seq
+left join fact_actions as actions on actions.seq = log.seq
 left join (
     select
         seq,
@@ -121,7 +121,7 @@ left join (
         content ->> '$.to' as recipient,
         content ->> '$.via' as via,
         content ->> '$.answer' as answer
-    from facts.actions
+    from fact_actions as actions
     where kind = 'alert'
 ) alerts on alerts.seq = log.seq
 left join named on named.seq = log.seq

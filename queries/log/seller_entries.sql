@@ -10,7 +10,7 @@ where seller_id is not null
 union
 select finishes.seq, finishes.occurred_at, starts.seller_id
 from timeline as starts
-join facts.attempt_finishes as finishes on finishes.attempt_id = starts.attempt_id
+join fact_attempt_finishes as finishes on finishes.attempt_id = starts.attempt_id
 where starts.kind = 'submission_started'
     and starts.seller_id is not null
     and finishes.seller_id is null

@@ -42,8 +42,8 @@ select
     log.attempt_id,
     log.status,
     mask_error(finishes.error) as error,
-    coalesce(collections.step, actions.step) as step,
-    coalesce(collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    coalesce(fact_collections.step, actions.step) as step,
+    coalesce(fact_collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
     coalesce(
         alerts.about,
         case log.kind
@@ -52,7 +52,7 @@ select
         end
     ) as about,
     alerts.recipient,
-    collections.source,
+    fact_collections.source,
     actions.actor,
     case when log.kind = 'assignment' then actions.content ->> '$.assignee' end as assignee,
     coalesce(actions.reason, quarantined.reason, alerts.answer) as reason,
@@ -61,12 +61,12 @@ select
     log.recorded_by,
     sha256('\x00'::blob || log.leaf) as leaf_hash
 from log
-left join facts.webhooks on webhooks.seq = log.seq
-left join facts.reviews on reviews.seq = log.seq
-left join facts.attempt_finishes as finishes on finishes.seq = log.seq
-left join facts.collections on collections.seq = log.seq
-left join facts.quarantined on quarantined.seq = log.seq
-left join facts.actions on actions.seq = log.seq
+left join fact_webhooks as webhooks on webhooks.seq = log.seq
+left join fact_reviews as reviews on reviews.seq = log.seq
+left join fact_attempt_finishes as finishes on finishes.seq = log.seq
+left join fact_collections on fact_collections.seq = log.seq
+left join fact_quarantined as quarantined on quarantined.seq = log.seq
+left join fact_actions as actions on actions.seq = log.seq
 left join (
     select
         seq,
@@ -74,7 +74,7 @@ left join (
         content ->> '$.to' as recipient,
         content ->> '$.via' as via,
         content ->> '$.answer' as answer
-    from facts.actions
+    from fact_actions as actions
     where kind = 'alert'
 ) alerts on alerts.seq = log.seq
 where log.occurred_at <= as_of()

@@ -1,5 +1,5 @@
 -- One row per seller with a seller event that counts, occurred by as_of: what tells sellers of one
--- taxpayer apart, and what became of them (docs/rules.md#denials). Materialized in `materialized.sellers`.
+-- taxpayer apart, and what became of them (docs/rules.md#denials). Materialized in `kept_sellers`.
 -- key: seller_id
 -- column: seller_id | the platform's id of the seller
 -- column: taxpayer_key | equal for equal letters and digits of the seller's tax id: its taxpayer id, else ein, else document number, each by the latest event that carries one; null without any

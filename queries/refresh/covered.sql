@@ -2,5 +2,5 @@
 -- planning a statement takes longer than running it, so none is run for nothing.
 select
     materialized_entries,
-    exists (from facts.webhooks where seq > getvariable('after') and is_again) as has_repeats
-from materialized.watermark
+    exists (from fact_webhooks where seq > getvariable('after') and is_again) as has_repeats
+from kept_watermark

@@ -1,4 +1,4 @@
--- The rows of `materialized.processes`. Where all entries of a process turn out to belong to another one
+-- The rows of `kept_processes`. Where all entries of a process turn out to belong to another one
 -- (an attempt was recorded again with another process, say), its row stays and is not `is_known`: at some
 -- instant the log knew it.
 -- column: settled_at | the latest occurrence that says anything about the process

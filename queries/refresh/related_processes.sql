@@ -3,29 +3,29 @@
 -- process that the start names. Only one of start and finish may name the seller; where neither does, it
 -- is its process's.
 with own as (
-    select attempt_id from facts.attempt_starts where process_id in (from asked)
+    select attempt_id from fact_attempt_starts where process_id in (from asked)
 ),
 
 sellers as (
-    select seller_id from facts.attempt_starts where attempt_id in (from own)
+    select seller_id from fact_attempt_starts where attempt_id in (from own)
     union
-    select seller_id from facts.attempt_finishes where attempt_id in (from own)
+    select seller_id from fact_attempt_finishes where attempt_id in (from own)
     union
-    select seller_id from facts.reviews where process_id in (from asked)
+    select seller_id from fact_reviews where process_id in (from asked)
     union
-    select seller_id from facts.collections where process_id in (from asked)
+    select seller_id from fact_collections where process_id in (from asked)
 ),
 
 entries as (
-    select attempt_id, process_id from materialized.timeline where seller_id in (from sellers)
+    select attempt_id, process_id from kept_timeline where seller_id in (from sellers)
 ),
 
 theirs as (
     select attempt_id from entries where attempt_id is not null
 )
 
-select process_id from facts.attempt_starts where attempt_id in (from theirs)
+select process_id from fact_attempt_starts where attempt_id in (from theirs)
 union
 select process_id
-from facts.attempt_starts
+from fact_attempt_starts
 where seller_id is null and process_id in (select process_id from entries)

@@ -101,7 +101,7 @@ seen as (
     union
     select seller_id from attempts where seller_id is not null
     union
-    select seller_id from facts.collections where occurred_at <= as_of()
+    select seller_id from fact_collections where occurred_at <= as_of()
 ),
 
 open_processes as (

@@ -17,4 +17,4 @@ select
         answered_at := steps.occurred_at, body_sha256 := steps.body_sha256, first := -steps.seq
     ) as recency
 from journey_steps as steps
-join facts.answered_fields as fields on fields.seq = steps.seq
+join fact_answered_fields as fields on fields.seq = steps.seq

@@ -16,6 +16,6 @@ select
     created_at,
     seller_id,
     bank_account_id
-from facts.bank_account_events
+from fact_bank_account_events
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

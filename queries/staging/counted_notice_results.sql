@@ -11,7 +11,7 @@
 -- column: content_sha256 | digest of the content: orders what nothing else does
 
 select *
-from facts.notice_results
+from fact_notice_results
 where occurred_at <= as_of()
 qualify row_number() over (
     partition by message_id, process_id, result order by occurred_at, content_sha256, seq

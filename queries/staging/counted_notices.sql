@@ -16,7 +16,7 @@
 -- column: actor | who sent it by hand, or called
 
 select * exclude (content_sha256)
-from facts.notices
+from fact_notices
 where occurred_at <= as_of()
 qualify row_number() over (
     partition by message_id, process_id order by occurred_at, content_sha256, seq

@@ -18,11 +18,11 @@ select
     webhooks.has_id,
     webhooks.is_shape_known,
     reviews.process_id,
-    coalesce(reviews.seller_id, seller_events.seller_id, bank_account_events.seller_id)
+    coalesce(reviews.seller_id, fact_seller_events.seller_id, fact_bank_account_events.seller_id)
         as seller_id
-from facts.webhooks
+from fact_webhooks as webhooks
 anti join superseded_deliveries on superseded_deliveries.seq = webhooks.seq
-left join facts.reviews on reviews.seq = webhooks.seq
-left join facts.seller_events on seller_events.seq = webhooks.seq
-left join facts.bank_account_events on bank_account_events.seq = webhooks.seq
+left join fact_reviews as reviews on reviews.seq = webhooks.seq
+left join fact_seller_events on fact_seller_events.seq = webhooks.seq
+left join fact_bank_account_events on fact_bank_account_events.seq = webhooks.seq
 where webhooks.occurred_at <= as_of()

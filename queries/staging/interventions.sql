@@ -19,7 +19,7 @@ select
     attempt_id,
     actor,
     reason
-from facts.actions
+from fact_actions
 where kind in ('override', 'replacement')
     and occurred_at <= as_of()
 qualify row_number() over (

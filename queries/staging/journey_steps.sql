@@ -1,5 +1,5 @@
 -- One row per collection that counts, occurred by as_of: what a seller did in a collection journey. Views
--- read `facts.collections` in its place only where a repetition changes nothing, as for the first or latest.
+-- read `fact_collections` in its place only where a repetition changes nothing, as for the first or latest.
 -- key: seq
 -- column: seq | the entry that counts, the first recorded
 -- column: process_id | the platform's id of the review process
@@ -29,6 +29,6 @@ select
     paths,
     artifacts,
     body_sha256
-from facts.collections
+from fact_collections
 anti join repeated_collections using (seq)
 where occurred_at <= as_of()

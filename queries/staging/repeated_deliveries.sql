@@ -13,7 +13,7 @@
 
 with repeated as (
     select distinct event_id
-    from facts.webhooks
+    from fact_webhooks
     where is_again
 ),
 
@@ -31,7 +31,7 @@ ranked as (
         content_sha256 <> first_value(content_sha256) over (
             partition by event_id order by occurred_at, content_sha256
         ) as is_altered
-    from facts.webhooks
+    from fact_webhooks
     semi join repeated using (event_id)
 ),
 

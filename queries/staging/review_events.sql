@@ -25,6 +25,6 @@ select
     deadline_at,
     requested_fields,
     content_sha256
-from facts.reviews
+from fact_reviews
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

@@ -44,6 +44,6 @@
 -- column: retry | of a denial: whether a new onboarding can succeed
 -- column: reasons | of a denial: its sorted distinct {reason, detail} pairs, as JSON in one spelling
 
-from facts.seller_events
+from fact_seller_events
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

@@ -6,11 +6,11 @@
 -- column: seq | the entry that does not count
 
 with repeated_starts as (
-    select distinct attempt_id from facts.attempt_starts where is_again
+    select distinct attempt_id from fact_attempt_starts where is_again
 ),
 
 repeated_finishes as (
-    select distinct attempt_id from facts.attempt_finishes where is_again
+    select distinct attempt_id from fact_attempt_finishes where is_again
 ),
 
 ranked as (
@@ -20,7 +20,7 @@ ranked as (
             partition by attempt_id
             order by occurred_at, content_sha256, via = 'ingested', via, seq
         ) as place
-    from facts.attempt_starts
+    from fact_attempt_starts
     semi join repeated_starts using (attempt_id)
     union all
     select
@@ -29,7 +29,7 @@ ranked as (
             partition by attempt_id
             order by occurred_at, content_sha256, origin <> 'live', seq
         ) as place
-    from facts.attempt_finishes
+    from fact_attempt_finishes
     semi join repeated_finishes using (attempt_id)
 )
 

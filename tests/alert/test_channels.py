@@ -21,6 +21,7 @@ from pipeline.alert.messages.alert_texts import Text
 from pipeline.alert.messages.transport import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.cli.supervisor import STOP_SECONDS
+from pipeline.errors import Quoted
 from pipeline.http.outgoing import asking, mails
 from pipeline.inbox import open_inbox
 from tests.alert.asked import Bare
@@ -72,7 +73,7 @@ def by(port: int) -> AlertRules:
 
 
 @pytest.mark.parametrize(
-    ("verb", "expected"), [(b".", Unsure), (b"EHLO", str), (b"QUIT", type(None))]
+    ("verb", "expected"), [(b".", Unsure), (b"EHLO", Quoted), (b"QUIT", type(None))]
 )
 def test_a_mail_server_that_falls_silent_may_have_the_message_or_has_it_or_has_not(
     monkeypatch: pytest.MonkeyPatch, verb: bytes, expected: type

@@ -28,15 +28,17 @@ from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import Watched
 from pipeline.alert_rules.untold import possible
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.heartbeats import Part, beat
 from tests.alert.asked import Bare
 from tests.alert.test_decision import EVA, MAIL, at
+from tests.inbox.drafts import note
 from tests.support.machine import free_port
 from tests.support.stores import settings_in
 
 NOW = at("2026-03-02T12:00:00Z")
 WELL = {"problem": None, "is_verified": True, "inbox_seq": 5, "lag_seconds": 0.0}
 BODIES = "select body from entries where kind = 'alert' order by seq"
-ALONE = Watched(receivers=())
+ALONE = Watched(receivers=(), backup_days=0, rehearsal_days=0)
 
 
 @pytest.fixture
@@ -154,7 +156,7 @@ def test_what_began_long_ago_and_lasts_is_the_same_alert_after_a_restart(
         {
             "mail": MAIL,
             "recipients": {"eva": EVA},
-            "watch": {"receivers": []},
+            "watch": {"receivers": [], "backup_days": 0, "rehearsal_days": 0},
             "hours": {"holidays": ""},
         }
     )
@@ -407,3 +409,27 @@ def test_files_that_channels_need_are_named_by_their_places_and_no_recipient_lik
         "nobody is told by mail.password_file: empty",
     ]
     assert look(watching, WELL, alarms) == ([], [due.alert])
+
+
+def test_a_backup_or_a_rehearsal_that_is_overdue_is_alarming_and_one_that_was_made_ends_it(
+    watching: Watch, inbox: Inbox, clock: list[int], seconds: list[float]
+) -> None:
+    def found(days: float, **watched: int) -> list[tuple[str, str]]:
+        now = clock[0] = NOW + round(days * instants.DAY)
+        by = Watched(receivers=(), **watched)
+        look(watching, WELL, watched=by, now=now)
+        seconds[0] += 120
+        return sorted(kinds(look(watching, WELL, watched=by, now=now).dues))
+
+    assert found(400) == []  # nothing is in the log yet
+    clock[0] = NOW
+    inbox.append([note()])
+    assert found(1.9) == []
+    assert found(2.1) == [("backup_old", "risk")]
+    assert found(36) == [("backup_old", "risk"), ("rehearsal_old", "risk")]
+    assert found(36, backup_days=0, rehearsal_days=37) == []
+    beat(inbox, Part.BACKUP)
+    assert found(37) == [("rehearsal_old", "risk")]
+    beat(inbox, Part.REHEARSAL)
+    assert found(37.5) == []
+    assert found(40) == [("backup_old", "risk")]

@@ -149,7 +149,7 @@ def test_of_a_long_log_the_checks_are_run_and_the_rest_is_named(
     monkeypatch.setattr(stores, "ENTRIES_PER_MINUTE", 1)
     with open_log(HISTORY) as service:
         app = visit("ledger")
-        service.ledger.cursor().execute("insert into facts.reviews select * from facts.reviews")
+        service.ledger.cursor().execute("insert into fact_reviews select * from fact_reviews")
         press(app, "Verify now")
     assert app.error, "a fact that is there twice must not pass"
     assert "Verifying the stores in the guide Evidence" in page_text(app)

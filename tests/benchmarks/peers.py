@@ -30,25 +30,25 @@ Ask = Callable[[str], object]
 _TABLES: Final = {
     "reviews": (
         "select process_id, object_type = 'REGISTRATION_REVIEW_REQUIRED' as is_acp,"
-        " epoch_us(deadline_at) as deadline_at from facts.reviews",
+        " epoch_us(deadline_at) as deadline_at from fact_reviews",
         {"process_id": "varchar(40)", "is_acp": "integer", "deadline_at": "bigint"},
         "process_id",
     ),
     "starts": (
         "select attempt_id, process_id, epoch_us(occurred_at) as started_at"
-        " from facts.attempt_starts",
+        " from fact_attempt_starts",
         {"attempt_id": "varchar(40)", "process_id": "varchar(40)", "started_at": "bigint"},
         "attempt_id",
     ),
     "finishes": (
-        "select attempt_id, process_id, status from facts.attempt_finishes",
+        "select attempt_id, process_id, status from fact_attempt_finishes",
         {"attempt_id": "varchar(40)", "process_id": "varchar(40)", "status": "integer"},
         "attempt_id",
     ),
     "reasons": (
         "select event_id, retry, unnest(reason_pairs(reasons)).reason as reason,"
         " coalesce(unnest(reason_pairs(reasons)).detail, '') as detail"
-        " from facts.seller_events where event_type = 'seller.denied'",
+        " from fact_seller_events where event_type = 'seller.denied'",
         {
             "event_id": "varchar(40)",
             "retry": "integer",
@@ -105,8 +105,8 @@ def compared(
     folder: Path,
 ) -> list[Row]:
     """How long each engine takes, over how long we do: above 1 we are faster."""
-    middle = "select process_id from facts.reviews order by process_id limit 1 offset ?"
-    [(count,)] = cursor.execute("select count(*) from facts.reviews").fetchall()
+    middle = "select process_id from fact_reviews order by process_id limit 1 offset ?"
+    [(count,)] = cursor.execute("select count(*) from fact_reviews").fetchall()
     [(process_id,)] = cursor.execute(middle, [count // 2]).fetchall()
     rows = []
     for name, opened in (("SQLite", _sqlite), ("PostgreSQL", _postgres), ("chDB", _chdb)):

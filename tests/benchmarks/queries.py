@@ -46,14 +46,14 @@ AS_OF_SECONDS: Final = 1_793_836_800  # 2026-11-05T00:00:00Z, when everything ha
 AS_OF: Final = AS_OF_SECONDS * 10**6
 
 SCANS: Final = {
-    "reviews": "select max(created_at), max(deadline_at), max(process_id) from facts.reviews",
+    "reviews": "select max(created_at), max(deadline_at), max(process_id) from fact_reviews",
     "attempts": "select max(a.occurred_at), max(f.occurred_at), max(f.status), max(a.process_id)"
-    " from facts.attempt_starts a positional join facts.attempt_finishes f",
+    " from fact_attempt_starts a positional join fact_attempt_finishes f",
     "sellers": "select max(created_at), max(seller_id), max(event_type), max(reasons)"
-    " from facts.seller_events",
+    " from fact_seller_events",
     "retries": "select max(seller_id), max(created_at), max(event_type), max(taxpayer_key),"
-    " max(record_created_at), bool_or(retry) from facts.seller_events",
-    "webhooks": "select max(event_id), max(occurred_at), bool_or(is_again) from facts.webhooks",
+    " max(record_created_at), bool_or(retry) from fact_seller_events",
+    "webhooks": "select max(event_id), max(occurred_at), bool_or(is_again) from fact_webhooks",
 }
 """Bare scans of the columns that a question cannot do without."""
 
@@ -213,7 +213,7 @@ def _raise_alerts(ledger: Ledger) -> None:
     cursor = ledger.cursor()
     cursor.register("due", due)
     cursor.execute(f"""
-        insert into facts.actions by name
+        insert into fact_actions by name
         select
             10 * {ledger.size} + row_number() over () as seq, 'alert' as kind, step,
             make_timestamp({AS_OF}) - interval 1 minute as occurred_at, process_id, seller_id,
@@ -291,7 +291,7 @@ _REASONS: Final = canonical_json(
 ).decode()
 
 _WEBHOOK: Final = """
-    insert into facts.webhooks by name
+    insert into fact_webhooks by name
     select
         seq + {offset} as seq, {event_id} as event_id, {event_type} as event_type,
         opened_at as created_at, opened_at as occurred_at, opened_at as recorded_at,
@@ -316,7 +316,7 @@ _FACTS: Final = (
         digest=f"encode('s' || hash(number - ({_IS_TOLD_AGAIN} and number % 99 > 0)::integer * 3))",
     ),
     f"""
-    insert into facts.reviews by name
+    insert into fact_reviews by name
     select
         seq, 'evt_' || number as event_id, opened_at as occurred_at, opened_at as created_at,
         process_id, seller_id,
@@ -329,7 +329,7 @@ _FACTS: Final = (
     from processes
     """,
     f"""
-    insert into facts.seller_events by name
+    insert into fact_seller_events by name
     select
         seq + 1 as seq, 'sev_' || number - ({_IS_TOLD_AGAIN})::integer * 3 as event_id,
         seller_event as event_type,
@@ -341,7 +341,7 @@ _FACTS: Final = (
     from processes
     """,
     f"""
-    insert into facts.collections by name
+    insert into fact_collections by name
     select
         seq + 2 as seq, process_id, seller_id, opened_at + interval 1 day as occurred_at,
         opened_at + interval 1 day as recorded_at, 'jny_' || number as journey_id,
@@ -350,12 +350,12 @@ _FACTS: Final = (
     from processes
     """,
     f"""
-    insert into facts.answered_fields by name
+    insert into fact_answered_fields by name
     select seq + 2 as seq, process_id, 'revenue' as path, {_digest("v")} as value_key
     from processes
     """,
     f"""
-    insert into facts.attempt_starts by name
+    insert into fact_attempt_starts by name
     select
         seq + 3 as seq, 'att_' || number as attempt_id, process_id, seller_id,
         opened_at + interval 2 day as occurred_at, false as is_again, 'api' as via,
@@ -365,7 +365,7 @@ _FACTS: Final = (
     where luck < 90
     """,
     f"""
-    insert into facts.attempt_finishes by name
+    insert into fact_attempt_finishes by name
     select
         seq + 4 as seq, 'att_' || number as attempt_id, process_id, seller_id,
         opened_at + interval 2 day + interval 1 second as occurred_at, false as is_again,
@@ -374,7 +374,7 @@ _FACTS: Final = (
     where luck < 90
     """,
     f"""
-    insert into facts.sent_fields by name
+    insert into fact_sent_fields by name
     select
         seq + 3 as seq, 'att_' || number as attempt_id, process_id, 'revenue' as path,
         false as is_null, {_digest("v")} as value_key

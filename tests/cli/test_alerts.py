@@ -61,6 +61,8 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "ladder.even_while_awaiting  72h",
         "watch.receivers             -",
         "watch.lag_minutes           10",
+        "watch.backup_days           2",
+        "watch.rehearsal_days        35",
         "watch.certificate_days      30, 7, 1",
         "hours                       08:00-18:00, America/Sao_Paulo, BR, mon, tue, wed, thu, fri",
         "routes.1                    severities: breach, to: ana, at_any_hour: breach,"
@@ -71,7 +73,8 @@ def test_the_settings_are_shown(prazo, environment, tmp_path) -> None:
         "to nobody                   overdue (notice, officer), overdue (risk, officer),"
         " before_36h (risk, officer), ticket_due (risk, officer), silence (risk, admin),"
         " ledger_behind (risk, admin), platform_files (risk, admin),"
-        " channel_files (risk, admin), certificate_ends (risk, admin)",
+        " channel_files (risk, admin), backup_old (risk, admin),"
+        " rehearsal_old (risk, admin), certificate_ends (risk, admin)",
     ]
     assert shown.returncode == 0
     (tmp_path / "secret").write_text("")

@@ -16,9 +16,11 @@ class Answering(http.server.BaseHTTPRequestHandler):
     """A server that answers as its attribute says."""
 
     status = 200
+    content = "application/json"
 
     def do_GET(self) -> None:
         self.send_response(self.status if self.path in ("/healthz", "/api/head") else 500)
+        self.send_header("Content-Type", self.content)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -47,6 +49,17 @@ def test_a_part_that_answers_is_alive(
     done = prazo("alive", "receive")
     url = f"http://127.0.0.1:{port}/healthz"
     assert (done.returncode, done.stderr) == (1, f"receive answers 503 at {url}\n")
+
+
+def test_a_page_is_not_taken_for_a_part(
+    prazo: Prazo, port: int, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dashboard answers any path by its page, and a proxy by its login."""
+    environment["PRAZO_RECEIVER_PORT"] = str(port)
+    monkeypatch.setattr(Answering, "content", "text/html; charset=utf-8")
+    done = prazo("alive", "receive")
+    assert done.returncode == 1
+    assert done.stderr.endswith("/healthz, but a page of something else\n")
 
 
 def test_a_part_that_does_not_answer_is_named_with_its_address(

@@ -304,13 +304,13 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
     file.write_text(ops + to_officers, encoding="utf-8")
 
     def said() -> dict[str, str]:
-        checks = ("resumer", "alerts", "routes", "backup", "verification")
+        checks = ("resumer", "alerts", "routes", "backup", "rehearsal", "verification")
         found = examine(marketplace.settings(alerts_file=file))
         return {it.check: it.verdict for it in found if it.check in checks}
 
     assert set(said().items()) == {
         *(("resumer", "warning"), ("alerts", "warning"), ("routes", "warning")),
-        *(("backup", "warning"), ("verification", "warning")),
+        *(("backup", "warning"), ("rehearsal", "warning"), ("verification", "warning")),
     }
     file.write_text(ops, encoding="utf-8")
     beat(marketplace.inbox, Part.RESUMER)
@@ -321,9 +321,10 @@ def test_what_nobody_does_any_more_is_a_warning(marketplace: Marketplace, tmp_pa
         marketplace.inbox.now() - 3 * instants.DAY,
     )
     beat(marketplace.inbox, Part.VERIFICATION)
+    beat(marketplace.inbox, Part.REHEARSAL)
     assert set(said().items()) == {
         *(("resumer", "ok"), ("alerts", "ok")),
-        *(("backup", "warning"), ("verification", "ok")),
+        *(("backup", "warning"), ("rehearsal", "ok"), ("verification", "ok")),
     }
     beat(marketplace.inbox, Part.BACKUP)
     assert said()["backup"] == "ok"

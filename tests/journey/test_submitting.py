@@ -219,9 +219,8 @@ def test_an_error_about_one_journey_keeps_no_other_back(caplog: pytest.LogCaptur
     async def now() -> int:
         return 0
 
-    inbox: Any = SimpleNamespace(
-        query=lambda *_: [("J1", "p1", 0), ("J2", "p2", 0), ("J3", "p3", 0)]
-    )
+    waiting = [("J1", "p1", 0), ("J2", "p2", 0), ("J3", "p3", 0)]
+    inbox: Any = SimpleNamespace(query=lambda sql, *_: waiting if "journeys" in sql else [])
     submissions: Any = SimpleNamespace(now=now)
     asyncio.run(Sweeping(inbox, submissions).sweep())
     assert tried == ["p1", "p2", "p3"]

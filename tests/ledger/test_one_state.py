@@ -20,7 +20,7 @@ def test_a_batch_that_is_committed_meanwhile_is_seen_whole_or_not_at_all(followe
                 service.catch_up()
             asked.append(snapshot)
             rows = snapshot.cursor.execute(
-                "select entries, materialized_entries from materialized.watermark"
+                "select entries, materialized_entries from kept_watermark"
             ).fetchall()
             return rows[0]
 

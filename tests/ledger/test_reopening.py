@@ -241,7 +241,7 @@ def test_who_reads_while_the_file_is_made_again_hears_why_and_opens_no_file(foll
 def test_a_start_with_a_file_that_lacks_a_table_makes_it_again(followed):
     """Commands showed its rows, and ended with an error of DuckDB's once there was a new entry."""
     with duckdb.connect(followed.ledger) as connection:
-        connection.execute("drop table facts.bank_account_events")
+        connection.execute("drop table fact_bank_account_events")
     with closing(LedgerService(followed)) as opened:
         assert "bank_account_events does not exist" in str(opened.status().recovered)
         deliver(opened.inbox, range(300, 302))

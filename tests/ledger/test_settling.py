@@ -18,7 +18,7 @@ from tests.ledger.conftest import OPENED, deliver
 from tests.support.machine import wait_until
 
 NOON = OPENED + 12 * 3_600_000_000
-ROWS = "select count(*) from materialized.processes"
+ROWS = "select count(*) from kept_processes"
 
 
 def written(service: LedgerService) -> int:

@@ -18,28 +18,26 @@ BREAKING = {
     "leaves_disagree": "update log set recorded_by = 'someone else' where seq = 3",
     "tree_sizes": "insert into tree_nodes values (8, 0, '\\x00'::blob)",
     "ingest_keys_astray": "insert into ingest_keys values (999999, 'x'::blob)",
-    "facts_missing": "delete from facts.collections where seq = 8",
-    "facts_disagree": "update facts.reviews set occurred_at = occurred_at + interval 1 second",
-    "details_missing": "delete from facts.seller_events where event_type = 'seller.denied'",
-    "materialized_processes_disagree": "update materialized.processes set attempts = attempts + 1",
-    "materialized_repeated_deliveries_disagree": "delete from materialized.repeated_deliveries",
-    "materialized_timeline_disagree": "delete from materialized.timeline where seq = 5",
-    "materialized_attempts_disagree": "update materialized.attempts set is_last = not is_last",
-    "materialized_findings_disagree": (
-        "delete from materialized.findings where rule = 'deadline_changed'"
-    ),
+    "facts_missing": "delete from fact_collections where seq = 8",
+    "facts_disagree": "update fact_reviews set occurred_at = occurred_at + interval 1 second",
+    "details_missing": "delete from fact_seller_events where event_type = 'seller.denied'",
+    "materialized_processes_disagree": "update kept_processes set attempts = attempts + 1",
+    "materialized_repeated_deliveries_disagree": "delete from kept_repeated_deliveries",
+    "materialized_timeline_disagree": "delete from kept_timeline where seq = 5",
+    "materialized_attempts_disagree": "update kept_attempts set is_last = not is_last",
+    "materialized_findings_disagree": ("delete from kept_findings where rule = 'deadline_changed'"),
     "materialized_field_evidence_disagree": (
-        "update materialized.field_evidence set covered = not covered"
+        "update kept_field_evidence set covered = not covered"
     ),
-    "materialized_sellers_disagree": "update materialized.sellers set denials = denials + 1",
+    "materialized_sellers_disagree": "update kept_sellers set denials = denials + 1",
     "materialized_repeated_collections_disagree": (
-        "insert into materialized.repeated_collections values (8)"
+        "insert into kept_repeated_collections values (8)"
     ),
-    "materialized_subjects_disagree": "update materialized.subjects set is_shared = not is_shared",
-    "materialized_unlisted_codes_disagree": "delete from materialized.unlisted_codes",
-    "subjects_disagree": "delete from materialized.subjects",
-    "settled_disagree": "update materialized.watermark set materialized_entries = 99",
-    "counted_deliveries": "update facts.webhooks set is_again = false",
+    "materialized_subjects_disagree": "update kept_subjects set is_shared = not is_shared",
+    "materialized_unlisted_codes_disagree": "delete from kept_unlisted_codes",
+    "subjects_disagree": "delete from kept_subjects",
+    "settled_disagree": "update kept_watermark set materialized_entries = 99",
+    "counted_deliveries": "update fact_webhooks set is_again = false",
 }
 """For each check a statement that breaks its invariant. That of `sums_disagree` only a wrong view
 breaks."""
@@ -83,8 +81,8 @@ def test_a_check_finds_its_invariant_broken(check, ledger):
 @pytest.mark.parametrize(
     "change",
     [
-        "update materialized.subjects set process_id = 'another'",
-        "insert into materialized.subjects values ('made up', 'p1', false)",
+        "update kept_subjects set process_id = 'another'",
+        "insert into kept_subjects values ('made up', 'p1', false)",
     ],
 )
 def test_a_subject_of_one_process_that_was_changed_is_noticed(change, ledger):
@@ -100,7 +98,7 @@ def test_an_unreadable_part_of_no_delivery_is_noticed(seq, ledger):
     """Whoever has the file could make up what a process's platform said wrong: facts are compared
     entry by entry, and none has that seq."""
     values = f"{seq}, 'e1', '2026-03-01', 'p1', 's1', 'deadline_at', '\"x\"'"
-    ledger.broken_by(f"insert into facts.unreadable_parts values ({values})")
+    ledger.broken_by(f"insert into fact_unreadable_parts values ({values})")
     broken = checks.run("details_missing", ledger)
     assert broken is not None
     assert broken.shown == (f"seq {seq}, fact unreadable_parts",)
@@ -115,14 +113,14 @@ def test_an_entry_with_two_keys_by_which_it_counts_once_is_noticed(ledger):
 
 
 def test_a_finding_written_twice_is_noticed(ledger):
-    ledger.broken_by("insert into materialized.findings from materialized.findings")
+    ledger.broken_by("insert into kept_findings from kept_findings")
     assert checks.run("materialized_findings_disagree", ledger) is not None
 
 
 def test_a_process_that_is_kept_from_being_compared_is_noticed(ledger):
     """Comparisons leave out what changes after the instant; views read it all the same."""
     ledger.broken_by(
-        "update materialized.processes set deadline_at = '2099-01-01', settled_at = '2099-01-01'"
+        "update kept_processes set deadline_at = '2099-01-01', settled_at = '2099-01-01'"
     )
     assert checks.run("materialized_processes_disagree", ledger) is None
     assert checks.run("settled_disagree", ledger) is not None
@@ -172,5 +170,5 @@ def test_a_review_breaks_no_check_though_it(review):
 def test_an_action_to_come_of_no_process_hides_no_fault():
     action_to_come = action("override", "2090-01-01T00:00:00Z", process_id=None, seller_id="s1")
     with ledger_of([*RICH, action_to_come]) as reader:
-        reader._ledger.cursor().execute("update materialized.attempts set outcome = 'accepted'")
+        reader._ledger.cursor().execute("update kept_attempts set outcome = 'accepted'")
         assert checks.run("materialized_attempts_disagree", reader._ledger) is not None

@@ -203,7 +203,8 @@ def test_the_dashboard_may_stand_below_a_path(owner: PostgresServer, tmp_path: P
 
     def below(text: str) -> str:
         return text.replace(
-            "location / {\n        auth_basic", "location /prazo/ {\n        auth_basic"
+            "location / {\n        proxy_pass           http://dashboard",
+            "location /prazo/ {\n        proxy_pass           http://dashboard",
         )
 
     with (

@@ -20,7 +20,7 @@ from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Text, all_channels
 from pipeline.aside import Aside, OneAtATime
 from pipeline.contract.body import canonical_json
-from pipeline.errors import FileBarred, OperatorError, PrazoError
+from pipeline.errors import FileBarred, OperatorError, PrazoError, Quoted, quoting
 from pipeline.files.reread import READ_SECONDS, unread
 from pipeline.http.outgoing.mail_server import without_addresses
 
@@ -55,10 +55,8 @@ def is_late(since: int, *, is_first: bool = True) -> bool:
     return instants.since_boot() - since > seconds * instants.SECOND
 
 
-class Unsure(str):
+class Unsure(Quoted):
     """Why nobody knows whether a channel took a message: it may have."""
-
-    __slots__ = ()
 
 
 def _channel_of(message: Message) -> Channel[Any, Any]:
@@ -131,7 +129,10 @@ def send(
         return Unsure(_short(str(error)))
     except PrazoError as error:
         return _short(error.finding)
-    except (OSError, ValueError) as error:
+    except OSError as error:  # of a mail server, too, with its words alone
+        kind = type(error).__name__
+        return _short(Quoted(str(error) or kind, error.strerror or kind))
+    except ValueError as error:
         return _short(str(error) or type(error).__name__)
     except Exception as error:
         LOG.exception("a message to %s failed by an error of ours", message.to)
@@ -202,7 +203,9 @@ def _fault_of(read: Callable[[], object]) -> str | None:
 
 def _short(fault: str) -> str:
     """What is recorded of a fault. Mail servers repeat addresses, which no entry names."""
-    return without_addresses(" ".join(fault.split()))[:MAX_FAULT_CHARACTERS]
+    return quoting(
+        lambda said: without_addresses(" ".join(said.split()))[:MAX_FAULT_CHARACTERS], fault
+    )
 
 
 # --- what programs get -----------------------------------------------------------------------

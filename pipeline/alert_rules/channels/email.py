@@ -6,6 +6,7 @@ from typing import Final
 
 from pipeline.alert_rules.channels import Channel, Doubtful, Envelope, Readers, Text
 from pipeline.alert_rules.parts import Part
+from pipeline.errors import Quoted
 from pipeline.http.outgoing.mail_server import Mail, MailAddress
 
 
@@ -54,7 +55,8 @@ class _Email(Channel[_Keys, Text]):
         except smtplib.SMTPResponseException as error:
             refused = error.smtp_error
             why = refused.decode(errors="replace") if isinstance(refused, bytes) else refused
-            raise ValueError(f"{error.smtp_code} {why}") from error
+            answered, ours = f"{error.smtp_code} {why}", f"it answered {error.smtp_code}"
+            raise ValueError(Quoted(answered, ours)) from error
 
     def leads(self, mail: Mail | None) -> str:
         assert mail is not None  # the settings are refused otherwise

@@ -15,6 +15,7 @@ from pipeline.audit.package.disclosure import Artifacts, Disclosure
 from pipeline.audit.package.tables import Selection
 from pipeline.continuity.service import LedgerService
 from pipeline.contract.body import canonical_json
+from pipeline.ledger import facts
 from pipeline.log.entries import Entry
 
 
@@ -113,7 +114,7 @@ class TableFiles:
 
     def state(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Adds facts that are stated of withheld bodies and records."""
-        path = self._folder / f"{table}.ndjson"
+        path = self._folder / f"{facts.recorded_name(table)}.ndjson"
         self.paths[f"data/stated/{path.name}"] = path
         with path.open("ab") as file:
             file.writelines(canonical_json(list(it)) + b"\n" for it in rows)

@@ -182,7 +182,7 @@ def _named(
 def _journeys(ledger: Ledger, condition: str, parameters: Sequence[object]) -> list[str]:
     """All ids of journeys in these entries."""
     sql = f"""
-        select distinct journey_id from facts.collections
+        select distinct journey_id from fact_collections
         where seq in (select seq from log where {condition}) and journey_id is not null
         order by all"""
     return [name for (name,) in ledger.cursor().execute(sql, parameters).fetchall()]

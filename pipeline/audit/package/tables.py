@@ -95,7 +95,7 @@ _UNSTATED: Final = frozenset(
 """Of a seller's record: no table of a package rests on them, and an address may end in a tax id."""
 WORDS_OF_RECORDS: Final = ("idempotency_key", "marketplace_id")
 """Those among them that stand in records."""
-_ERROR: Final = ("facts.attempt_finishes", "error")
+_ERROR: Final = ("fact_attempt_finishes", "error")
 PUBLIC_KEYS: Final = facts.Keys(values=b"package", taxpayer=b"package")
 """Everybody may know this key, since it only compares values that a package discloses."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import places
+from pipeline.cli import homes
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.settings import Settings
 
@@ -28,6 +29,7 @@ def environment(settings: Settings) -> Iterator[Diagnosis]:
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         if path := os.environ.get(name):
             yield _authorities(name, path)
+    yield from _streamlit()
     if places.left_out:
         names = ", ".join(sorted(places.left_out))
         yield Diagnosis(
@@ -36,6 +38,23 @@ def environment(settings: Settings) -> Iterator[Diagnosis]:
             f"{names} is set, and left out: Prazo writes down no keys of its connections",
             f"unset {names}: programs beside Prazo may heed it",
         )
+
+
+def _streamlit() -> Iterator[Diagnosis]:
+    """Whether the dashboard finds a home, and may read what Streamlit reads there at its start."""
+    home, here = homes.home(), Path.cwd()
+    if home is None:
+        found = f"this user has no home that can be looked into: the dashboard is given {here}"
+        yield Diagnosis("environment", "ok", found)
+    for folder in dict.fromkeys((home or here, here)):
+        file = folder / ".streamlit" / "config.toml"
+        if os.access(file, os.F_OK) and not os.access(file, os.R_OK):
+            yield Diagnosis(
+                "environment",
+                "fault",
+                f"Streamlit reads {file}, and this user may not: the dashboard does not start",
+                "let the user who runs Prazo read it, or give that user a HOME of its own",
+            )
 
 
 def _set(*names: str) -> str:

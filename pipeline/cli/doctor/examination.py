@@ -1,6 +1,6 @@
 """Runs the checks of an installation in turn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -17,14 +17,18 @@ from pipeline.cli.doctor import (
 )
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis
+from pipeline.cli.doctor.proxies import proxied
 from pipeline.errors import PrazoError, of_the_machine
 from pipeline.settings import Settings, unknown
 
 
-def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diagnosis]:
+def examine(
+    settings: Settings, *, asks_platform: bool = False, proxies: Sequence[str] = ()
+) -> Iterator[Diagnosis]:
     """Every check in turn; one that cannot be made is a fault of its own, never an exception.
 
-    Nothing is sent to the platform unless `asks_platform` says so.
+    Nothing is sent to the platform unless `asks_platform` says so. `proxies`: URLs at which a proxy
+    should pass on to a receiver.
     """
     with AtHand(settings) as inbox:
         checks = [
@@ -36,6 +40,7 @@ def examine(settings: Settings, *, asks_platform: bool = False) -> Iterator[Diag
                 for name, check in _OF_THE_PLATFORM
                 if asks_platform
             ),
+            *(("proxy", partial(proxied, url, settings)) for url in proxies),
         ]
         for name, check in checks:
             try:

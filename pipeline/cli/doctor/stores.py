@@ -429,6 +429,13 @@ def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         "backup", beats.get(Part.BACKUP), now, 2 * instants.DAY, "run `prazo backup DIR` every day"
     )
     yield beaten(
+        "rehearsal",
+        beats.get(Part.REHEARSAL),
+        now,
+        35 * instants.DAY,
+        "run `prazo restore DIR --rehearse` every month",
+    )
+    yield beaten(
         "verification",
         beats.get(Part.VERIFICATION),
         now,

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import httpx
 
 from pipeline.aside import Aside
+from pipeline.errors import Quoted
 from pipeline.http import addresses
 from pipeline.http.outgoing import clients, contexts
 
@@ -55,9 +56,14 @@ def post(
     except TimeoutError:
         raise Unanswered(f"it had not answered after {ANSWER_SECONDS:g} s") from None
     except (httpx.ReadError, httpx.ReadTimeout, httpx.RemoteProtocolError) as error:
-        raise Unanswered(str(error) or type(error).__name__) from None
+        raise Unanswered(_quoted(error)) from None
     except (OSError, httpx.HTTPError) as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(_quoted(error)) from None
+
+
+def _quoted(error: Exception) -> Quoted:
+    kind = type(error).__name__
+    return Quoted(str(error) or kind, kind)
 
 
 async def _exchange(

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Final
 
 from pipeline import instants
-from pipeline.errors import SettingsError
+from pipeline.errors import Quoted, SettingsError
 from pipeline.http.outgoing.contexts import trusting
 from pipeline.http.outgoing.mail_server import Mail, mailbox, sender_of
 from pipeline.written import read_small
@@ -75,7 +75,8 @@ def send(
         try:
             server.send_message(sent)
         except (TimeoutError, ConnectionError, smtplib.SMTPServerDisconnected) as error:
-            raise Unanswered(str(error) or type(error).__name__) from error
+            kind = type(error).__name__
+            raise Unanswered(Quoted(str(error) or kind, kind)) from error
         # The server has it: whatever it says to the farewell, nothing is to be sent again.
         with contextlib.suppress(OSError, smtplib.SMTPException):
             server.quit()

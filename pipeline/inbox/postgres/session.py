@@ -15,7 +15,7 @@ import psycopg
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pipeline.errors import InboxUnavailable
+from pipeline.errors import InboxUnavailable, Quoted
 from pipeline.hosts import in_url
 
 ADVISORY_LOCK: Final = int.from_bytes(b"prazo", "big")
@@ -228,10 +228,12 @@ def _check(place: str, *, fsync: str, encoding: str) -> None:
         )
 
 
-def said(error: psycopg.Error) -> str:
+def said(error: psycopg.Error) -> Quoted:
     """What the server or the driver says, in one line: messages come with hints on lines of their
     own, and places that show one line would show how those are written."""
-    return " ".join(str(error).split()) or type(error).__name__
+    kind = type(error).__name__
+    ours = f"{kind} ({error.sqlstate})" if error.sqlstate else kind
+    return Quoted(" ".join(str(error).split()) or kind, ours)
 
 
 def remedy_for(error: psycopg.Error) -> str:

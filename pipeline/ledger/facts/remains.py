@@ -21,6 +21,7 @@ from pipeline.ledger.facts.rows import (
     Fact,
     SellerEvent,
     UnreadablePart,
+    recorded_name,
 )
 from pipeline.log.entries import Entry
 from pipeline.log.kinds import kinds
@@ -62,13 +63,13 @@ _KEYED: Final = frozenset({"taxpayer_key", "ein_key", "document_key"})
 _WHY: Final = frozenset({"reason of work"})
 """A reason that stays unless it quotes the person."""
 
-_KINDS: Final = {table: kind for kind, table in TABLES.items()}
+_KINDS: Final = {recorded_name(table): kind for kind, table in TABLES.items()}
 
 
 def of(facts: Iterable[Fact], *, says_why: bool = False) -> bytes:
     """What stays of an entry that has these facts: canonical JSON, the same for the same facts.
     `says_why`: of what people did here, with their reasons, which quote nobody."""
-    kept = [[TABLES[type(fact)], _stays(fact, says_why)] for fact in facts]
+    kept = [[recorded_name(TABLES[type(fact)]), _stays(fact, says_why)] for fact in facts]
     return canonical_json({"facts": kept, "form": FORM})
 
 

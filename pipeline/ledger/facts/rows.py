@@ -286,23 +286,29 @@ Fact = (
 )
 
 TABLES: Final[dict[type[Fact], str]] = {
-    Webhook: "facts.webhooks",
-    UnreadablePart: "facts.unreadable_parts",
-    ReviewFact: "facts.reviews",
-    SellerEvent: "facts.seller_events",
-    BankAccountEvent: "facts.bank_account_events",
-    AttemptStart: "facts.attempt_starts",
-    AttemptFinish: "facts.attempt_finishes",
-    SentField: "facts.sent_fields",
-    Collection: "facts.collections",
-    AnsweredField: "facts.answered_fields",
-    Artifact: "facts.artifacts",
-    Notice: "facts.notices",
-    NoticeResult: "facts.notice_results",
-    Quarantined: "facts.quarantined",
-    Rejection: "facts.rejections",
-    Action: "facts.actions",
+    Webhook: "fact_webhooks",
+    UnreadablePart: "fact_unreadable_parts",
+    ReviewFact: "fact_reviews",
+    SellerEvent: "fact_seller_events",
+    BankAccountEvent: "fact_bank_account_events",
+    AttemptStart: "fact_attempt_starts",
+    AttemptFinish: "fact_attempt_finishes",
+    SentField: "fact_sent_fields",
+    Collection: "fact_collections",
+    AnsweredField: "fact_answered_fields",
+    Artifact: "fact_artifacts",
+    Notice: "fact_notices",
+    NoticeResult: "fact_notice_results",
+    Quarantined: "fact_quarantined",
+    Rejection: "fact_rejections",
+    Action: "fact_actions",
 }
+
+
+def recorded_name(table: str) -> str:
+    """How the log and packages name a table of facts: what they hold outlasts a ledger's names."""
+    return table.replace("fact_", "facts.", 1)
+
 
 _SQL_TYPES: Final[Mapping[Any, str]] = {
     bool: "boolean",
@@ -316,8 +322,7 @@ _SQL_TYPES: Final[Mapping[Any, str]] = {
 
 
 def schema() -> str:
-    """The statements that make the ledger's tables, but for those of the schema `materialized` that
-    views have."""
+    """The statements that make the ledger's tables, but for those with kept rows of views."""
     return f"{script('schema')}\n{_definitions()}"
 
 

@@ -68,7 +68,7 @@ class View:
     name: str
     group: str  # its folder under `queries/`, such as `pages/denials`; "" at the top
     summary: str  # what one row is
-    reads: tuple[str, ...]  # other views, and tables (`facts.…`, `log`, `tree_…`)
+    reads: tuple[str, ...]  # other views, and tables (`fact_…`, `log`, `tree_…`)
     key: tuple[str, ...]
     order: tuple[str, ...]  # the terms by which its rows are in order; as a rule its key
     by: tuple[str, ...]  # ids whose rows follow from their own entries alone

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How a view's rows are stored in a table of the schema `materialized`."""
+    """How a view's rows are stored in a table, `kept_` and its name here."""
 
     table: str
     key: str = ""  # its primary key; "" for a table without one
@@ -52,9 +52,9 @@ NO_OTHER: Final = Reading()
 """By its own SQL alone."""
 
 _OF_A_PROCESS: Final = (
-    "process_id not in (select process_id from materialized.processes where settled_at > as_of())"
+    "process_id not in (select process_id from kept_processes where settled_at > as_of())"
 )
-_OF_ALL: Final = "(select settled_at <= as_of() from materialized.watermark)"
+_OF_ALL: Final = "(select settled_at <= as_of() from kept_watermark)"
 
 STORED: Final[Mapping[str, Storage]] = {
     "timeline": Storage(

@@ -13,11 +13,11 @@ from pipeline.errors import OperatorError, WrongUsage
 from pipeline.ledger import materialized
 from pipeline.ledger.earlier_instants import StateMoved
 from pipeline.ledger.file import FOUND_BY_INDEX
+from pipeline.ledger.narrowing import needs_narrowing
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
 from pipeline.ledger.syntax.filters import Ranges
-from pipeline.ledger.syntax.narrowing import needs_narrowing
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.syntax.questions import Question, question
 from pipeline.ledger.views.catalogue import View, asked_for, catalogue, whole_sql

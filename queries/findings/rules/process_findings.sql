@@ -1,5 +1,5 @@
 -- One row per rule that a process breaks by its own entries, whatever the clock says (docs/rules.md#findings).
--- Materialized in `materialized.findings`, as they are at the end of time.
+-- Materialized in `kept_findings`, as they are at the end of time.
 -- in: settled_findings
 -- key: rule, seq, detail
 

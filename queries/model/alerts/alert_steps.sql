@@ -40,5 +40,5 @@ select
     actor,
     reason,
     try_cast(content ->> '$.until' as timestamp) as until
-from facts.actions
+from fact_actions
 where kind = 'alert' and occurred_at <= as_of()

@@ -7,12 +7,12 @@
 
 with deliveries as (
     select seq, occurred_at
-    from facts.webhooks
+    from fact_webhooks
     where origin = 'live' and replay_of is null
         and occurred_at > as_of() - interval 28 day and occurred_at <= as_of()
     union all
     select seq, occurred_at
-    from facts.quarantined
+    from fact_quarantined
     where origin = 'live'
         and occurred_at > as_of() - interval 28 day and occurred_at <= as_of()
 ),

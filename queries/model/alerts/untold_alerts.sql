@@ -24,9 +24,9 @@ contacts as (
     -- Older ones keep nobody waiting for the seller.
     select process_id, max(occurred_at) as contacted_at
     from (
-        select process_id, occurred_at from facts.collections where step = 'invited'
+        select process_id, occurred_at from fact_collections where step = 'invited'
         union all
-        select process_id, occurred_at from facts.actions where kind = 'reminded'
+        select process_id, occurred_at from fact_actions where kind = 'reminded'
     )
     where occurred_at <= as_of() and occurred_at > as_of() - seller_patience()
     group by process_id

@@ -24,7 +24,7 @@ demands as (
     from (select distinct requested_fields, review_type, is_business from unfinished)
 ),
 
-asked as (
+demanding as (
     select unfinished.process_id, opened_at, demand
     from unfinished
     join demands
@@ -78,14 +78,14 @@ given as (
 ),
 
 answered as (
-    select asked.process_id, count(distinct needed.path) as answered
+    select demanding.process_id, count(distinct needed.path) as answered
     from given
-    join asked on asked.process_id = given.process_id and given.answered_at >= asked.opened_at
-    join needed on needed.demand = asked.demand and needed.path = given.path
-    group by asked.process_id
+    join demanding on demanding.process_id = given.process_id and given.answered_at >= demanding.opened_at
+    join needed on needed.demand = demanding.demand and needed.path = given.path
+    group by demanding.process_id
 )
 
-select asked.process_id, required.required, coalesce(answered.answered, 0) as answered
-from asked
-join required on required.demand = asked.demand
-left join answered on answered.process_id = asked.process_id
+select demanding.process_id, required.required, coalesce(answered.answered, 0) as answered
+from demanding
+join required on required.demand = demanding.demand
+left join answered on answered.process_id = demanding.process_id

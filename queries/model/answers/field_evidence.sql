@@ -1,6 +1,6 @@
 -- One row per process and field path that was answered or sent: the latest answer, and whether what was
 -- sent is covered by answers (docs/rules.md#collection-evidence). Materialized in
--- `materialized.field_evidence`, as it is at the end of time.
+-- `kept_field_evidence`, as it is at the end of time.
 -- key: process_id, path
 -- column: answered_at | latest answer to it; null while there is none
 -- column: answer_source | text | who gave that answer; null while there is none

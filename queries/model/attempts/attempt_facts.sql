@@ -3,7 +3,7 @@
 -- one payload with its retries: a run of attempts with the same bytes. `clocked_attempts` sets the clock against
 -- it.
 --
--- Materialized in `materialized.attempts`, as they are at the end of time.
+-- Materialized in `kept_attempts`, as they are at the end of time.
 -- key: attempt_id
 -- column: attempt_id | our id of the attempt
 -- column: finished_at | the answer, the timeout or the failure; null while open

@@ -6,15 +6,15 @@
 -- column: occurred_at | when it occurred
 
 with named as (
-    select process_id, attempt_id from facts.attempt_starts
+    select process_id, attempt_id from fact_attempt_starts
     union
-    select process_id, attempt_id from facts.attempt_finishes
+    select process_id, attempt_id from fact_attempt_finishes
 )
 
 select named.process_id, starts.seq, starts.occurred_at
 from named
-join facts.attempt_starts as starts on starts.attempt_id = named.attempt_id
+join fact_attempt_starts as starts on starts.attempt_id = named.attempt_id
 union all
 select named.process_id, finishes.seq, finishes.occurred_at
 from named
-join facts.attempt_finishes as finishes on finishes.attempt_id = named.attempt_id
+join fact_attempt_finishes as finishes on finishes.attempt_id = named.attempt_id

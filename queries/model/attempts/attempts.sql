@@ -28,14 +28,14 @@ with starts as (
             occurred_at
             + to_microseconds(cast(round(coalesce(timeout_seconds, 60) * 1e6) as bigint))
         ) as timeout_at
-    from facts.attempt_starts
+    from fact_attempt_starts
     anti join superseded_submissions using (seq)
     where occurred_at <= as_of()
 ),
 
 finishes as (
     select *
-    from facts.attempt_finishes
+    from fact_attempt_finishes
     anti join superseded_submissions using (seq)
     where occurred_at <= as_of()
 ),

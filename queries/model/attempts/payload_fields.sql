@@ -15,5 +15,5 @@ select
     attempts.finished_at,
     attempts.start_seq
 from attempts
-join facts.sent_fields as fields on fields.seq = attempts.start_seq
+join fact_sent_fields as fields on fields.seq = attempts.start_seq
 where attempts.outcome <> 'refused' and fields.path not in ('process_id', 'type')

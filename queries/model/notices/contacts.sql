@@ -35,7 +35,7 @@ select
     seq,
     recorded_at,
     false as is_recorded_late
-from facts.collections
+from fact_collections
 where occurred_at <= as_of()
     and case
         when step = 'invited' then not is_link

@@ -6,7 +6,7 @@
 -- dates findings by the platform's time, `overdue_known_at` dates alerts by when we could know of it, and
 -- `overdue_since` tells how each day ended.
 --
--- Materialized in `materialized.processes`, as they are at the end of time: from the last occurrence of a
+-- Materialized in `kept_processes`, as they are at the end of time: from the last occurrence of a
 -- process on, only the clock changes what `process_state` says of it.
 -- key: process_id
 -- column: seller_id | the seller under review: `customer_id` of the earliest event; with no event, the seller of the first attempt, else collection, that names one
@@ -200,7 +200,7 @@ collected as (
             as journey_opened_at,
         max(occurred_at) filter (where step = 'answered' and source = 'seller') as answered_at,
         max(occurred_at) filter (where step = 'confirmed' and source = 'seller') as confirmed_at
-    from facts.collections
+    from fact_collections
     where occurred_at <= as_of()
     group by process_id
 ),
@@ -212,7 +212,7 @@ acted as (
         -- At one instant, closed comes after opened.
         arg_max(step = 'opened', struct_pack(occurred_at, is_closed := step = 'closed'))
             filter (where kind = 'ticket') as is_ticket_open
-    from facts.actions
+    from fact_actions
     where kind in ('reminded', 'ticket') and occurred_at <= as_of()
     group by process_id
 ),

@@ -3,18 +3,18 @@
 -- column: settled_at | the latest occurrence that says anything about it
 
 with occurrences as (
-    select process_id, occurred_at from facts.reviews
+    select process_id, occurred_at from fact_reviews
     union all
-    select process_id, occurred_at from facts.collections
+    select process_id, occurred_at from fact_collections
     union all
     select process_id, occurred_at
-    from facts.actions
+    from fact_actions
     where touches_process(kind) and process_id is not null
     union all
     -- What is said of a message without naming a process is said of each that it names.
     select notices.process_id, results.occurred_at
-    from facts.notices as notices
-    join facts.notice_results as results on results.message_id = notices.message_id
+    from fact_notices as notices
+    join fact_notice_results as results on results.message_id = notices.message_id
     where results.process_id is null
     union all
     select process_id, occurred_at from attempt_occurrences

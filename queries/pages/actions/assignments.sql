@@ -15,7 +15,7 @@ select
     actor,
     reason,
     seq
-from facts.actions
+from fact_actions
 where kind = 'assignment'
     and process_id is not null
     and occurred_at <= as_of()

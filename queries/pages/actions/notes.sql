@@ -16,6 +16,6 @@ select
     occurred_at as noted_at,
     actor,
     reason as note
-from facts.actions
+from fact_actions
 where kind = 'note'
     and occurred_at <= as_of()

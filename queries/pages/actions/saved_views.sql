@@ -19,7 +19,7 @@ with steps as (
         occurred_at as saved_at,
         actor,
         seq
-    from facts.actions
+    from fact_actions
     where kind = 'saved_view' and occurred_at <= as_of()
 )
 

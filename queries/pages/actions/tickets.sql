@@ -17,7 +17,7 @@ select
     occurred_at as recorded_at,
     actor,
     seq
-from facts.actions
+from fact_actions
 where kind = 'ticket'
     and process_id is not null
     and occurred_at <= as_of()

@@ -109,7 +109,7 @@ def test_what_is_stated_of_a_withheld_body_is_what_the_log_says_of_its_entry(
 
     def of(self: tables.Stating, withheld: Any) -> Iterator[tuple[str, list[list[Any]]]]:
         for table, rows in honest(self, withheld):
-            if table == "facts.attempt_starts":
+            if table == "fact_attempt_starts":
                 rows[0][column] = value
             yield table, rows
 

@@ -81,9 +81,9 @@ def recorded_at_any_rate(
 @pytest.mark.parametrize(
     ("withhold", "table", "seq", "fault"),
     [
-        ([], "facts.attempt_finishes", 14, "attempt_finishes.ndjson states what no withheld body"),
-        ([13], "facts.attempt_finishes", 13, "attempt_finishes.ndjson states what no withheld"),
-        ([13], "facts.attempt_starts", 13, "has 2 rows of attempt_starts about it, instead of one"),
+        ([], "fact_attempt_finishes", 14, "attempt_finishes.ndjson states what no withheld body"),
+        ([13], "fact_attempt_finishes", 13, "attempt_finishes.ndjson states what no withheld"),
+        ([13], "fact_attempt_starts", 13, "has 2 rows of attempt_starts about it, instead of one"),
         ([13], "log", 13, "data/stated/log.ndjson does not belong into a package"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_file_of_what_is_stated_is_not_empty(
 
     def take(self: Reading, batch: Any) -> None:
         honest_take(self, batch)
-        self._files.state("facts.rejections", [])
+        self._files.state("fact_rejections", [])
 
     monkeypatch.setattr(Reading, "take", take)
     made = export(honest, Scope(process_id="p2"), tmp_path / "p.zip", withhold=frozenset({13}))

@@ -47,6 +47,28 @@ def test_a_proxy_of_the_environment_is_said_to_have_no_effect(
     assert len(every) == 1
 
 
+def test_what_streamlit_reads_at_its_start_has_to_be_readable(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The dashboard ended with a traceback of another program."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = tmp_path / ".streamlit" / "config.toml"
+    config.parent.mkdir()
+    config.touch()
+    assert said(marketplace) == []
+    is_let = os.access
+    monkeypatch.setattr(
+        os, "access", lambda at, how: is_let(at, how) and (at != config or how != os.R_OK)
+    )
+    [(verdict, found)] = said(marketplace)
+    assert verdict == "fault"
+    assert found.startswith(f"Streamlit reads {config}, and this user may not")
+    monkeypatch.setattr(os, "access", lambda at, how: is_let(at, how) and at != tmp_path)
+    [(verdict, found)] = said(marketplace)
+    assert verdict == "ok"
+    assert found.endswith(f"the dashboard is given {Path.cwd()}")
+
+
 def test_authorities_that_are_not_there_are_a_fault(
     marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

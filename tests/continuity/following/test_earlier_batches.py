@@ -42,12 +42,10 @@ def test_what_one_entry_follows_from_in_earlier_batches_is_found():
         answered(process_id="p4", journey_id="j4"),
     ]
     with ledger_of(history, [*[Step(1)] * 8, Step(2)]) as reader:
-        shared = (
-            "select subject, process_id from materialized.subjects where is_shared order by all"
-        )
+        shared = "select subject, process_id from kept_subjects where is_shared order by all"
         assert held(reader, shared) == [(SCREEN, "p2"), ("j1", "p1"), ("j4", "p4")]
-        assert held(reader, "select seq from materialized.repeated_collections") == [(5,)]
-        known = "select seller_id, created_at from materialized.sellers"
+        assert held(reader, "select seq from kept_repeated_collections") == [(5,)]
+        known = "select seller_id, created_at from kept_sellers"
         assert held(reader, known) == [("s9", at("2026-03-01T12:00:00"))]
 
 
@@ -70,12 +68,12 @@ def test_the_batch_that_makes_rows_makes_those_of_every_batch_that_waited():
     ]
     steps = [Step(1), *[Step(1, more_follow=True)] * len(waiting)]
     with ledger_of(history, steps) as reader:
-        known = "select seller_id, created_at from materialized.sellers order by seller_id"
+        known = "select seller_id, created_at from kept_sellers order by seller_id"
         assert held(reader, known) == [
             ("s1", at("2026-03-01T12:00:00")),
             ("s3", at("2026-03-03T00:00:00")),
         ]
-        settled = "select process_id, settled_at from materialized.processes order by process_id"
+        settled = "select process_id, settled_at from kept_processes order by process_id"
         assert held(reader, settled) == [
             ("p1", at("2026-03-01T12:00:00")),
             ("p2", at("2026-03-01T18:00:00")),

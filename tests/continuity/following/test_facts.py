@@ -34,7 +34,7 @@ def entry(event_type: str, about: dict[str, object]) -> Entry:
 def test_a_column_has_the_type_of_its_field_and_may_be_null_where_that_may_be_none():
     with closing(duckdb.connect()) as ledger:
         ledger.execute(schema())
-        columns = ledger.execute("describe facts.attempt_finishes").fetchall()
+        columns = ledger.execute("describe fact_attempt_finishes").fetchall()
         assert [it[:3] for it in columns] == [
             ("seq", "BIGINT", "NO"),
             ("attempt_id", "VARCHAR", "NO"),
@@ -48,7 +48,7 @@ def test_a_column_has_the_type_of_its_field_and_may_be_null_where_that_may_be_no
             ("origin", "VARCHAR", "NO"),
             ("content_sha256", "BLOB", "NO"),
         ]
-        sellers = ledger.execute("describe facts.seller_events").fetchall()
+        sellers = ledger.execute("describe fact_seller_events").fetchall()
         known = {name: kind for name, kind, *_ in sellers}
         fields = ("revenue", "delinquent", "record_created_at", "business_owner", "ein_key")
         types = ["DOUBLE", "BOOLEAN", "TIMESTAMP", "VARCHAR", "BLOB"]

@@ -34,9 +34,9 @@ def rows_of_every_table(service: LedgerService) -> dict[str, list[tuple[Any, ...
     service.ledger.settle()
     cursor = service.ledger.cursor()
     tables = cursor.execute(
-        "select schema_name || '.' || table_name from duckdb_tables() where table_name <> 'meta'"
+        "select table_name from duckdb_tables() where table_name <> 'meta'"
     ).fetchall()
-    assert {("main.log",), ("facts.reviews",), ("materialized.processes",)} < {*tables}
+    assert {("log",), ("fact_reviews",), ("kept_processes",)} < {*tables}
     return {name: cursor.execute(f"from {name} order by all").fetchall() for (name,) in tables}
 
 

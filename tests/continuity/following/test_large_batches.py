@@ -26,7 +26,7 @@ def test_an_entry_of_a_large_batch_finds_what_the_batch_before_has_of_its_proces
         found = materialized_rows(reader._ledger)
         said = reader._ledger.cursor().execute("""
             select process_id, settled_at, answered_at, attempts, last_outcome, overdue_since
-            from materialized.processes
+            from kept_processes
             where is_known
             order by process_id""")
         overdue, always = at("2026-03-31T12:00:00"), at("0001-01-01T00:00:00")
@@ -42,7 +42,7 @@ def test_an_entry_of_a_large_batch_finds_what_the_batch_before_has_of_its_proces
             ("p8", at("2026-03-03T00:00:00"), None, 1, "accepted", None),
         ]
     for said_of in (expected, found):
-        del said_of["materialized.timeline"]  # its leaves are salted
+        del said_of["kept_timeline"]  # its leaves are salted
     assert found == expected
 
 
@@ -51,6 +51,6 @@ def test_many_rows_that_are_written_together_lie_in_the_order_of_time():
     history = [started(f"a{it}", f"2026-03-0{it}T00:00:00Z", process_id=f"p{it}") for it in days]
     with renewed_in_large_batches(), ledger_of(history) as reader:
         for table in ("processes", "attempts"):
-            sql = f"select process_id from materialized.{table} order by rowid"
+            sql = f"select process_id from kept_{table} order by rowid"
             lying = [it for (it,) in reader._ledger.cursor().execute(sql).fetchall()]
             assert lying == [f"p{it}" for it in range(2, 10)], table

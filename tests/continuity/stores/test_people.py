@@ -42,7 +42,7 @@ def told(settings: Settings) -> tuple[list[str | None], list[str | None], list[s
     """The names in the inbox and in the ledger's rows, and the faults."""
     with closing(LedgerService(settings)) as service:
         service.catch_up()
-        rows = service.ledger.cursor().execute("select actor from facts.actions order by seq")
+        rows = service.ledger.cursor().execute("select actor from fact_actions order by seq")
         entries = service.inbox.read(0, 1000)
         named = [it.name for it in entries if it.pseudonym is not None]
         return named, [it for (it,) in rows.fetchall()], audit(service).faults

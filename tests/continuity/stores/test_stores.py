@@ -84,11 +84,11 @@ LEDGER_CHANGES = {
     "a status": "update log set status = 201 where seq = 9",
     "an instant": "update log set occurred_at = occurred_at + interval 1 second where seq = 4",
     "a record": "update log set record = '{}'::blob where seq = 14",
-    "an actor's reason": "update facts.actions set reason = 'another' where seq = 12",
-    "a deadline": "update facts.reviews set deadline_at = deadline_at + interval 9 day"
+    "an actor's reason": "update fact_actions set reason = 'another' where seq = 12",
+    "a deadline": "update fact_reviews set deadline_at = deadline_at + interval 9 day"
     " where seq = 10",
-    "a fact removed": "delete from facts.attempt_finishes where seq = 7",
-    "a fact made up": "insert into facts.attempt_finishes select * from facts.attempt_finishes"
+    "a fact removed": "delete from fact_attempt_finishes where seq = 7",
+    "a fact made up": "insert into fact_attempt_finishes select * from fact_attempt_finishes"
     " where seq = 9",
     "a mark": "update log set is_again = false where seq = 2",
     "a name": "update log set person = 'Eve'::blob where pseudonym is not null",
@@ -128,7 +128,7 @@ HEALED = {
     "a leaf changed": ["update log set leaf = leaf || 'x'::blob where seq = 9"],
     "an entry made up": ["insert into log select * replace (17 as seq) from log where seq = 9"],
     "the tail cut": ["delete from log where seq > 12", "delete from tree_heads"],
-    "no word of how far its rows are": ["delete from materialized.watermark"],
+    "no word of how far its rows are": ["delete from kept_watermark"],
 }
 
 

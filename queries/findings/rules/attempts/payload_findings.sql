@@ -37,7 +37,7 @@ with sent as (
     where payload_sha256 is not null and outcome <> 'refused'
 ),
 
-asked as (
+demanded as (
     -- What had been asked for when each attempt started; attempts before any event are not judged.
     select
         sent.attempt_id,
@@ -57,21 +57,21 @@ requested as (
         attempt_id,
         contract.is_partial(review_type) as is_partial,
         unnest(requested_fields) as path
-    from asked
+    from demanded
     where review_type is not null
 ),
 
 foreseen as (
     -- One that is not partial asks for all that the contract foresees for the type of seller.
-    select asked.attempt_id, fields.path
-    from asked
-    join sent on sent.attempt_id = asked.attempt_id
+    select demanded.attempt_id, fields.path
+    from demanded
+    join sent on sent.attempt_id = demanded.attempt_id
     join (
         select path, is_of_business from contract.foreseen_fields()
         union all
         select unnest(['process_id', 'type']) as path, false as is_of_business
     ) as fields on not fields.is_of_business or sent.payload_type = 'business'
-    where asked.review_type is not null and not contract.is_partial(asked.review_type)
+    where demanded.review_type is not null and not contract.is_partial(demanded.review_type)
     union
     select attempt_id, path from requested where not is_partial
 ),
@@ -95,7 +95,7 @@ needed as (
 fields as (
     select sent.attempt_id, fields.path, fields.is_null
     from sent
-    join facts.sent_fields as fields on fields.seq = sent.start_seq
+    join fact_sent_fields as fields on fields.seq = sent.start_seq
 ),
 
 covering as (
@@ -126,7 +126,7 @@ missing as (
 extra as (
     select fields.attempt_id, fields.path
     from fields
-    join asked on asked.attempt_id = fields.attempt_id
+    join demanded on demanded.attempt_id = fields.attempt_id
     anti join (
         select covering.attempt_id, covering.path
         from covering
@@ -135,7 +135,7 @@ extra as (
             and requested.path = covering.covered_by
     ) as listed
         on listed.attempt_id = fields.attempt_id and listed.path = fields.path
-    where asked.review_type is not null and contract.is_partial(asked.review_type)
+    where demanded.review_type is not null and contract.is_partial(demanded.review_type)
         and fields.path not in ('process_id', 'type')
 ),
 
@@ -149,12 +149,12 @@ broken as (
     group by missing.attempt_id
     union all
     select
-        asked.attempt_id,
-        if(contract.is_partial(asked.review_type), 'aci_extra_field', 'acp_incomplete') as rule,
+        demanded.attempt_id,
+        if(contract.is_partial(demanded.review_type), 'aci_extra_field', 'acp_incomplete') as rule,
         'no readable JSON object' as detail
-    from asked
-    join sent on sent.attempt_id = asked.attempt_id and not sent.has_payload
-    where asked.review_type is not null
+    from demanded
+    join sent on sent.attempt_id = demanded.attempt_id and not sent.has_payload
+    where demanded.review_type is not null
     union all
     select
         attempt_id,

@@ -17,7 +17,7 @@ with uses as (
         process_id,
         occurred_at,
         seq
-    from facts.collections
+    from fact_collections
     where journey_id in (select subject from shared_subjects)
         and occurred_at <= as_of()
     union all
@@ -27,8 +27,8 @@ with uses as (
         steps.process_id,
         steps.occurred_at,
         steps.seq
-    from facts.artifacts as artifacts
-    join facts.collections as steps on steps.seq = artifacts.seq
+    from fact_artifacts as artifacts
+    join fact_collections as steps on steps.seq = artifacts.seq
     where artifacts.sha256 in (select subject from shared_subjects)
         and steps.step in ('answered', 'confirmed')
         and steps.occurred_at <= as_of()

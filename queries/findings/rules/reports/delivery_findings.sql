@@ -18,9 +18,9 @@
 -- remedy: Check the load and the disk of the receiver.
 
 with received as (
-    select seq, origin, occurred_at, recorded_at from facts.webhooks where replay_of is null
+    select seq, origin, occurred_at, recorded_at from fact_webhooks where replay_of is null
     union all
-    select seq, origin, occurred_at, recorded_at from facts.quarantined
+    select seq, origin, occurred_at, recorded_at from fact_quarantined
 )
 
 select

@@ -18,6 +18,6 @@ select
     seq,
     part || ': ' || personal(found, mask_found(part, found)) as detail,
     occurred_at as found_at
-from facts.unreadable_parts
+from fact_unreadable_parts
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

@@ -168,7 +168,7 @@ def test_a_stated_number_that_no_database_holds_is_a_fault(
     honest_state = TableFiles.state
 
     def state(self: TableFiles, table: str, rows: list[list[Any]]) -> None:
-        is_webhook = table == "facts.webhooks"
+        is_webhook = table == "fact_webhooks"
         altered = [[*row[:3], 2**70, *row[4:]] if is_webhook else row for row in rows]
         honest_state(self, table, altered)
 
@@ -246,7 +246,7 @@ def test_nothing_is_stated_in_the_place_of_a_digest_or_of_a_code_of_ours(
     honest_state, entries = TableFiles.state, set[int]()
 
     def state(self: TableFiles, name: str, rows: list[list[Any]]) -> None:
-        if name == f"facts.{table}":
+        if name == f"fact_{table}":
             at = next(kind for kind, it in TABLES.items() if it == name)._fields.index(column)
             rows = [[*row[:at], value, *row[at + 1 :]] for row in rows]
             entries.update(row[0] for row in rows)

@@ -17,6 +17,7 @@ from pipeline.audit.reproduce import verify_package
 from pipeline.audit.request import Scope
 from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
+from pipeline.ledger.facts import recorded_name
 from pipeline.log import erasures
 from pipeline.log.entries import Entry
 from pipeline.log.reconciling import reconciliation
@@ -181,15 +182,15 @@ def test_a_record_is_not_withheld_for_nothing_nor_shown_where_it_should_be(
     ("seq", "table", "column", "value"),
     [
         # The records of these are shown, and their bodies are withheld.
-        (2, "facts.attempt_starts", "via", "api"),
-        (2, "facts.attempt_starts", "timeout_seconds", 20.0),
-        (2, "facts.attempt_starts", "idempotency_key", "p2"),
+        (2, "fact_attempt_starts", "via", "api"),
+        (2, "fact_attempt_starts", "timeout_seconds", 20.0),
+        (2, "fact_attempt_starts", "idempotency_key", "p2"),
         # These have a withheld record, and no body.
-        (START, "facts.attempt_starts", "is_object", True),
-        (START, "facts.attempt_starts", "payload_type", "individual"),
-        (START, "facts.attempt_starts", "body_size", 17),
-        (UNSAID, "facts.attempt_finishes", "status", 200),
-        (UNSAID, "facts.attempt_finishes", "occurred_at", 0),
+        (START, "fact_attempt_starts", "is_object", True),
+        (START, "fact_attempt_starts", "payload_type", "individual"),
+        (START, "fact_attempt_starts", "body_size", 17),
+        (UNSAID, "fact_attempt_finishes", "status", 200),
+        (UNSAID, "fact_attempt_finishes", "occurred_at", 0),
     ],
 )
 def test_what_is_stated_is_what_leaf_and_record_say(
@@ -215,7 +216,9 @@ def test_what_is_stated_is_what_leaf_and_record_say(
     monkeypatch.setattr(Stating, "of", of)
     made = export(service, OF_P1, tmp_path / "m.zip", "masked")
     [fault] = verify_package(made.path, key=made.key).faults
-    assert fault.endswith(f"{table}.ndjson gives entry {seq} another {column} than the log")
+    assert fault.endswith(
+        f"{recorded_name(table)}.ndjson gives entry {seq} another {column} than the log"
+    )
 
 
 @no_rows
@@ -223,8 +226,8 @@ def test_what_is_stated_is_what_leaf_and_record_say(
 @pytest.mark.parametrize(
     ("table", "row", "fault"),
     [
-        ("facts.sent_fields", [START, "a4", "p1", "revenue"], "states what no withheld"),
-        ("facts.attempt_finishes", [UNSAID, "a1"], "2 rows of attempt_finishes about it, instead"),
+        ("fact_sent_fields", [START, "a4", "p1", "revenue"], "states what no withheld"),
+        ("fact_attempt_finishes", [UNSAID, "a1"], "2 rows of attempt_finishes about it, instead"),
     ],
 )
 def test_no_more_is_stated_of_an_entry_without_body_than_its_record_can_hold(
@@ -241,7 +244,7 @@ def test_no_more_is_stated_of_an_entry_without_body_than_its_record_can_hold(
     def take(self: Reading, batch: list[Entry]) -> None:
         honest_take(self, batch)
         self._files.state(table, [row])
-        path = self._files.paths[f"data/stated/{table}.ndjson"]
+        path = self._files.paths[f"data/stated/{recorded_name(table)}.ndjson"]
         assert isinstance(path, Path)
         rows = path.read_bytes().splitlines(keepends=True)
         stated = sorted(rows, key=lambda line: json.loads(line)[0])
