@@ -1,4 +1,4 @@
-"""The sellers' page: one row a seller, what can still be saved first, and how they were notified."""
+"""The sellers page: one row a seller, what can be saved first, and how they were notified."""
 
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review, seller_event, text

@@ -31,6 +31,7 @@ from tests.support.lines import (
     finished,
     invited,
     live,
+    posted,
     seller,
     started,
 )
@@ -246,7 +247,7 @@ def test_a_ticket_is_due_near_the_deadline(quote):
         assert process(history, SENT_AT)["ticket_due"] is is_due, (count, deadline_at)
 
 
-@says("the seller was invited or reminded less than {} hours ago (`PRAZO_AWAIT_SELLER_HOURS`)")
+@says("that stands is less than {} hours old (`PRAZO_AWAIT_SELLER_HOURS`)")
 def test_a_seller_is_given_time(quote):
     [hours] = numbers(quote)
     history = [acp(), invited(iso(OPENED_AT))]
@@ -294,6 +295,16 @@ def test_a_collection_that_is_dated_ahead(quote, gateway):
         fields = {"Content-Type": "application/json"}
         answer = gateway.request("POST", "/v1/collections", body, fields)
         assert answer.status == status, answer
+
+
+@says("was recorded more than {} hours after it happened; it counts all the same")
+def test_a_contact_is_recorded_late(quote):
+    [hours] = numbers(quote)
+    until = SENT_AT + timedelta(hours=hours)
+    for recorded_at, rows in ((until, 0), (until + MOMENT, 1)):
+        history = [acp(), live(posted(), iso(recorded_at))]
+        late = found("contact_recorded_late", history, (until + timedelta(days=2)).isoformat())
+        assert len(late) == rows, recorded_at
 
 
 @says("or more than {} hours after it happened")
