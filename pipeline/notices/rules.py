@@ -7,12 +7,14 @@ e-mail, in our words.
 import string
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from pipeline import settings_files
-from pipeline.alert_rules.parts import Part
+from pipeline.alert_rules.parts import Part, hours_of
+from pipeline.alert_rules.recipients import WorkingHours
+from pipeline.contract import review_types
 from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
 from pipeline.journey.page_texts import LANGUAGES, Language
@@ -21,6 +23,10 @@ from pipeline.log.kinds.seller_notice import BY_HAND
 from pipeline.settings_files import PlainUrl
 
 EMAIL: Final = "email"
+FIRST: Final = "first"
+REMINDER: Final = "reminder"
+OURS: Final[Mapping[str, int]] = {FIRST: 1, REMINDER: 1}
+"""Name and version of our own templates. Whoever changes their words raises the version."""
 SENT: Final = tuple(it for it in SELLER_CHANNELS if it not in BY_HAND)
 """Channels by which we send, or have sent."""
 ADDRESSED: Final[Mapping[str, Literal["email", "phone"]]] = {
@@ -97,7 +103,60 @@ class Template(Part):
         return self.pt_br if language == "pt-BR" else self.en
 
 
-TemplateName = str
+def _span(text: object) -> object:
+    """Hours; `0d` is the instant itself."""
+    return 0 if text == "0d" else hours_of(text)
+
+
+Span = Annotated[int, BeforeValidator(_span)]
+"""A span such as `7d` or `12h`, or `0d`; in hours."""
+
+
+class Rung(Part):
+    """A message of the schedule: so long after a review was opened, or before or after its
+    deadline."""
+
+    after: Span | None = None
+    before: Span | None = None
+    late: Span | None = None
+    channel: str = EMAIL
+    template: str | None = None
+
+    @model_validator(mode="after")
+    def _at_one_time(self) -> "Rung":
+        if sum(it is not None for it in (self.after, self.before, self.late)) != 1:
+            raise ValueError("a rung has one of after, before and late")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Its name in entries."""
+        known = {"after": self.after, "before": self.before, "late": self.late}
+        word, hours = next((word, it) for word, it in known.items() if it is not None)
+        return f"{word}_{hours // 24}d" if hours % 24 == 0 else f"{word}_{hours}h"
+
+
+RUNGS: Final = tuple(
+    Rung.model_validate(said)
+    for said in (*({"after": f"{days}d"} for days in (0, 7, 14, 25, 28)), {"late": "3d"})
+)
+"""Of each type of review that the file does not name."""
+MAX_RUNGS: Final = 20
+
+
+class Schedule(Part):
+    """When the sellers of one type of review are notified by themselves."""
+
+    rungs: tuple[Rung, ...] = RUNGS
+
+    @field_validator("rungs")
+    @classmethod
+    def _each_once(cls, rungs: tuple[Rung, ...]) -> tuple[Rung, ...]:
+        if len({it.name for it in rungs}) < len(rungs):
+            raise ValueError("names one time twice")
+        if len(rungs) > MAX_RUNGS:
+            raise ValueError(f"names more than {MAX_RUNGS} rungs")
+        return rungs
 
 
 class NoticeRules(Part):
@@ -109,7 +168,25 @@ class NoticeRules(Part):
     genuine: str | None = Field(None, min_length=1, max_length=300)
     """Where sellers can look up that a message is genuine, or whom they can call."""
     channels: dict[str, Webhook] = Field(default_factory=dict)
-    templates: dict[TemplateName, Template] = Field(default_factory=dict)
+    templates: dict[str, Template] = Field(default_factory=dict)
+    schedule: dict[review_types.Name, Schedule] = Field(default_factory=dict)
+    hours: WorkingHours = WorkingHours()
+    """When the schedule may write."""
+
+    @model_validator(mode="after")
+    def _with_known_rungs(self) -> "NoticeRules":
+        for kind, schedule in self.schedule.items():
+            for rung in schedule.rungs:
+                if rung.channel != EMAIL and rung.channel not in self.channels:
+                    raise ValueError(f"schedule.{kind}: there is no channel {rung.channel!r}")
+                if rung.template not in (None, *OURS, *self.templates):
+                    raise ValueError(f"schedule.{kind}: there is no template {rung.template!r}")
+        return self
+
+    def rungs(self, review_type: str | None) -> tuple[Rung, ...]:
+        """The rungs of a type of review; ours where the file does not say them."""
+        found = self.schedule.get(review_type or "")
+        return RUNGS if found is None else found.rungs
 
     @field_validator("channels")
     @classmethod

@@ -43,9 +43,9 @@ from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts
 from pipeline.notices.channels import Came, Envelope
-from pipeline.notices.rules import ADDRESSED, EMAIL, NoticeRules, load
+from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, REMINDER, NoticeRules, load
 from pipeline.notices.sellers import Open, Refused, Seller, Sellers, is_mailbox
-from pipeline.notices.texts import FIRST, LINK, REMINDER, Asked, Message, Sender
+from pipeline.notices.texts import LINK, Asked, Message, Sender
 from pipeline.settings import Settings
 from pipeline.texts import names_person
 

@@ -16,14 +16,10 @@ from pipeline.journey.page_texts import Language
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import REVIEW_TYPES
-from pipeline.notices.rules import NoticeRules, Words
+from pipeline.notices.rules import FIRST, OURS, REMINDER, NoticeRules, Words
 
 LINK: Final = "[link]"
 """Stands where a message has the address of the seller's page, wherever the message is shown."""
-FIRST: Final = "first"
-REMINDER: Final = "reminder"
-VERSIONS: Final = {FIRST: 1, REMINDER: 1}
-"""Of the words below. Whoever changes them raises the version."""
 
 _LOCALES: Final = {"pt-BR": Locale("pt", "BR"), "en": Locale("en", "GB")}
 _SUBJECTS: Final = {
@@ -110,7 +106,7 @@ class Sender(NamedTuple):
 def templates(rules: NoticeRules) -> dict[str, int]:
     """The names of all templates, with their versions: ours, and the marketplace's, which may
     replace ours."""
-    return {**VERSIONS, **{name: it.version for name, it in rules.templates.items()}}
+    return {**OURS, **{name: it.version for name, it in rules.templates.items()}}
 
 
 def written(
@@ -129,7 +125,7 @@ def written(
     places = _places(reviews, language, sender, code_comes_along=code_comes_along)
     if words is not None:
         return Message(_line(words.subject.format(**places)), _joined(words, places))
-    if template not in VERSIONS:
+    if template not in OURS:
         raise KeyError(template)
     is_late = all(it.is_late for it in reviews)
     subject = _said(_LATE_SUBJECT if is_late else _SUBJECTS[template], language, **places)
