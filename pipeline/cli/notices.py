@@ -1,14 +1,21 @@
 """Commands by which sellers are notified: notices."""
 
 import sys
+import threading
+from typing import TYPE_CHECKING
 
 import click
 
+from pipeline import signals
 from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.errors import WrongUsage
 from pipeline.language.codes import SELLER_CHANNELS
 from pipeline.settings import Settings
-from pipeline.texts import printable
+from pipeline.texts import counted, printable
+
+if TYPE_CHECKING:
+    from pipeline.inbox import Inbox
+    from pipeline.notices.dispatcher import NoticeDispatcher
 
 _BAD = ("failed", "uncertain", "refused")
 
@@ -76,3 +83,133 @@ def send(
                 on_done(Done(each, "refused", preview.refused))
             elif preview.message is not None:
                 say(f"{printable(each)}  {preview.message.subject}", "", preview.message.text, "")
+
+
+@notices.command()
+def status() -> None:
+    """Say whether the schedule runs here, and what it would send now.
+
+    Example: prazo notices status
+    """
+    settings = Settings.load()
+    with guarded_inbox(settings) as inbox:
+        from pipeline.notices.started import is_started
+
+        runs = is_started(settings, inbox)
+        say("The schedule runs here." if runs else "The schedule does not run here.")
+        sends = _dispatcher(settings, inbox)
+        sends.scope.read_on()
+        _say_plan(sends, inbox)
+
+
+@notices.command()
+@click.option("--backlog", is_flag=True, help="Also for reviews that came before.")
+@click.option("--actor", metavar="NAME", help="Who starts it.")
+@click.option("--dry-run", is_flag=True, help="Only say who would get what.")
+@click.pass_obj
+def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None:
+    """Say who would get what now, and have the schedule send from now on, about reviews that are
+    received from now on; with --backlog about all.
+
+    Example: prazo notices start --actor Ana
+    """
+    from pipeline.notices import started
+
+    settings = Settings.load()
+    with guarded_inbox(settings) as inbox:
+        sends = _dispatcher(settings, inbox)
+        sends.scope.read_on()
+        if backlog:
+            sends.scope.add_backlog()
+        _say_plan(sends, inbox)
+        if before or dry_run:
+            return
+        seq = started.start(settings, inbox, actor=actor, recorded_by=user(), backlog=backlog)
+    say(f"started, entry {seq}")
+
+
+@notices.command()
+@click.option("--actor", metavar="NAME", required=True, help="Who stops it.")
+def stop(actor: str) -> None:
+    """Stop the schedule for all sellers.
+
+    Example: prazo notices stop --actor Ana
+    """
+    from pipeline.notices import started
+
+    with guarded_inbox(Settings.load()) as inbox:
+        say(f"stopped, entry {started.stop(inbox, actor=actor, recorded_by=user())}")
+
+
+@notices.command()
+@click.option("--seller", required=True, metavar="ID", help="To whom nothing goes.")
+@click.option("--actor", metavar="NAME", required=True, help="Who holds it.")
+def hold(seller: str, actor: str) -> None:
+    """Hold the schedule for one seller, as in a dispute.
+
+    Example: prazo notices hold --seller sel_123 --actor Ana
+    """
+    _hold(seller, actor, is_held=True)
+
+
+@notices.command()
+@click.option("--seller", required=True, metavar="ID", help="Who is written to again.")
+@click.option("--actor", metavar="NAME", required=True, help="Who releases it.")
+def release(seller: str, actor: str) -> None:
+    """Let the schedule write to a seller again.
+
+    Example: prazo notices release --seller sel_123 --actor Ana
+    """
+    _hold(seller, actor, is_held=False)
+
+
+@notices.command()
+def run() -> None:
+    """Send by the schedule until SIGTERM, once somebody has started it; `prazo serve` does so.
+
+    Example: prazo notices run
+    """
+    from pipeline.alert_rules import AlertsFile
+    from pipeline.notices.dispatcher import NoticeDispatcher
+    from pipeline.notices.rules import NoticesFile
+
+    settings = Settings.load()
+    rules, alerts = NoticesFile(settings.notices_file), AlertsFile(settings.alerts_file)
+    ends = threading.Event()
+    signals.stop_by_signals(ends.set)
+    with guarded_inbox(settings, create=True) as inbox:
+        NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
+
+
+def _hold(seller: str, actor: str, *, is_held: bool) -> None:
+    from pipeline.notices import started
+
+    with guarded_inbox(Settings.load()) as inbox:
+        seq = started.hold(inbox, seller, is_held=is_held, actor=actor, recorded_by=user())
+    say(f"{'held' if is_held else 'released'}, entry {seq}")
+
+
+def _dispatcher(settings: Settings, inbox: "Inbox") -> "NoticeDispatcher":
+    from pipeline import alert_rules
+    from pipeline.notices import rules
+    from pipeline.notices.dispatcher import NoticeDispatcher
+
+    known, mail = rules.load(settings.notices_file), alert_rules.load(settings.alerts_file).mail
+    return NoticeDispatcher(settings, inbox, lambda: known, lambda: mail)
+
+
+def _say_plan(sends: "NoticeDispatcher", inbox: "Inbox") -> None:
+    """One line for each seller to whom something would go now, or could not."""
+    from pipeline.notices.sellers import REFUSALS
+
+    now, due, none = inbox.now(), 0, 0
+    for seller, rungs, refused in sends.planned(now):
+        named = ", ".join(f"{process_id} {rung.name}" for process_id, rung in rungs.items())
+        if refused is None:
+            due += 1
+            say(f"{printable(seller)}  {next(iter(rungs.values())).channel}: {printable(named)}")
+        else:
+            none += 1
+            say(f"{printable(seller)}  nothing: {REFUSALS[refused]}")
+    would = f"{counted(due, 'seller')} would be written to now"
+    say(f"{would}; {counted(none, 'seller')} cannot be" if none else would)

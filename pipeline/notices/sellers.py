@@ -36,6 +36,7 @@ Refused = Literal[
     "links_enough",
     "busy",
     "again",
+    "not_due",
 ]
 REFUSALS: Final[Mapping[str, str]] = {
     "unknown": N_("Nothing in the log names this seller."),
@@ -49,6 +50,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "links_enough": N_("As many links of a process work as may: revoke some first."),
     "busy": N_("Another notice to this seller is on its way."),
     "again": N_("This notice was sent before."),
+    "not_due": N_("By the schedule nothing is due."),
 }
 """Why no message goes to a seller, as people read it."""
 
@@ -66,6 +68,7 @@ class Open:
     is_done: bool
     """Every field is answered and confirmed."""
     process_n: int
+    opened_at: int = 0
     unanswerable: str | None = None
     now: int = 0
 
@@ -163,6 +166,7 @@ def standing_of(process_id: str, review: Review, case: CaseFile) -> Open:
         missing=missing,
         is_done=bool(needed) and not missing and not unconfirmed(case),
         process_n=case.process_n,
+        opened_at=process.opened_at or 0,
         unanswerable=review.unanswerable,
         now=case.now,
     )

@@ -16,7 +16,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple
 
@@ -38,12 +38,13 @@ from pipeline.language.codes import CHANNELS
 from pipeline.log.actors import SALT_BYTES
 from pipeline.log.artifacts import described
 from pipeline.log.entries import Draft, Entry, commitment
-from pipeline.log.kinds import seller_notice, seller_notice_result
+from pipeline.log.kinds import notice_schedule, seller_notice, seller_notice_result
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts
 from pipeline.notices.channels import Came, Envelope
 from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, REMINDER, NoticeRules, load
+from pipeline.notices.schedule import ALONG
 from pipeline.notices.sellers import Open, Refused, Seller, Sellers, is_mailbox
 from pipeline.notices.texts import LINK, Asked, Message, Sender
 from pipeline.settings import Settings
@@ -93,8 +94,10 @@ class Order(NamedTuple):
     """None: the one that fits, whether the seller was asked before or not."""
     once: str | None = None
     """A text by which sending the same again, as after a crash, sends nothing again."""
-    rung: str | None = None
-    """Of the schedule."""
+
+
+Decide = Callable[[Seller], Mapping[str, str]]
+"""Says of a seller, just read, which rung of the schedule is due for which process."""
 
 
 class Done(NamedTuple):
@@ -189,6 +192,14 @@ class Sending:
         message = self._written(seller, order, template, [LINK] * len(seller.to_ask))
         return Preview(seller, refused, message, to)
 
+    def refusal(self, seller: Seller, channel: str) -> Refused | None:
+        """Why nothing goes to a seller by a channel; None where something may."""
+        try:
+            self._to(seller, Order(channel, ""))
+        except _Refused as error:
+            return error.why
+        return None
+
     # --- sending ---
 
     def send(
@@ -225,9 +236,16 @@ class Sending:
             raise failed[0]
         return [it for it in found if it is not None]
 
-    def send_one(self, seller_id: str, order: Order, message_id: str | None = None) -> Done:
+    def send_one(
+        self,
+        seller_id: str,
+        order: Order,
+        message_id: str | None = None,
+        decide: Decide | None = None,
+    ) -> Done:
         """Sends one notice to a seller; `check` has let the order pass. `message_id`: of a message
-        that may have gone already, which is then repeated under it. Raises `InboxUnavailable`."""
+        that may have gone already, which is then repeated under it. `decide`: for the schedule,
+        which then sends nothing where nothing is due. Raises `InboxUnavailable`."""
         is_again = message_id is not None
         message_id = message_id or _message_id(seller_id, order)
         try:
@@ -240,7 +258,9 @@ class Sending:
             try:
                 for _ in range(ROUNDS):
                     try:
-                        return self._send(seller_id, order, message_id, lease, is_again=is_again)
+                        return self._send(
+                            seller_id, order, message_id, lease, decide, is_again=is_again
+                        )
                     except _Changed:
                         continue
                 raise _Refused("busy")
@@ -250,10 +270,22 @@ class Sending:
             return Done(seller_id, "refused", refused.why)
 
     def _send(
-        self, seller_id: str, order: Order, message_id: str, lease: Lease, *, is_again: bool
+        self,
+        seller_id: str,
+        order: Order,
+        message_id: str,
+        lease: Lease,
+        decide: Decide | None,
+        *,
+        is_again: bool,
     ) -> Done:
         seller = self.sellers.look(seller_id)
         to = self._to(seller, order)
+        rungs = None if decide is None else decide(seller)
+        if rungs is not None:
+            if not rungs:
+                raise _Refused("not_due")
+            self._claim(seller, rungs, order, message_id, lease)
         reviews = seller.to_ask
         said = [content_of(it) for each in reviews for it in self._notices(each.process_id)]
         if not is_again and any(it.get("message_id") == message_id for it in said):
@@ -275,7 +307,7 @@ class Sending:
                 at=self._inbox.now(),
             )
             if not is_again:
-                self._record(seller, order, template, envelope, made, lease)
+                self._record(seller, order, template, envelope, made, lease, rungs)
             if left(self._inbox, lease) <= 0:
                 raise _Changed
         except BaseException:
@@ -370,6 +402,30 @@ class Sending:
             raise _Refused("links_enough" if is_full else "unanswerable") from None
         return made
 
+    def _claim(
+        self,
+        seller: Seller,
+        rungs: Mapping[str, str],
+        order: Order,
+        message_id: str,
+        lease: Lease,
+    ) -> None:
+        """Records which rungs are about to be sent. Raises `_Changed` as `_record` does."""
+        drafts = [
+            notice_schedule.claimed(
+                rung,
+                message_id,
+                recorded_by=order.recorded_by,
+                process_id=process_id,
+                seller_id=seller.seller_id,
+            )
+            for process_id, rung in rungs.items()
+        ]
+        by_process = {it.process_id: it.process_n for it in seller.to_ask}
+        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
+        if any(it.outcome is Outcome.CONFLICT for it in receipts):
+            raise _Changed
+
     def _record(
         self,
         seller: Seller,
@@ -378,6 +434,7 @@ class Sending:
         envelope: Envelope,
         made: Sequence[Minted],
         lease: Lease,
+        rungs: Mapping[str, str] | None,
     ) -> None:
         """Records that the message is about to go. Raises `_Changed` where a process is no longer
         as it was read, or the lease is somebody else's."""
@@ -400,15 +457,17 @@ class Sending:
             },
             "artifacts": [kept],
         }
-        if order.rung is not None:
-            shared["rung"] = order.rung
         if envelope.to is not None:
             shared["address"] = address_digest(self._inbox.log_key, envelope.to)
         drafts = [
             seller_notice.handed_over(
                 envelope.message_id,
                 order.channel,
-                {**shared, _JOURNEY: minted.journey.journey_id},
+                {
+                    **shared,
+                    **_rung(rungs, minted.journey.process_id),
+                    _JOURNEY: minted.journey.journey_id,
+                },
                 actor=order.actor,
                 recorded_by=order.recorded_by,
                 process_id=minted.journey.process_id,
@@ -416,7 +475,11 @@ class Sending:
             )
             for minted in made
         ]
-        by_process = {it.process_id: it.process_n + 1 for it in seller.to_ask}
+        # Since they were read, each has got the invitation of its link, and the claim of its rung.
+        by_process = {
+            each.process_id: each.process_n + 1 + (each.process_id in (rungs or {}))
+            for each in seller.to_ask
+        }
         receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
         if any(it.outcome is Outcome.CONFLICT for it in receipts):
             raise _Changed
@@ -458,6 +521,11 @@ class Sending:
                 links.revoke(self._inbox, ref=ref)
             except PrazoError as error:
                 LOG.warning("a link of a seller notice was not ended: %s", error)
+
+
+def _rung(rungs: Mapping[str, str] | None, process_id: str) -> dict[str, JsonValue]:
+    """What an entry says of the schedule; nothing of a message by hand."""
+    return {} if rungs is None else {"rung": rungs.get(process_id, ALONG)}
 
 
 def _message_id(seller_id: str, order: Order) -> str:

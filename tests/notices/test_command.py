@@ -55,3 +55,34 @@ def test_nobody_sends_without_a_name_or_a_channel(asked: Office, tmp_path: Path)
     code, said = run(asked, "send", "sel_1", "--channel", "sms")
     assert code == 2, said
     assert asked.notices() == []
+
+
+def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path: Path) -> None:
+    (tmp_path / "n.toml").write_text(
+        'channels.sms = { url = "https://x.example", secret_file = "s", address = true }\n'
+        '[[schedule.ACI.rungs]]\nafter = "0d"\nchannel = "sms"\n'
+    )
+    before = asked.inbox.last()
+    code, said = run(asked, "status")
+    assert (code, said.splitlines()[0]) == (0, "The schedule does not run here.")
+    code, said = run(asked, "--dry-run", "start", "--backlog")
+    assert code == 0, said
+    assert "sel_1  sms: prc_1 after_0d\n" in said
+    assert "sel_2  nothing: The seller's record has no address for this channel.\n" in said
+    assert "1 seller would be written to now; 1 seller cannot be\n" in said
+    assert asked.inbox.last() == before
+    code, _ = run(asked, "start", "--backlog")
+    assert code == 2, "nobody starts it without a name"
+    code, said = run(asked, "start", "--backlog", "--actor", "Ana")
+    assert (code, said.splitlines()[-1]) == (0, f"started, entry {before[0] + 1}")
+    code, said = run(asked, "hold", "--seller", "sel_1", "--actor", "Ana")
+    assert code == 0, said
+    code, said = run(asked, "status")
+    assert said.startswith("The schedule runs here.\nsel_2  nothing: ")
+    code, said = run(asked, "release", "--seller", "sel_1", "--actor", "Ana")
+    assert code == 0, said
+    assert "sel_1  sms: prc_1 after_0d" in run(asked, "status")[1]
+    assert run(asked, "hold", "--seller", "sel_none", "--actor", "Ana")[0] == 1
+    assert run(asked, "stop", "--actor", "Ana")[0] == 0
+    assert run(asked, "stop", "--actor", "Ana")[0] == 1
+    assert run(asked, "status")[1].startswith("The schedule does not run here.")

@@ -7,7 +7,6 @@ from pipeline.language.catalogue import N_
 from pipeline.log.actions import signed
 from pipeline.log.entries import Draft
 from pipeline.log.kinds import NOTHING_TYPED, Kind
-from pipeline.log.kinds.seller_notice import key_of
 
 NOTICE_SCHEDULE: Final = "notice_schedule"
 
@@ -61,5 +60,4 @@ def claimed(
         body=canonical_json({"step": "claimed", "rung": rung, "message_id": message_id}),
         process_id=process_id,
         seller_id=seller_id,
-        ingest_key=key_of(NOTICE_SCHEDULE, message_id, process_id),
     )
