@@ -256,6 +256,10 @@ class Settings(BaseModel):
         None,
         description="TOML file that says what is alarming (docs/alerts.md). Reread.",
     )
+    notices_file: FilePath | None = Field(
+        None,
+        description="TOML file that says how sellers are notified (docs/notices.md). Reread.",
+    )
     forward_file: FilePath | None = Field(
         None,
         description="TOML file of the endpoints to which deliveries are passed on"

@@ -1606,7 +1606,7 @@ class Entries:
             raise Fault("its body is not what was recorded")
         elif leaf["kind"] not in STATED:
             self._name_actor(body.bytes or b"")
-        if leaf["kind"] == "collection" and body.bytes is not None:
+        if leaf["kind"] in ("collection", "seller_notice") and body.bytes is not None:
             for artifact in _parsed(body.bytes.decode("utf-8")).get("artifacts") or []:
                 if artifact.get("sha256"):
                     self._name(artifact, leaf)
@@ -1997,7 +1997,7 @@ def _check_export(
 def _check_artifacts(
     sealed: Sealed, entries: Entries, contents: dict[str, Any], verdict: Verdict
 ) -> None:
-    """Each artifact that a collection names is there, or its entry says that another keeps it."""
+    """Each artifact that an entry names is there, or its entry says that another keeps it."""
     named, there = entries.artifacts, set()
     for name in sorted(sealed.data):
         if name.startswith("data/artifacts/"):
@@ -2028,8 +2028,8 @@ def _check_artifacts(
             f" another system keeps them, as their entries say; {_some(elsewhere)}"
         )
     theirs = (
-        "artifact is the one that its collection names",
-        "artifacts are those that their collections name",
+        "artifact is the one that its entry names",
+        "artifacts are those that their entries name",
     )
     verdict.passed(number_of(len(there), *theirs))
 

@@ -5,23 +5,26 @@ instant, it has no forms.
 """
 
 from collections.abc import Mapping
+from datetime import UTC
 from functools import partial
 from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import journeys, messages, people, recording
+from app_pages.desk import journeys, people, recording
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
-from pipeline.language.catalogue import Language
+from pipeline import instants
+from pipeline.journey.page_texts import Language
 from pipeline.log.kinds.ticket import ticket
+from pipeline.notices import texts
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
 
-_LANGUAGES: Final[Mapping[Language, str]] = {"pt": "Português", "en": "English"}
+_LANGUAGES: Final[Mapping[Language, str]] = {"pt-BR": "Português", "en": "English"}
 
 
 def is_open() -> bool:
@@ -116,13 +119,15 @@ def remind(process: views.Row) -> None:
     with st.popover(_("Ask again"), icon=":material/notifications_active:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
-            text = messages.reminder(
-                process["requested_fields"] or (),
-                process["deadline_at"],
+            deadline = process["deadline_at"]
+            asked = texts.Asked(
+                process["review_type"],
+                None if deadline is None else instants.from_datetime(deadline.replace(tzinfo=UTC)),
                 is_late=(process["seconds_to_deadline"] or 0) <= 0,
-                into=code,
-                link=link or messages.LINK,
+                missing=process["requested_fields"] or ("",),
+                link=link or texts.LINK,
             )
+            text = texts.to_copy(asked, code, formats.zone())
             tab.code(text, language=None, wrap_lines=True)
         st.markdown(
             formats.muted(

@@ -13,9 +13,10 @@ from pipeline.alert_rules.recipients import Recipient, WorkingHours, holidays_in
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-def is_open(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
-    """Whether the recipient works at an instant, in microseconds. Their zone decides what time it
-    is for them, the marketplace's hours and holidays whether that is working time."""
+def is_open(hours: WorkingHours, recipient: Recipient | None, at: int) -> bool:
+    """Whether the recipient works at an instant, in microseconds; None: whether anybody does, in
+    the hours' own zone. Their zone decides what time it is for them, the marketplace's hours and
+    holidays whether that is working time."""
     local = local_time(hours, recipient, at)
     is_time = hours.start <= local.time() < hours.end
     return is_time and is_working_day(hours, local.date())
@@ -39,9 +40,9 @@ def is_working_day(hours: WorkingHours, day: date) -> bool:
     return DAYS[day.weekday()] in hours.days and not _is_holiday(hours.holidays, day)
 
 
-def local_time(hours: WorkingHours, recipient: Recipient, at: int) -> datetime:
-    """An instant as the recipient's clock shows it."""
-    zone = ZoneInfo(recipient.zone or hours.zone)
+def local_time(hours: WorkingHours, recipient: Recipient | None, at: int) -> datetime:
+    """An instant as the recipient's clock shows it; None: the hours' own."""
+    zone = ZoneInfo((recipient and recipient.zone) or hours.zone)
     return datetime.fromtimestamp(at / instants.SECOND, zone)
 
 

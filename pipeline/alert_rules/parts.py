@@ -17,7 +17,8 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _hours(text: object) -> object:
+def hours_of(text: object) -> object:
+    """The hours of a span such as `15d` or `4h`; ValueError for another text."""
     found = _SPAN.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f"{text!r} is not a span such as 15d or 4h")
@@ -34,7 +35,7 @@ def _clock_time(text: object) -> object:
     return time(int(found[1]), int(found[2]))
 
 
-Hours = Annotated[int, BeforeValidator(_hours)]
+Hours = Annotated[int, BeforeValidator(hours_of)]
 """A span, written like `15d` or `4h`; in hours."""
 ClockTime = Annotated[time, BeforeValidator(_clock_time)]
 """A time of day, written like `08:00`."""

@@ -37,12 +37,14 @@ _SET_PARENT_DEATH_SIGNAL: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 def parts(settings: Settings) -> list[tuple[str, ...]]:
     """The commands that make up the product; without a platform there is nothing to send again,
     without endpoints nobody to pass deliveries on to, without a file that may name recipients
-    nobody to tell, and without an address of its own no page for sellers."""
+    nobody to tell, without one that says how sellers are notified no schedule, and without an
+    address of its own no page for sellers."""
     resuming = [("resume", "--follow")] if settings.platform_url else []
     forwarding = [("forward", "run")] if settings.forward_file else []
     telling = [("alerts", "run")] if settings.alerts_file else []
+    notifying = [("notices", "run")] if settings.notices_file else []
     asking = [("journey", "run")] if settings.journey_url else []
-    return [("receive",), *resuming, *forwarding, *telling, *asking, ("dashboard",)]
+    return [("receive",), *resuming, *forwarding, *telling, *notifying, *asking, ("dashboard",)]
 
 
 @dataclass(slots=True)

@@ -140,12 +140,14 @@ def mint(
     email: str | None = None,
     return_url: str | None = None,
     reviews: Reviews | None = None,
+    until: int = 0,
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
 
     channel    by which the caller brings the link to the seller
     email      the address to which codes are sent
     made_by    the name of the person who makes it; None where a program does
+    until      an instant, in microseconds: it works until then at least
 
     Where the platform has refused fields by name, the link asks for these alone. Raises
     `CallerError` where no link can be made, and `SettingsError` without PRAZO_JOURNEY_URL.
@@ -167,7 +169,7 @@ def mint(
         only_paths=review.to_correct or None,
         review=review.text,
         minted_at=now,
-        expires_at=now + round(settings.journey_hours * instants.HOUR),
+        expires_at=max(now + round(settings.journey_hours * instants.HOUR), until),
         revoked_at=None,
         opened_at=None,
         confirmed_at=None,
@@ -178,16 +180,21 @@ def mint(
     return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
 
 
+def no_page() -> SettingsError:
+    """The error that no link can be made, since sellers have no page."""
+    return SettingsError(
+        "No link can be made",
+        "nothing says where sellers reach their page",
+        "set PRAZO_JOURNEY_URL to its public address (docs/journey.md)",
+    )
+
+
 def _check_given(
     settings: Settings, process_id: str, channel: str, email: str | None, return_url: str | None
 ) -> None:
     """Raises as `mint` does where no process at all could have a link with this."""
     if settings.journey_url is None:
-        raise SettingsError(
-            "No link can be made",
-            "nothing says where sellers reach their page",
-            "set PRAZO_JOURNEY_URL to its public address (docs/journey.md)",
-        )
+        raise no_page()
     if identifier(process_id) is None:
         raise _refused("no process can have this id", "give the process_id of the webhook")
     if channel not in CHANNELS:

@@ -124,6 +124,10 @@ class Reviews:
             kept = Review.read(known)
         if kept is not None and self._still_holds(process_id, kept):
             return kept
+        return self.look_whole(process_id)[0]
+
+    def look_whole(self, process_id: str) -> tuple[Review, CaseFile]:
+        """The process now, with all that its entries say. Raises `InboxUnavailable`."""
         [(newest,)] = self._inbox.query(_NEWEST)
         case = self._files.open(process_id)
         review = replace(_judged(self._inbox, case), seq=newest)
@@ -132,7 +136,7 @@ class Reviews:
             self._kept.move_to_end(process_id)
             while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
-        return review
+        return review, case
 
     def _still_holds(self, process_id: str, kept: Review) -> bool:
         if self._inbox.query(_SINCE, process_id, kept.process_n):

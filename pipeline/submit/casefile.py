@@ -61,7 +61,9 @@ _SUBMITTED: Final = frozenset({SUBMISSION_STARTED, SUBMISSION_FINISHED})
 _NO_ACTIONS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
 
 _PROCESSES: Final = """
-    select process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields
+    select
+        process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields,
+        epoch_us(deadline_at)
     from clocked_processes
     order by opened_at, process_id"""
 _ANSWERS: Final = """
@@ -295,7 +297,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, question: str) -> list[tuple[A
 
 
 def _process(row: Sequence[Any]) -> Process:
-    process_id, seller_id, review_type, state, opened_at, requested_fields = row
+    process_id, seller_id, review_type, state, opened_at, requested_fields, deadline_at = row
     return Process(
         process_id=process_id,
         seller_id=seller_id,
@@ -303,6 +305,7 @@ def _process(row: Sequence[Any]) -> Process:
         state=state,
         opened_at=opened_at,
         requested_fields=tuple(requested_fields or ()),
+        deadline_at=deadline_at,
     )
 
 

@@ -22,6 +22,7 @@ class Process:
     state: str
     opened_at: int | None
     requested_fields: tuple[str, ...]
+    deadline_at: int | None = None
 
     @property
     def is_partial(self) -> bool:

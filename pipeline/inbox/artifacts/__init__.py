@@ -19,6 +19,8 @@ from pipeline.log.artifacts import (
     is_digest,
     is_kept_here,
 )
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,15 +30,19 @@ ENTRIES_PER_READ: Final = 64
 """A collection's body may have megabytes."""
 
 SECONDS_BETWEEN_LOOKS: Final = 300.0
-"""A look reads every collection of the log, and whoever watches asks every few seconds."""
+"""A look reads every entry that names some, and whoever watches asks every few seconds."""
 FIRST_LOOK_SECONDS: Final = 5.0
 """For the first look, before there is anything to say."""
 
-_COLLECTIONS: Final = """
+_NAMING: Final = tuple(
+    f"""
     select seq, body from entries
-    where kind = 'collection' and seq > $1 and seq <= $2
+    where kind = '{kind}' and seq > $1 and seq <= $2
     order by seq
     limit $3"""
+    for kind in (COLLECTION, SELLER_NOTICE)
+)
+"""One for each kind, since an index has the entries of one."""
 
 
 def artifact_store(settings: Settings, inbox: Inbox) -> ArtifactStore:
@@ -69,9 +75,11 @@ def named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> Iterator[
     with it.
     """
     last = inbox.last()[0] if last is None else last
-    while rows := inbox.query(_COLLECTIONS, after, last, ENTRIES_PER_READ):
-        yield [it for seq, body in rows for it in _artifacts(seq, body)]
-        after = rows[-1][0]
+    for naming in _NAMING:
+        read_to = after
+        while rows := inbox.query(naming, read_to, last, ENTRIES_PER_READ):
+            yield [it for seq, body in rows for it in _artifacts(seq, body)]
+            read_to = rows[-1][0]
 
 
 def digests_named(inbox: Inbox, last: int | None = None, *, after: int = 0) -> set[bytes]:

@@ -1,9 +1,11 @@
 """A message to a seller about a review, or a call or letter (docs/rules.md#seller-notices)."""
 
+import hashlib
 import secrets
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
-from pipeline.contract.body import JsonValue
+from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import CALL_OUTCOMES, SELLER_CHANNELS
 from pipeline.log.actions import signed
@@ -75,3 +77,45 @@ def by_hand(
         what="seller notice",
     )
     return drafted._replace(occurred_at=occurred_at)
+
+
+def handed_over(
+    message_id: str,
+    channel: str,
+    content: Mapping[str, JsonValue],
+    *,
+    actor: str | None,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str,
+) -> Draft:
+    """The draft that says: a message is about to be handed to a service. It counts once for each
+    message and process. `content`: what else is known of it. `actor`: who sends it; None for the
+    schedule. Raises `WrongUsage` for a name that nobody can have."""
+    said = {"message_id": message_id, "channel": channel, **content}
+    drafted = (
+        Draft(
+            kind=SELLER_NOTICE,
+            occurred_at=None,
+            recorded_by=recorded_by,
+            body=canonical_json(said),
+            process_id=process_id,
+            seller_id=seller_id,
+        )
+        if actor is None
+        else signed(
+            SELLER_NOTICE,
+            said,
+            actor=actor,
+            recorded_by=recorded_by,
+            process_id=process_id,
+            seller_id=seller_id,
+            what="seller notice",
+        )
+    )
+    return drafted._replace(ingest_key=key_of(SELLER_NOTICE, message_id, process_id))
+
+
+def key_of(*parts: str) -> bytes:
+    """By which an entry about a message counts once."""
+    return hashlib.sha256("\n".join(parts).encode()).digest()

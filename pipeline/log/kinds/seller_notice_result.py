@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.language.catalogue import N_
+from pipeline.log.entries import Draft
 from pipeline.log.kinds import Kind
+from pipeline.log.kinds.seller_notice import key_of
 
 SELLER_NOTICE_RESULT: Final = "seller_notice_result"
 
@@ -30,3 +33,29 @@ KIND: Final = Kind(
     is_in_files=True,
     touches_process=True,
 )
+
+
+def came_of(
+    message_id: str,
+    result: str,
+    detail: str | None,
+    *,
+    is_refused: bool = False,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str | None,
+) -> Draft:
+    """The draft that says what became of a message that we handed over, for one of its processes.
+    `detail`: in words, without an address. `is_refused`: the service will never take it."""
+    content: dict[str, JsonValue] = {"message_id": message_id, "result": result, "detail": detail}
+    if is_refused:
+        content["is_refused"] = True
+    return Draft(
+        kind=SELLER_NOTICE_RESULT,
+        occurred_at=None,
+        recorded_by=recorded_by,
+        body=canonical_json(content),
+        process_id=process_id,
+        seller_id=seller_id,
+        ingest_key=key_of(SELLER_NOTICE_RESULT, message_id, process_id, result),
+    )

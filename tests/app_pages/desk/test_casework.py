@@ -3,7 +3,9 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app_pages.desk import messages
+from app_pages.language import formats
+from pipeline import instants
+from pipeline.notices import texts
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review, seller_event
 from tests.app_pages.support.reading import metrics, page_text, press
@@ -158,18 +160,13 @@ def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
 ) -> None:
     with open_log(HISTORY):
         visit("watchlist")
-        english = messages.reminder(
-            ["revenue", "address.city", "address.state", "owner.revenue"],
-            datetime(2026, 6, 5, 2, tzinfo=UTC),
-            is_late=False,
-            into="en",
-        )
-        portuguese = messages.reminder(
-            ["revenue", "company.size"],
-            datetime(2026, 5, 5, 12, tzinfo=UTC),
-            is_late=True,
-            into="pt",
-        )
+        missing = ["revenue", "address.city", "address.state", "owner.revenue"]
+        at = instants.from_datetime(datetime(2026, 6, 5, 2, tzinfo=UTC))
+        asked = texts.Asked("ACP", at, is_late=False, missing=missing)
+        english = texts.to_copy(asked, "en", formats.zone())
+        at = instants.from_datetime(datetime(2026, 5, 5, 12, tzinfo=UTC))
+        asked = texts.Asked("ACP", at, is_late=True, missing=["revenue", "company.size"])
+        portuguese = texts.to_copy(asked, "pt-BR", formats.zone())
     # 02:00 UTC is still the day before in São Paulo; a day alone would promise the rest of it.
     assert "up to date by 4 June 2026, 23:00 (Brasilia Standard Time). We" in english
     assert "We still need: your revenue, your address and the owner's revenue." in english

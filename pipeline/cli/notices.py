@@ -1,0 +1,215 @@
+"""Commands by which sellers are notified: notices."""
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline import signals
+from pipeline.cli.group import guarded_inbox, main, say, user
+from pipeline.errors import WrongUsage
+from pipeline.language.codes import SELLER_CHANNELS
+from pipeline.settings import Settings
+from pipeline.texts import counted, printable
+
+if TYPE_CHECKING:
+    from pipeline.inbox import Inbox
+    from pipeline.notices.dispatcher import NoticeDispatcher
+
+_BAD = ("failed", "uncertain", "refused")
+
+
+@main.group()
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.pass_context
+def notices(context: click.Context, dry_run: bool) -> None:
+    """Notify sellers of their open reviews (docs/notices.md).
+
+    Example: prazo notices send sel_123 --channel email --actor Ana
+    """
+    context.obj = dry_run
+
+
+@notices.command()
+@click.argument("sellers", nargs=-1, required=True)
+@click.option(
+    "--channel", required=True, type=click.Choice([*SELLER_CHANNELS]), help="By which it goes."
+)
+@click.option("--language", metavar="pt-BR|en", help="Otherwise the settings'.")
+@click.option("--template", metavar="NAME", help="Otherwise the one that fits.")
+@click.option("--actor", metavar="NAME", help="Who sends it.")
+@click.option("--dry-run", is_flag=True, help="Show what would go, and to whom nothing goes.")
+@click.pass_obj
+def send(
+    before: bool,
+    sellers: tuple[str, ...],
+    channel: str,
+    language: str | None,
+    template: str | None,
+    actor: str | None,
+    dry_run: bool,
+) -> None:
+    """Send each of SELLERS one message about all of their open reviews; exit 1 where one was not
+    accepted.
+
+    Example: prazo notices send sel_123 --channel email --actor Ana
+    """
+    from pipeline.journey.page_texts import LANGUAGES
+    from pipeline.notices.sellers import REFUSALS
+    from pipeline.notices.sending import Done, Order, Sending
+
+    is_dry = before or dry_run
+    if not is_dry and actor is None:
+        raise WrongUsage("Nothing was sent", "a name is needed", "say who sends it: --actor NAME")
+    spoken = next((it for it in LANGUAGES if it == language), None)
+    if spoken is None and language is not None:
+        raise click.UsageError(f"--language: one of {', '.join(LANGUAGES)} is expected")
+    order = Order(channel, user(), actor, spoken, template)
+    settings = Settings.load()
+
+    def on_done(done: Done) -> None:
+        why = REFUSALS.get(done.why or "", done.why) if done.result == "refused" else done.why
+        say(f"{printable(done.seller_id)}  {done.result}{f': {why}' if why else ''}")
+
+    with guarded_inbox(settings) as inbox:
+        sending = Sending(settings, inbox)
+        if not is_dry:
+            done = sending.send(sellers, order, on_done)
+            sys.exit(1 if any(it.result in _BAD for it in done) else 0)
+        for each in dict.fromkeys(sellers):
+            preview = sending.preview(each, order)
+            if preview.refused is not None:
+                on_done(Done(each, "refused", preview.refused))
+            elif preview.message is not None:
+                say(f"{printable(each)}  {preview.message.subject}", "", preview.message.text, "")
+
+
+@notices.command()
+def status() -> None:
+    """Say whether the schedule runs here, and what it would send now.
+
+    Example: prazo notices status
+    """
+    settings = Settings.load()
+    with guarded_inbox(settings) as inbox:
+        from pipeline.notices.started import is_started
+
+        runs = is_started(settings, inbox)
+        say("The schedule runs here." if runs else "The schedule does not run here.")
+        sends = _dispatcher(settings, inbox)
+        sends.scope.read_on()
+        _say_plan(sends, inbox)
+
+
+@notices.command()
+@click.option("--backlog", is_flag=True, help="Also for reviews that came before.")
+@click.option("--actor", metavar="NAME", help="Who starts it.")
+@click.option("--dry-run", is_flag=True, help="Only say who would get what.")
+@click.pass_obj
+def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None:
+    """Say who would get what now, and have the schedule send from now on, about reviews that are
+    received from now on; with --backlog about all.
+
+    Example: prazo notices start --actor Ana
+    """
+    from pipeline.notices import started
+
+    settings = Settings.load()
+    with guarded_inbox(settings) as inbox:
+        sends = _dispatcher(settings, inbox)
+        sends.scope.read_on()
+        if backlog:
+            sends.scope.add_backlog()
+        _say_plan(sends, inbox)
+        if before or dry_run:
+            return
+        seq = started.start(settings, inbox, actor=actor, recorded_by=user(), backlog=backlog)
+    say(f"started, entry {seq}")
+
+
+@notices.command()
+@click.option("--actor", metavar="NAME", required=True, help="Who stops it.")
+def stop(actor: str) -> None:
+    """Stop the schedule for all sellers.
+
+    Example: prazo notices stop --actor Ana
+    """
+    from pipeline.notices import started
+
+    with guarded_inbox(Settings.load()) as inbox:
+        say(f"stopped, entry {started.stop(inbox, actor=actor, recorded_by=user())}")
+
+
+@notices.command()
+@click.option("--seller", required=True, metavar="ID", help="To whom nothing goes.")
+@click.option("--actor", metavar="NAME", required=True, help="Who holds it.")
+def hold(seller: str, actor: str) -> None:
+    """Hold the schedule for one seller, as in a dispute.
+
+    Example: prazo notices hold --seller sel_123 --actor Ana
+    """
+    _hold(seller, actor, is_held=True)
+
+
+@notices.command()
+@click.option("--seller", required=True, metavar="ID", help="Who is written to again.")
+@click.option("--actor", metavar="NAME", required=True, help="Who releases it.")
+def release(seller: str, actor: str) -> None:
+    """Let the schedule write to a seller again.
+
+    Example: prazo notices release --seller sel_123 --actor Ana
+    """
+    _hold(seller, actor, is_held=False)
+
+
+@notices.command()
+def run() -> None:
+    """Send by the schedule until SIGTERM, once somebody has started it; `prazo serve` does so.
+
+    Example: prazo notices run
+    """
+    from pipeline.alert_rules import AlertsFile
+    from pipeline.notices.dispatcher import NoticeDispatcher
+    from pipeline.notices.rules import NoticesFile
+
+    settings = Settings.load()
+    rules, alerts = NoticesFile(settings.notices_file), AlertsFile(settings.alerts_file)
+    ends = threading.Event()
+    signals.stop_by_signals(ends.set)
+    with guarded_inbox(settings, create=True) as inbox:
+        NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
+
+
+def _hold(seller: str, actor: str, *, is_held: bool) -> None:
+    from pipeline.notices import started
+
+    with guarded_inbox(Settings.load()) as inbox:
+        seq = started.hold(inbox, seller, is_held=is_held, actor=actor, recorded_by=user())
+    say(f"{'held' if is_held else 'released'}, entry {seq}")
+
+
+def _dispatcher(settings: Settings, inbox: "Inbox") -> "NoticeDispatcher":
+    from pipeline import alert_rules
+    from pipeline.notices import rules
+    from pipeline.notices.dispatcher import NoticeDispatcher
+
+    known, mail = rules.load(settings.notices_file), alert_rules.load(settings.alerts_file).mail
+    return NoticeDispatcher(settings, inbox, lambda: known, lambda: mail)
+
+
+def _say_plan(sends: "NoticeDispatcher", inbox: "Inbox") -> None:
+    """One line for each seller to whom something would go now, or could not."""
+    from pipeline.notices.sellers import REFUSALS
+
+    now, due, none = inbox.now(), 0, 0
+    for seller, rungs, refused in sends.planned(now):
+        named = ", ".join(f"{process_id} {rung.name}" for process_id, rung in rungs.items())
+        if refused is None:
+            due += 1
+            say(f"{printable(seller)}  {next(iter(rungs.values())).channel}: {printable(named)}")
+        else:
+            none += 1
+            say(f"{printable(seller)}  nothing: {REFUSALS[refused]}")
+    would = f"{counted(due, 'seller')} would be written to now"
+    say(f"{would}; {counted(none, 'seller')} cannot be" if none else would)

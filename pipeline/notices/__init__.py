@@ -1,0 +1,1 @@
+"""Sends sellers notices of their open reviews: by hand, and by a schedule."""

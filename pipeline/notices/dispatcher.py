@@ -1,0 +1,288 @@
+"""Sends notices by the schedule: for each seller, what is due of their reviews, in one message.
+
+What was done so far is read from the log alone, so a restart goes on where the last process ended.
+A rung is claimed in the inbox before its message is made, so of several processes one sends it.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.alert import hours
+from pipeline.errors import OperatorError, PrazoError
+from pipeline.http.outgoing.mail_server import Mail
+from pipeline.inbox import Inbox
+from pipeline.log.entries import LIVE, Entry
+from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
+from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.ticket import TICKET
+from pipeline.log.kinds.webhook import WEBHOOK
+from pipeline.notices.rules import NoticeRules, Rung
+from pipeline.notices.schedule import Decision, Said, Times, due
+from pipeline.notices.sellers import Open, Refused, Seller
+from pipeline.notices.sending import Done, Order, Sending, content_of, mark_uncertain
+from pipeline.notices.started import is_started
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+TURN_SECONDS: Final = 5.0
+SWEEP_SECONDS: Final = 60.0
+"""Between two looks for messages without a result."""
+AT_ONCE: Final = 4
+MOST_A_TURN: Final = 200
+"""Sellers who are looked at in one turn."""
+HELD: Final = 5 * instants.MINUTE
+"""For so long nothing goes by a channel that did not take a message: a server that is away is tried
+with one message, not with all."""
+LATER: Final = instants.HOUR
+"""After this time a seller is looked at again to whom nothing could be sent."""
+RECORDED_BY: Final = "notices"
+SINCE: Final = (
+    WEBHOOK,
+    COLLECTION,
+    SUBMISSION_FINISHED,
+    TICKET,
+    NOTICE_SCHEDULE,
+    SELLER_NOTICE,
+    SELLER_NOTICE_RESULT,
+)
+"""Kinds of entries that may change what is due."""
+_OF_SCHEDULE: Final = (TICKET, NOTICE_SCHEDULE, SELLER_NOTICE, SELLER_NOTICE_RESULT)
+_KINDS: Final = ", ".join(f"'{it}'" for it in SINCE)
+_NEXT: Final = f"""
+    select seq, kind, process_id, seller_id, origin from entries
+    where seq > $1 and kind in ({_KINDS}) order by seq limit 5000"""
+
+
+class Planned(NamedTuple):
+    """What the schedule would do about a seller now."""
+
+    seller: Seller
+    rungs: Mapping[str, Rung]
+    """Process -> the rung that is due."""
+    again: str | None = None
+    """The id of a message to repeat."""
+    look_at: int | None = None
+    """When something may be due next."""
+
+
+class Scope:
+    """The processes for which the schedule counts: those received live while it ran, and with the
+    backlog those that came before. Read from the log, entry by entry."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._read = 0
+        self._is_running = False
+        self._seller_of: dict[str, str] = {}
+        self.processes: set[str] = set()
+
+    def read_on(self) -> set[str]:
+        """Takes what was recorded since; the sellers about whom there was something. Raises
+        `InboxUnavailable`."""
+        touched: set[str] = set()
+        while rows := self._inbox.query(_NEXT, self._read):
+            for seq, kind, process_id, seller_id, origin in rows:
+                if kind == NOTICE_SCHEDULE and process_id is None and seller_id is None:
+                    touched |= self._take_step(seq)
+                elif kind == WEBHOOK and process_id is not None and seller_id is not None:
+                    self._take_process(process_id, seller_id, is_live=origin == LIVE)
+                seller_id = seller_id or self._seller_of.get(process_id or "")
+                if seller_id is not None:
+                    touched.add(seller_id)
+            self._read = rows[-1][0]
+        return touched
+
+    def _take_step(self, seq: int) -> set[str]:
+        entry = self._inbox.entry(seq)
+        said = {} if entry is None else content_of(entry)
+        self._is_running = said.get("step") == "started"
+        if self._is_running and said.get("backlog") is True:
+            self.processes |= self._seller_of.keys()
+        return {*self._seller_of.values()}
+
+    def _take_process(self, process_id: str, seller_id: str, *, is_live: bool) -> None:
+        if process_id not in self._seller_of and self._is_running and is_live:
+            self.processes.add(process_id)
+        self._seller_of[process_id] = seller_id
+
+    def sellers(self) -> set[str]:
+        """The sellers for whom the schedule counts."""
+        return {self._seller_of[it] for it in self.processes}
+
+    def add_backlog(self) -> None:
+        """Takes all processes, as a start with the backlog would."""
+        self.processes |= self._seller_of.keys()
+
+
+class NoticeDispatcher:
+    """Sends by the schedule until it is stopped. Several processes may run."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        inbox: Inbox,
+        load: Callable[[], NoticeRules],
+        mail: Callable[[], Mail | None],
+        *,
+        now: Callable[[], int] | None = None,
+        on_done: Callable[[Done], None] = lambda done: None,
+    ) -> None:
+        """`load`, `mail`: what is in force; every turn asks. Raises `SettingsError`."""
+        self._settings = settings
+        self._inbox = inbox
+        self._load = load
+        self._mail = mail
+        self._now = now or inbox.now
+        self._on_done = on_done
+        self.scope = Scope(inbox)
+        self._agenda: dict[str, int] = {}  # seller -> when to look
+        self._held: dict[str, int] = {}  # channel -> until when
+        self._sending = Sending(settings, inbox, rules=load(), mail=mail())
+        self._swept_at = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        """Runs until `stop` is set; messages on their way then come to their end."""
+        while not stop.is_set():
+            try:
+                self.turn(stop)
+            except OperatorError as error:
+                LOG.error("seller notices wait: %s", error)
+            stop.wait(TURN_SECONDS)
+
+    def turn(self, stop: threading.Event | None = None) -> int:
+        """Sends what is due now, and marks what nobody heard the end of; how many messages were
+        sent. Raises `OperatorError`."""
+        now = self._now()
+        if time.monotonic() >= self._swept_at:
+            self._swept_at = time.monotonic() + SWEEP_SECONDS
+            mark_uncertain(self._inbox, now=now)
+        self._agenda |= dict.fromkeys(self.scope.read_on(), 0)
+        if not is_started(self._settings, self._inbox):
+            return 0
+        rules = self._load()
+        if not hours.is_open(rules.hours, None, now):
+            return 0
+        self._sending.rules, self._sending.mail = rules, self._mail()
+        wanted = self.scope.sellers()
+        waiting = [it for it, at in self._agenda.items() if at <= now]
+        for seller_id in {*waiting} - wanted:
+            del self._agenda[seller_id]
+        chosen = [it for it in waiting if it in wanted][:MOST_A_TURN]
+        with ThreadPoolExecutor(AT_ONCE, "seller notices") as pool:
+            return sum(pool.map(lambda seller_id: self._one(seller_id, now, stop), chosen))
+
+    def _one(self, seller_id: str, now: int, stop: threading.Event | None) -> int:
+        """Whether a message was sent to a seller."""
+        if stop is not None and stop.is_set():
+            return 0
+        plan = self.plan(self._sending.sellers.look(seller_id), now)
+        if plan.seller.refused is not None or (not plan.rungs and plan.again is None):
+            self._look_at(seller_id, plan.look_at)
+            return 0
+        first = next(iter(plan.rungs.values()), None)
+        channel = self._channel_of(plan) if first is None else first.channel
+        if channel is None or self._held.get(channel, 0) > now:
+            self._look_at(seller_id, now + HELD)
+            return 0
+        order = Order(channel, RECORDED_BY, template=None if first is None else first.template)
+        try:
+            self._sending.check(order)
+        except PrazoError as error:
+            LOG.error("a seller notice waits: %s", error)
+            self._held[channel] = now + HELD
+            self._look_at(seller_id, now + HELD)
+            return 0
+        again = None if plan.rungs else plan.again
+        done = self._sending.send_one(seller_id, order, again, self._decide)
+        self._on_done(done)
+        if done.result == "failed" and not done.is_refused:
+            self._held[channel] = now + HELD
+        is_sent = done.result != "refused"
+        self._look_at(seller_id, now + (HELD if is_sent else LATER))
+        return int(is_sent)
+
+    def _look_at(self, seller_id: str, at: int | None) -> None:
+        if at is None:
+            self._agenda.pop(seller_id, None)
+        else:
+            self._agenda[seller_id] = at
+
+    def _decide(self, seller: Seller) -> Mapping[str, str]:
+        plan = self.plan(seller, self._now())
+        if not plan.rungs and plan.again is not None:
+            return {each: self._rung_of(each, plan.again) for each in self._of(plan)}
+        return {process_id: rung.name for process_id, rung in plan.rungs.items()}
+
+    def plan(self, seller: Seller, now: int) -> Planned:
+        """What is to be done about a seller at an instant. Raises `InboxUnavailable`."""
+        rungs: dict[str, Rung] = {}
+        again, looks = None, []
+        of_seller = self._inbox.find(seller_id=seller.seller_id)
+        for each in seller.reviews:
+            if each.process_id not in self.scope.processes:
+                continue
+            decision = self._of_review(each, of_seller, now)
+            if decision.rung is not None:
+                rungs[each.process_id] = decision.rung
+            if decision.again is not None and self._takes_twice(each, decision.again):
+                again = again or decision.again
+            looks += [] if decision.look_at is None else [decision.look_at]
+        return Planned(seller, rungs, again, min(looks, default=None))
+
+    def planned(self, now: int) -> Iterator[tuple[str, Mapping[str, Rung], Refused | None]]:
+        """The sellers for whom a rung is due, with why nothing can go there. Raises
+        `InboxUnavailable`."""
+        for seller_id in sorted(self.scope.sellers()):
+            plan = self.plan(self._sending.sellers.look(seller_id), now)
+            if not plan.rungs:
+                continue
+            rung = next(iter(plan.rungs.values()))
+            yield seller_id, plan.rungs, self._sending.refusal(plan.seller, rung.channel)
+
+    def _of_review(self, review: Open, of_seller: list[Entry], now: int) -> Decision:
+        own = {it.seq: it for it in self._inbox.find(process_id=review.process_id)}
+        own |= {it.seq: it for it in of_seller if it.process_id in (None, review.process_id)}
+        is_asked = not review.is_done and review.unanswerable is None
+        times = Times(review.opened_at, review.deadline_at, is_asked)
+        rungs = self._sending.rules.rungs(review.review_type)
+        return due(times, [*_said(own)], now, rungs)
+
+    def _takes_twice(self, review: Open, message_id: str) -> bool:
+        """Whether the channel of a message takes its id twice as once."""
+        return self._channel(review.process_id, message_id) in self._sending.rules.channels
+
+    def _channel(self, process_id: str, message_id: str) -> str | None:
+        found = self._message(process_id, message_id)
+        return None if found is None else str(found.get("channel"))
+
+    def _channel_of(self, plan: Planned) -> str | None:
+        return next((self._channel(it, plan.again or "") for it in self._of(plan)), None)
+
+    def _of(self, plan: Planned) -> list[str]:
+        """The processes of the message that is to be repeated."""
+        reviews = (it.process_id for it in plan.seller.to_ask)
+        return [it for it in reviews if self._message(it, plan.again or "") is not None]
+
+    def _rung_of(self, process_id: str, message_id: str) -> str:
+        return str((self._message(process_id, message_id) or {}).get("rung"))
+
+    def _message(self, process_id: str, message_id: str) -> Mapping[str, Any] | None:
+        notices = self._inbox.find(process_id=process_id, kind=SELLER_NOTICE)
+        said = (content_of(it) for it in notices)
+        return next((it for it in said if it.get("message_id") == message_id), None)
+
+
+def _said(by_seq: Mapping[int, Entry]) -> Iterator[Said]:
+    for seq in sorted(by_seq):
+        entry = by_seq[seq]
+        if entry.kind in _OF_SCHEDULE:
+            yield Said(entry.kind, entry.occurred_at, content_of(entry))

@@ -1,0 +1,163 @@
+"""Decides which rung of the schedule is due for a review, from its entries alone. Pure.
+
+Of the rungs whose time has come only the latest counts: whoever was away sends one message, not
+all that it missed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
+from pipeline.log.kinds.ticket import TICKET
+from pipeline.notices.rules import Rung
+
+ALONG: Final = "along"
+"""The rung in an entry of a review that another review's message speaks of as well."""
+CLAIM: Final = 5 * instants.MINUTE
+"""For so long a claim keeps others away; a message of whoever claimed goes at once, or never."""
+AGAIN: Final = (instants.HOUR, 6 * instants.HOUR)
+"""Between a message that the service did not take and the next of the same rung. After the last it
+is left to the next rung."""
+APART: Final = 20 * instants.HOUR
+"""Between two messages about one review, whoever sends them: nobody gets two on a day."""
+STALE: Final = 7 * instants.DAY
+"""After its time, the last rung is sent no more."""
+GONE: Final = ("accepted", "delivered", "opened", "uncertain")
+"""Results of a message that went out, or may have."""
+
+
+class Said(NamedTuple):
+    """An entry about a review or its seller, as the schedule reads it."""
+
+    kind: str
+    at: int
+    content: Mapping[str, Any]
+
+
+class Times(NamedTuple):
+    """A review, as far as its rungs depend on it."""
+
+    opened_at: int
+    deadline_at: int | None
+    is_asked: bool
+    """Something is left to be answered or confirmed, and it can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done about a review now."""
+
+    rung: Rung | None = None
+    """Its message is to be sent now."""
+    again: str | None = None
+    """The id of the message of this rung of which nobody knows whether it arrived; it is repeated,
+    where the channel takes an id twice as once."""
+    look_at: int | None = None
+    """When something may be due, if nothing happens until then; None: never."""
+
+
+def at_of(rung: Rung, times: Times) -> int | None:
+    """When a rung's time comes; None without the instant that it counts from."""
+    if rung.after is not None:
+        return times.opened_at + rung.after * instants.HOUR
+    if times.deadline_at is None:
+        return None
+    if rung.before is not None:
+        return times.deadline_at - rung.before * instants.HOUR
+    return times.deadline_at + (rung.late or 0) * instants.HOUR
+
+
+def ladder(rungs: Sequence[Rung], times: Times) -> list[tuple[int, Rung]]:
+    """The rungs of a review by their time. One that would come before it was opened does not."""
+    known = [(at, it) for it in rungs if (at := at_of(it, times)) is not None]
+    return sorted((it for it in known if it[0] >= times.opened_at), key=lambda pair: pair[0])
+
+
+def is_ended(entries: Iterable[Said]) -> bool:
+    """Whether a person holds the schedule, the seller has stopped it, or a ticket is open."""
+    held = stopped = open_ticket = False
+    for each in entries:
+        step = each.content.get("step")
+        if each.kind == TICKET:
+            open_ticket = step == "opened"
+        elif each.kind == NOTICE_SCHEDULE:
+            held = step == "held" or (held and step != "released")
+            stopped = step == "stopped" or (stopped and step != "released")
+    return held or stopped or open_ticket
+
+
+def due(times: Times, entries: Sequence[Said], now: int, rungs: Sequence[Rung]) -> Decision:
+    """What is to be done about a review at an instant. `entries`: of the review and of its seller,
+    in the order of the log; the schedule has been started, and counts for it."""
+    if not times.is_asked or is_ended(entries):
+        return Decision()
+    steps = ladder(rungs, times)
+    passed = [it for it in steps if it[0] <= now]
+    coming = min((at for at, _ in steps if at > now), default=None)
+    if not passed:
+        return Decision(look_at=coming)
+    at, rung = passed[-1]
+    if coming is None and now > at + STALE:
+        return Decision()
+    fate = _fate(entries, rung.name)
+    if fate.is_done or (fate.gone_at is not None and fate.gone_at >= at):
+        return Decision(again=fate.uncertain, look_at=coming)
+    waits = [
+        *([fate.gone_at + APART] if fate.gone_at is not None else []),
+        *([fate.claimed_at + CLAIM] if fate.claimed_at is not None else []),
+        *([fate.failed_at + AGAIN[fate.failures - 1]] if fate.failed_at is not None else []),
+    ]
+    if (wait := max(waits, default=now)) > now:
+        return Decision(look_at=wait if coming is None else min(wait, coming))
+    return Decision(rung, look_at=coming)
+
+
+@dataclass(slots=True)
+class _Fate:
+    """What became of a rung, and when the last message about the review went out."""
+
+    gone_at: int | None = None
+    claimed_at: int | None = None
+    failed_at: int | None = None
+    failures: int = 0
+    is_done: bool = False
+    uncertain: str | None = None
+
+
+def _fate(entries: Sequence[Said], rung: str) -> _Fate:
+    fate, of_rung, at_of_message, ended = _Fate(), set[str](), dict[str, int](), set[str]()
+    for each in entries:
+        message = each.content.get("message_id")
+        if each.kind == NOTICE_SCHEDULE and each.content.get("step") == "claimed":
+            if each.content.get("rung") == rung:
+                fate.claimed_at = each.at
+            if message == fate.uncertain:
+                fate.uncertain = None  # repeated already: once is enough
+        elif each.kind == SELLER_NOTICE and message is not None:
+            at_of_message.setdefault(message, each.at)
+            if each.content.get("rung") == rung:
+                of_rung.add(message)
+        elif each.kind == SELLER_NOTICE_RESULT and message in at_of_message:
+            ended.add(message)
+            _take_result(fate, each, is_of_rung=message in of_rung, at=at_of_message[message])
+    if of_rung - ended:
+        fate.is_done = True  # under way; who sent it records its end, or it becomes uncertain
+    return fate
+
+
+def _take_result(fate: _Fate, said: Said, *, is_of_rung: bool, at: int) -> None:
+    result = said.content.get("result")
+    if result in GONE:
+        fate.gone_at = max(fate.gone_at or 0, at)
+        fate.is_done |= is_of_rung
+        if is_of_rung:
+            is_known = result != "uncertain"
+            fate.uncertain = None if is_known else said.content.get("message_id")
+    elif result == "failed" and is_of_rung:
+        fate.failures += 1
+        fate.failed_at = said.at
+        fate.is_done |= bool(said.content.get("is_refused")) or fate.failures > len(AGAIN)

@@ -1,0 +1,605 @@
+"""Sends notices to sellers: for each the links, the entry that it is about to go, the message, and
+what came of it, in this order.
+
+    1. the links, each with its `invited` entry: a crash leaves links that nobody has
+    2. one `seller_notice` a process, all in one commit, if the processes are still as they were
+       read and nobody else writes to the seller: a crash leaves them without a result
+    3. the message is handed over: a crash leaves them without a result, too
+    4. the result; without one after `UNANSWERED`, it becomes `uncertain`
+    5. earlier links that were sent end
+
+Nothing is said to be sent before the service has taken it, and nothing is sent that no entry names.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Literal, NamedTuple
+
+from pipeline import instants
+from pipeline.alert_rules import AlertsFile
+from pipeline.contract.body import JsonValue, parse_json
+from pipeline.errors import CallerError, InboxUnavailable, PrazoError, Unreadable, WrongUsage
+from pipeline.http.outgoing.mail_server import Mail
+from pipeline.inbox import Inbox
+from pipeline.inbox.artifacts import artifact_store
+from pipeline.inbox.artifacts.owners import Owned
+from pipeline.inbox.leases import Lease, Spent, left, release, take
+from pipeline.inbox.store import Outcome, Statement
+from pipeline.journey import links
+from pipeline.journey.links import Minted
+from pipeline.journey.page_texts import Language
+from pipeline.journey.reviews import Reviews
+from pipeline.language.codes import CHANNELS
+from pipeline.log.actors import SALT_BYTES
+from pipeline.log.artifacts import described
+from pipeline.log.entries import Draft, Entry, commitment
+from pipeline.log.kinds import notice_schedule, seller_notice, seller_notice_result
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
+from pipeline.notices import channels, texts
+from pipeline.notices.channels import Came, Envelope
+from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, REMINDER, NoticeRules, load
+from pipeline.notices.schedule import ALONG
+from pipeline.notices.sellers import Open, Refused, Seller, Sellers, is_mailbox
+from pipeline.notices.texts import LINK, Asked, Message, Sender
+from pipeline.settings import Settings
+from pipeline.texts import names_person
+
+LOG = logging.getLogger(__name__)
+
+AT_ONCE: Final = 8
+"""Messages on their way at a time, of many."""
+LEASE: Final = 5 * instants.MINUTE
+"""For so long nobody else writes to a seller: longer than any message is on its way."""
+UNANSWERED: Final = 10 * instants.MINUTE
+"""After this time a message without a result is uncertain: who sent it is gone."""
+ROUNDS: Final = 3
+"""Readings of a seller. In between, something came about one of the processes each time."""
+AFTER_DEADLINE: Final = 60 * instants.DAY
+"""For so long after the deadline a link that was sent works, where no newer one is sent: what is
+late can still be answered."""
+PAUSES: Final = (0.2, 1.0, 5.0)
+"""In seconds, between tries to record what came of a message."""
+CHAT: Final = "chat"
+
+TAKEN: Final = ("accepted", "delivered", "opened")
+"""Results of a message that went out for sure."""
+
+_COMMITMENT: Final = "commitment"
+"""Key of an entry of a message that we sent ourselves."""
+_JOURNEY: Final = "journey_id"
+"""Key of such an entry: of the link that the message brought."""
+_CLAIM: Final = """
+    update leases set holder = holder
+    where name = $1 and number = $2 and held_until = $3"""
+_IS_AS_READ: Final = """
+        and (select coalesce(max(process_n), 0) from entries where process_id = ${}) = ${}"""
+
+
+class Order(NamedTuple):
+    """What is to be sent, by whom."""
+
+    channel: str
+    recorded_by: str
+    actor: str | None = None
+    """The name of who sends it; None for the schedule."""
+    language: Language | None = None
+    """None: the settings'."""
+    template: str | None = None
+    """None: the one that fits, whether the seller was asked before or not."""
+    once: str | None = None
+    """A text by which sending the same again, as after a crash, sends nothing again."""
+
+
+Decide = Callable[[Seller], Mapping[str, str]]
+"""Says of a seller, just read, which rung of the schedule is due for which process."""
+
+
+class Done(NamedTuple):
+    """What became of the notice to one seller."""
+
+    seller_id: str
+    result: Literal["accepted", "failed", "uncertain", "refused"]
+    why: str | None = None
+    """Of what was refused a key of `sellers.REFUSALS`; else what the service said."""
+    message_id: str | None = None
+    process_ids: tuple[str, ...] = ()
+    is_refused: bool = False
+    """The service will never take it."""
+
+
+class Preview(NamedTuple):
+    """What would be sent to a seller; nothing is recorded."""
+
+    seller: Seller
+    refused: Refused | None
+    message: Message | None
+    to: str | None
+    """The address, where the channel needs one."""
+
+
+class _Refused(Exception):
+    """A seller to whom nothing is sent."""
+
+    def __init__(self, why: Refused) -> None:
+        super().__init__(why)
+        self.why: Refused = why
+
+
+class _Changed(Exception):
+    """Something came about a process meanwhile."""
+
+
+class Sending:
+    """Sends notices for one process of ours. Safe from several threads."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        inbox: Inbox,
+        *,
+        rules: NoticeRules | None = None,
+        mail: Mail | None = None,
+        wait: Callable[[float], object] | None = None,
+    ) -> None:
+        """`rules`, `mail`: in place of those in the files that the settings name. Raises
+        `SettingsError` for a file that cannot be used."""
+        self._settings = settings
+        self._inbox = inbox
+        self.rules = load(settings.notices_file) if rules is None else rules
+        self.mail = AlertsFile(settings.alerts_file).get().mail if mail is None else mail
+        self.sellers = Sellers(inbox, Reviews(inbox))
+        self._store = artifact_store(settings, inbox)
+        self._stop = threading.Event()
+        self._wait = wait or self._stop.wait
+
+    # --- what a page asks first ---
+
+    def ways(self) -> tuple[str, ...]:
+        """The channels by which something can be sent."""
+        return self.rules.ways(has_mail=self.mail is not None)
+
+    def check(self, order: Order) -> None:
+        """Raises `SettingsError` or `WrongUsage` where nothing at all can be sent so."""
+        channels.check(self.rules, self.mail, order.channel)
+        if self._settings.journey_url is None:
+            raise links.no_page()
+        if order.template is not None and order.template not in texts.templates(self.rules):
+            raise WrongUsage(
+                f"There is no template {order.template}",
+                f"there are {', '.join(texts.templates(self.rules))}",
+                "choose one of them, or write it into the file of PRAZO_NOTICES_FILE",
+            )
+
+    def preview(self, seller_id: str, order: Order) -> Preview:
+        """What would go to a seller, with `[link]` for each link. Raises as `check` does, and
+        `InboxUnavailable`."""
+        self.check(order)
+        seller = self.sellers.look(seller_id)
+        to, refused = None, None
+        try:
+            to = self._to(seller, order)
+        except _Refused as error:
+            refused = error.why
+        if not seller.to_ask or seller.is_deleted:
+            return Preview(seller, refused, None, to)
+        template = order.template or self._fitting(seller.to_ask)
+        message = self._written(seller, order, template, [LINK] * len(seller.to_ask))
+        return Preview(seller, refused, message, to)
+
+    def refusal(self, seller: Seller, channel: str) -> Refused | None:
+        """Why nothing goes to a seller by a channel; None where something may."""
+        try:
+            self._to(seller, Order(channel, ""))
+        except _Refused as error:
+            return error.why
+        return None
+
+    # --- sending ---
+
+    def send(
+        self,
+        seller_ids: Sequence[str],
+        order: Order,
+        on_done: Callable[[Done], None] = lambda done: None,
+    ) -> list[Done]:
+        """Sends one notice to each seller, several at once; what became of each, in the order of
+        the ids. `on_done` hears of each as it ends, on any thread.
+
+        Raises as `check` does before anything is sent, and `InboxUnavailable`: then no other
+        seller is taken up, and `on_done` has heard of every message that was handed over.
+        """
+        self.check(order)
+        wanted = list(dict.fromkeys(seller_ids))
+        failed: list[Exception] = []
+        mark_uncertain(self._inbox, of=wanted)
+
+        def one(seller_id: str) -> Done | None:
+            if failed:
+                return None
+            try:
+                done = self.send_one(seller_id, order)
+            except Exception as error:  # raised once those under way have ended
+                failed.append(error)
+                return None
+            on_done(done)
+            return done
+
+        with ThreadPoolExecutor(AT_ONCE, "seller notices") as pool:
+            found = [*pool.map(one, wanted)]
+        if failed:
+            raise failed[0]
+        return [it for it in found if it is not None]
+
+    def send_one(
+        self,
+        seller_id: str,
+        order: Order,
+        message_id: str | None = None,
+        decide: Decide | None = None,
+    ) -> Done:
+        """Sends one notice to a seller; `check` has let the order pass. `message_id`: of a message
+        that may have gone already, which is then repeated under it. `decide`: for the schedule,
+        which then sends nothing where nothing is due. Raises `InboxUnavailable`."""
+        is_again = message_id is not None
+        message_id = message_id or _message_id(seller_id, order)
+        try:
+            if names_person(seller_id):  # before it stands in the name of a lease
+                raise _Refused("personal_id")
+            name = f"seller notice {seller_id}"
+            lease = take(self._inbox, name, message_id, LEASE, Spent())
+            if not isinstance(lease, Lease):
+                raise _Refused("busy")
+            try:
+                for _ in range(ROUNDS):
+                    try:
+                        return self._send(
+                            seller_id, order, message_id, lease, decide, is_again=is_again
+                        )
+                    except _Changed:
+                        continue
+                raise _Refused("busy")
+            finally:
+                release(self._inbox, lease)
+        except _Refused as refused:
+            return Done(seller_id, "refused", refused.why)
+
+    def _send(
+        self,
+        seller_id: str,
+        order: Order,
+        message_id: str,
+        lease: Lease,
+        decide: Decide | None,
+        *,
+        is_again: bool,
+    ) -> Done:
+        seller = self.sellers.look(seller_id)
+        to = self._to(seller, order)
+        rungs = None if decide is None else decide(seller)
+        if rungs is not None:
+            if not rungs:
+                raise _Refused("not_due")
+            self._claim(seller, rungs, order, message_id, lease)
+        reviews = seller.to_ask
+        said = [content_of(it) for each in reviews for it in self._notices(each.process_id)]
+        if not is_again and any(it.get("message_id") == message_id for it in said):
+            raise _Refused("again")
+        made = self._links(reviews, seller, order)
+        try:
+            template = order.template or self._fitting(reviews)
+            message = self._written(seller, order, template, [it.url for it in made])
+            envelope = Envelope(
+                message_id=message_id,
+                seller_id=seller_id,
+                process_ids=tuple(it.process_id for it in reviews),
+                channel=order.channel,
+                language=self._language(order),
+                message=message,
+                link=made[0].url,
+                deadline_at=reviews[0].deadline_at,
+                to=to,
+                at=self._inbox.now(),
+            )
+            if not is_again:
+                self._record(seller, order, template, envelope, made, lease, rungs)
+            if left(self._inbox, lease) <= 0:
+                raise _Changed
+        except BaseException:
+            self._end(it.journey.ref for it in made)
+            raise
+        came = channels.hand_over(envelope, self.rules, self.mail, self._inbox.now, self._wait)
+        self._answer(envelope, came, order)
+        if came.result == "failed":
+            self._end(it.journey.ref for it in made)
+        elif came.result == "accepted":
+            self._end(
+                content[_JOURNEY].removeprefix("jrn_")
+                for content in said
+                if _JOURNEY in content and content["message_id"] != message_id
+            )
+        return Done(
+            seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused
+        )
+
+    def _to(self, seller: Seller, order: Order) -> str | None:
+        """The address that the channel needs; None where it needs none. Raises `_Refused`."""
+        if (why := seller.refused) is not None:
+            raise _Refused(why)
+        webhook = self.rules.channels.get(order.channel)
+        if webhook is not None and not webhook.address:
+            return None
+        what = ADDRESSED[order.channel]
+        to = seller.addresses.get(what)
+        if to is None:
+            raise _Refused("no_address")
+        if what == EMAIL and not is_mailbox(to):
+            raise _Refused("unusable_address")
+        return to
+
+    def _language(self, order: Order) -> Language:
+        return order.language or self.rules.language
+
+    def _fitting(self, reviews: Sequence[Open]) -> str:
+        """Which of our templates fits: whether a message about one of the reviews was taken."""
+        return REMINDER if any(self._was_asked(it.process_id) for it in reviews) else FIRST
+
+    def _was_asked(self, process_id: str) -> bool:
+        results = self._inbox.find(process_id=process_id, kind=SELLER_NOTICE_RESULT)
+        return any(content_of(it).get("result") in TAKEN for it in results)
+
+    def _written(self, seller: Seller, order: Order, template: str, urls: Sequence[str]) -> Message:
+        settings = self._settings
+        asked = [
+            Asked(
+                each.review_type, each.deadline_at, each.is_late, each.missing, each.is_begun, url
+            )
+            for each, url in zip(seller.to_ask, urls, strict=True)
+        ]
+        sender = Sender(
+            settings.journey_name, settings.journey_url or "", self.rules, settings.zone
+        )
+        comes_along = order.channel == EMAIL and self._code_to(seller) is not None
+        return texts.written(
+            template, asked, self._language(order), sender, code_comes_along=comes_along
+        )
+
+    def _code_to(self, seller: Seller) -> str | None:
+        """Where a code of the page goes by e-mail; None where it goes by the marketplace's own
+        endpoint, or nowhere."""
+        email = seller.addresses.get(EMAIL)
+        is_ours = self._settings.journey_code_url is None and self.mail is not None
+        return email if is_ours and email is not None and is_mailbox(email) else None
+
+    def _links(self, reviews: Sequence[Open], seller: Seller, order: Order) -> list[Minted]:
+        """A fresh link for each review. Raises `_Refused`; then none of them is left."""
+        made: list[Minted] = []
+        try:
+            for each in reviews:
+                deadline = each.deadline_at or self._inbox.now()
+                minted = links.mint(
+                    self._settings,
+                    self._inbox,
+                    each.process_id,
+                    recorded_by=order.recorded_by,
+                    made_by=order.actor,
+                    channel=order.channel if order.channel in CHANNELS else CHAT,
+                    email=self._code_to(seller),
+                    reviews=self.sellers.reviews,
+                    until=deadline + AFTER_DEADLINE,
+                )
+                made.append(minted)
+        except CallerError as error:
+            self._end(it.journey.ref for it in made)
+            LOG.warning("no notice to a seller: %s", error.why)
+            live = links.of_process(self._inbox, each.process_id)
+            is_full = sum(it.is_live(self._inbox.now()) for it in live) >= links.MAX_LIVE
+            raise _Refused("links_enough" if is_full else "unanswerable") from None
+        return made
+
+    def _claim(
+        self,
+        seller: Seller,
+        rungs: Mapping[str, str],
+        order: Order,
+        message_id: str,
+        lease: Lease,
+    ) -> None:
+        """Records which rungs are about to be sent. Raises `_Changed` as `_record` does."""
+        drafts = [
+            notice_schedule.claimed(
+                rung,
+                message_id,
+                recorded_by=order.recorded_by,
+                process_id=process_id,
+                seller_id=seller.seller_id,
+            )
+            for process_id, rung in rungs.items()
+        ]
+        by_process = {it.process_id: it.process_n for it in seller.to_ask}
+        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
+        if any(it.outcome is Outcome.CONFLICT for it in receipts):
+            raise _Changed
+
+    def _record(
+        self,
+        seller: Seller,
+        order: Order,
+        template: str,
+        envelope: Envelope,
+        made: Sequence[Minted],
+        lease: Lease,
+        rungs: Mapping[str, str] | None,
+    ) -> None:
+        """Records that the message is about to go. Raises `_Changed` where a process is no longer
+        as it was read, or the lease is somebody else's."""
+        is_webhook = order.channel in self.rules.channels
+        salt = secrets.token_bytes(SALT_BYTES)
+        first = envelope.process_ids[0]
+        owned = Owned(self._inbox, self._store, seller.seller_id, first)
+        kept = described(
+            {"name": "notice.txt", "media_type": "text/plain"},
+            _without_secrets(envelope, made).encode(),
+            owned,
+        )
+        version = texts.templates(self.rules)[template]
+        shared: dict[str, JsonValue] = {
+            "template": f"{template}@{version}",
+            "language": envelope.language,
+            _COMMITMENT: {
+                "salt": salt.hex(),
+                "sha256": commitment(salt, envelope.content(is_webhook=is_webhook)),
+            },
+            "artifacts": [kept],
+        }
+        if envelope.to is not None:
+            shared["address"] = address_digest(self._inbox.log_key, envelope.to)
+        drafts = [
+            seller_notice.handed_over(
+                envelope.message_id,
+                order.channel,
+                {
+                    **shared,
+                    **_rung(rungs, minted.journey.process_id),
+                    _JOURNEY: minted.journey.journey_id,
+                },
+                actor=order.actor,
+                recorded_by=order.recorded_by,
+                process_id=minted.journey.process_id,
+                seller_id=seller.seller_id,
+            )
+            for minted in made
+        ]
+        # Since they were read, each has got the invitation of its link, and the claim of its rung.
+        by_process = {
+            each.process_id: each.process_n + 1 + (each.process_id in (rungs or {}))
+            for each in seller.to_ask
+        }
+        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
+        if any(it.outcome is Outcome.CONFLICT for it in receipts):
+            raise _Changed
+        if any(it.outcome is Outcome.DUPLICATE for it in receipts):
+            raise _Refused("again")
+
+    def _answer(self, envelope: Envelope, came: Came, order: Order) -> None:
+        """Records what came of a message. An inbox that is away is waited for a little; then the
+        entry stays without a result. Raises `InboxUnavailable`."""
+        drafts = [
+            seller_notice_result.came_of(
+                envelope.message_id,
+                came.result,
+                came.detail,
+                is_refused=came.is_refused,
+                recorded_by=order.recorded_by,
+                process_id=process_id,
+                seller_id=envelope.seller_id,
+            )
+            for process_id in envelope.process_ids
+        ]
+        for pause in PAUSES:
+            try:
+                self._inbox.append(drafts)
+            except InboxUnavailable as error:
+                LOG.error("what came of a seller notice waits to be recorded: %s", error)
+                self._wait(pause)
+            else:
+                return
+        self._inbox.append(drafts)
+
+    def _notices(self, process_id: str) -> list[Entry]:
+        return self._inbox.find(process_id=process_id, kind=SELLER_NOTICE)
+
+    def _end(self, refs: Any) -> None:
+        """Ends links that nobody is to use; where that fails, their time ends them."""
+        for ref in refs:
+            try:
+                links.revoke(self._inbox, ref=ref)
+            except PrazoError as error:
+                LOG.warning("a link of a seller notice was not ended: %s", error)
+
+
+def _rung(rungs: Mapping[str, str] | None, process_id: str) -> dict[str, JsonValue]:
+    """What an entry says of the schedule; nothing of a message by hand."""
+    return {} if rungs is None else {"rung": rungs.get(process_id, ALONG)}
+
+
+def _message_id(seller_id: str, order: Order) -> str:
+    if order.once is None:
+        return seller_notice.new_message_id()
+    named = hashlib.sha256(f"{order.once}\n{seller_id}".encode()).hexdigest()
+    return f"msg_{named[:24]}"
+
+
+def _claim(lease: Lease, by_process: dict[str, int]) -> Statement:
+    """What changes a row only while the lease is ours and each process has so many entries."""
+    sql, values = _CLAIM, [lease.name, lease.number, lease.until]
+    for process_id, process_n in by_process.items():
+        sql += _IS_AS_READ.format(len(values) + 1, len(values) + 2)
+        values += [process_id, process_n]
+    return Statement(sql, tuple(values))
+
+
+def _without_secrets(envelope: Envelope, made: Sequence[Minted]) -> str:
+    """The message as it is kept: whoever reads it can neither answer as the seller nor learn where
+    they are reached."""
+    text = f"{envelope.message.subject}\n\n{envelope.message.text}\n"
+    for minted in made:
+        text = text.replace(minted.url, LINK)
+        text = text.replace(minted.url.rpartition("/")[2], "***")
+    return text if envelope.to is None else text.replace(envelope.to, "***")
+
+
+def address_digest(log_key: bytes, address: str) -> str:
+    """By which two messages to one address are known, and nobody learns the address."""
+    folded = address.strip().casefold().encode()
+    return hmac.digest(log_key, b"address of a seller notice: " + folded, "sha256").hex()
+
+
+def content_of(entry: Entry) -> dict[str, Any]:
+    """What an entry says; nothing where it was erased."""
+    try:
+        said = parse_json(entry.received or b"{}")
+    except Unreadable:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def mark_uncertain(inbox: Inbox, *, of: Sequence[str] = (), now: int | None = None) -> int:
+    """Records `uncertain` for messages of ours that have had no result for `UNANSWERED`: whoever
+    sent them ended in between. `of`: these sellers; none: all. How many entries. Raises
+    `InboxUnavailable`."""
+    limit = (inbox.now() if now is None else now) - UNANSWERED
+    if of:
+        notices = [it for each in of for it in inbox.find(seller_id=each, kind=SELLER_NOTICE)]
+    else:
+        notices = inbox.find(kind=SELLER_NOTICE)
+    drafts = [
+        draft
+        for notice in notices
+        if notice.recorded_at <= limit and (draft := _uncertain(inbox, notice)) is not None
+    ]
+    if drafts:
+        inbox.append(drafts)
+    return len(drafts)
+
+
+def _uncertain(inbox: Inbox, entry: Entry) -> Draft | None:
+    said = content_of(entry)
+    if _COMMITMENT not in said or entry.process_id is None:
+        return None
+    results = inbox.find(process_id=entry.process_id, kind=SELLER_NOTICE_RESULT)
+    if any(content_of(it).get("message_id") == said["message_id"] for it in results):
+        return None
+    return seller_notice_result.came_of(
+        said["message_id"],
+        "uncertain",
+        "the program that sent it ended before it heard the answer",
+        recorded_by=entry.recorded_by,
+        process_id=entry.process_id,
+        seller_id=entry.seller_id,
+    )

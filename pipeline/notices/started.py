@@ -1,0 +1,85 @@
+"""Says whether the schedule runs, and records what people decide about it.
+
+It runs where a person started it, and nowhere else: a copy of the log, a restored or a rehearsed
+one sends nothing until somebody starts it there. What says so stands beside the log, where no
+backup takes it, with the place at which the inbox was then.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import CallerError
+from pipeline.inbox import Inbox
+from pipeline.inbox.store import Statement
+from pipeline.log.kinds.notice_schedule import decided
+from pipeline.settings import Settings
+
+_NAME: Final = "seller notices by the schedule"
+_HERE: Final = """
+    insert into leases (name, number, holder, held_until) values ($1, 1, $2, 0)
+    on conflict (name) do update set number = leases.number + 1, holder = excluded.holder"""
+_WHERE: Final = "select holder from leases where name = $1"
+_NOT_HERE: Final = "delete from leases where name = $1"
+_DATABASE: Final = "select oid, datname from pg_database where datname = current_database()"
+
+
+def place_of(settings: Settings, inbox: Inbox) -> str:
+    """A digest of where the inbox is: another for a copy of it."""
+    if settings.has_inbox_file:
+        path = Path(settings.inbox).resolve()
+        known: object = (str(path), path.stat().st_ino)
+    else:
+        known = inbox.query(_DATABASE)
+    return hashlib.sha256(f"{inbox.log} {known}".encode()).hexdigest()
+
+
+def is_started(settings: Settings, inbox: Inbox) -> bool:
+    """Whether a person started the schedule here, and nobody stopped it. Raises
+    `InboxUnavailable`."""
+    rows = inbox.query(_WHERE, _NAME)
+    return bool(rows) and rows[0][0] == place_of(settings, inbox)
+
+
+def start(
+    settings: Settings, inbox: Inbox, *, actor: str | None, recorded_by: str, backlog: bool
+) -> int:
+    """Starts the schedule here; the seq of the entry. `backlog`: also for processes that came
+    before. Raises `WrongUsage` without a name, and `InboxUnavailable`."""
+    draft = decided("started", actor=actor, recorded_by=recorded_by, backlog=backlog)
+    place = place_of(settings, inbox)
+    [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, place)))
+    assert receipt.entry is not None
+    return receipt.entry.seq
+
+
+def stop(inbox: Inbox, *, actor: str | None, recorded_by: str) -> int:
+    """Stops it for all; the seq of the entry. Raises `CallerError` where it does not run, and as
+    `start` does."""
+    draft = decided("stopped", actor=actor, recorded_by=recorded_by)
+    [receipt] = inbox.append([draft], claim=Statement(_NOT_HERE, (_NAME,)))
+    if receipt.entry is None:
+        raise CallerError(
+            "The schedule was not stopped",
+            "nobody has started it here",
+            "`prazo notices status` says how it stands",
+        )
+    return receipt.entry.seq
+
+
+def hold(
+    inbox: Inbox, seller_id: str, *, is_held: bool, actor: str | None, recorded_by: str
+) -> int:
+    """Holds the schedule for one seller, or releases it; the seq of the entry. Raises `CallerError`
+    for a seller whom nothing names, and as `start` does."""
+    if not inbox.find(seller_id=seller_id):
+        raise CallerError(
+            "Nothing was recorded",
+            "nothing in the log names this seller",
+            "give the seller's id as the platform does",
+        )
+    step = "held" if is_held else "released"
+    draft = decided(step, actor=actor, recorded_by=recorded_by, seller_id=seller_id)
+    [receipt] = inbox.append([draft])
+    assert receipt.entry is not None
+    return receipt.entry.seq

@@ -1,0 +1,239 @@
+"""Writes the messages by which sellers are notified, in Portuguese and in English. Pure.
+
+A message speaks of all open reviews of a seller, and says nothing personal: it may be read by
+whoever holds the telephone, or has the mailbox by now.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import Final, NamedTuple
+
+from babel import Locale, dates
+
+from pipeline import instants
+from pipeline.hosts import parts_of_url
+from pipeline.journey.page_texts import Language
+from pipeline.language import catalogue
+from pipeline.language.catalogue import N_
+from pipeline.language.codes import REVIEW_TYPES
+from pipeline.notices.rules import FIRST, OURS, REMINDER, NoticeRules, Words
+
+LINK: Final = "[link]"
+"""Stands where a message has the address of the seller's page, wherever the message is shown."""
+
+_LOCALES: Final = {"pt-BR": Locale("pt", "BR"), "en": Locale("en", "GB")}
+_SUBJECTS: Final = {
+    FIRST: N_("{name}: confirm your registration data by {deadline}"),
+    REMINDER: N_("{name}: we still need your registration data, by {deadline}"),
+}
+_LATE_SUBJECT: Final = N_("{name}: your registration data are late, and you can still answer")
+_HELLO: Final = N_("Hello,")
+_OPENINGS: Final = {
+    FIRST: N_(
+        "the payment platform that processes your sales has asked for a review of your"
+        " registration. {name} collects the answers."
+    ),
+    REMINDER: N_("we have asked you for registration data before, and some are still missing."),
+}
+_IN_TIME: Final = N_(
+    "the payment platform asks you to bring your registration up to date by {when}. We still need:"
+    " {fields}."
+)
+_LATE: Final = N_(
+    "the payment platform asked you to bring your registration up to date by {when}, and that"
+    " time has passed. You can still answer, and should do so today. We still need: {fields}."
+)
+_PARTLY: Final = N_("Part of your answers has arrived.")
+_WHERE: Final = N_("It takes a few minutes: {link}")
+_COST: Final = N_(
+    "Without an answer from you, the platform can block money that comes into your account or"
+    " leaves it."
+)
+_CODE: Final = N_(
+    "If the page asks you for a code, it comes to this same address. Give the code to nobody."
+)
+_GENUINE: Final = N_(
+    "How to tell that this message is genuine: the link begins with {host}, and nobody asks you for"
+    " a password, a card or a payment."
+)
+_LOOK_UP: Final = N_("You can check it here: {genuine}")
+_CONTACT: Final = N_("Questions? {contact}")
+_ASK_US: Final = N_("Questions? Ask {name} in the way that you know.")
+_THANKS: Final = N_("Thank you.")
+_FIELDS: Final = {
+    "revenue": N_("your revenue"),
+    "address": N_("your address"),
+    "owner.revenue": N_("the owner's revenue"),
+    "owner.address": N_("the owner's address"),
+}
+_AND: Final = N_("{first} and {last}")
+_ALL: Final = N_("the details that the form asks for")
+_CONFIRMATION: Final = N_("your confirmation of the answers")
+_OTHER_REVIEW: Final = N_("Review of your registration")
+_NO_DEADLINE: Final = N_("now")
+
+
+class Asked(NamedTuple):
+    """An open review, as a message speaks of it."""
+
+    review_type: str | None
+    deadline_at: int | None  # in microseconds
+    is_late: bool
+    missing: Sequence[str]
+    """Paths of the fields that nobody has answered; none: only the confirmation is missing."""
+    is_begun: bool = False
+    """Some of its fields are answered."""
+    link: str = LINK
+
+
+class Message(NamedTuple):
+    """A message in words, without where it goes."""
+
+    subject: str
+    text: str
+
+
+class Sender(NamedTuple):
+    """Who writes, and where sellers find out that it is true."""
+
+    name: str
+    page: str
+    """The address at which the seller's page begins."""
+    rules: NoticeRules
+    zone: tzinfo
+
+
+def templates(rules: NoticeRules) -> dict[str, int]:
+    """The names of all templates, with their versions: ours, and the marketplace's, which may
+    replace ours."""
+    return {**OURS, **{name: it.version for name, it in rules.templates.items()}}
+
+
+def written(
+    template: str,
+    reviews: Sequence[Asked],
+    language: Language,
+    sender: Sender,
+    *,
+    code_comes_along: bool = False,
+) -> Message:
+    """The message about a seller's open reviews, the most urgent first. `code_comes_along`: a code
+    would come by the channel by which the message comes. KeyError for a template that there is
+    not, and in this language."""
+    own = sender.rules.templates.get(template)
+    words = None if own is None else own.words(language)
+    places = _places(reviews, language, sender, code_comes_along=code_comes_along)
+    if words is not None:
+        return Message(_line(words.subject.format(**places)), _joined(words, places))
+    if template not in OURS:
+        raise KeyError(template)
+    is_late = all(it.is_late for it in reviews)
+    subject = _said(_LATE_SUBJECT if is_late else _SUBJECTS[template], language, **places)
+    paragraphs = (
+        _said(_HELLO, language),
+        _said(_OPENINGS[template], language, **places),
+        places["reviews"],
+        _said(_COST, language),
+        places["code"],
+        places["genuine"],
+        places["contact"],
+        _said(_THANKS, language),
+        sender.name,
+    )
+    return Message(_line(subject), "\n\n".join(it for it in paragraphs if it))
+
+
+def to_copy(asked: Asked, language: Language, zone: tzinfo) -> str:
+    """A message about one review that a person copies, and sends in their own way."""
+    paragraphs = (
+        _said(_HELLO, language),
+        _sentence(asked, language, zone),
+        _said(_WHERE, language, link=asked.link),
+        _said(_COST, language),
+        _said(_THANKS, language),
+    )
+    return "\n\n".join(paragraphs)
+
+
+def _joined(words: Words, places: dict[str, str]) -> str:
+    return words.text.format(**places).strip()
+
+
+def _line(text: str) -> str:
+    """A text on one line: a mail's subject takes no other."""
+    return " ".join(text.split())
+
+
+def _places(
+    reviews: Sequence[Asked], language: Language, sender: Sender, *, code_comes_along: bool
+) -> dict[str, str]:
+    first = next((it.deadline_at for it in reviews if it.deadline_at is not None), None)
+    rules, host = sender.rules, parts_of_url(sender.page).netloc
+    genuine = _said(_GENUINE, language, host=f"https://{host}" if host else sender.page)
+    if rules.genuine is not None:
+        genuine += " " + _said(_LOOK_UP, language, genuine=rules.genuine)
+    contact = (
+        _said(_ASK_US, language, name=sender.name)
+        if rules.contact is None
+        else _said(_CONTACT, language, contact=rules.contact)
+    )
+    return {
+        "name": sender.name,
+        "deadline": clock(first, language, sender.zone),
+        "reviews": "\n\n".join(review(it, language, sender.zone) for it in reviews),
+        "code": _said(_CODE, language) if code_comes_along else "",
+        "genuine": genuine,
+        "contact": contact,
+    }
+
+
+def review(asked: Asked, language: Language, zone: tzinfo) -> str:
+    """What a message says of one review: what is asked, by when, and where to answer."""
+    known = REVIEW_TYPES.get(asked.review_type or "", _OTHER_REVIEW)
+    lines = [f"{_said(known, language)}: {_sentence(asked, language, zone)}"]
+    if asked.is_begun:
+        lines.append(_said(_PARTLY, language))
+    lines.append(_said(_WHERE, language, link=asked.link))
+    return "\n".join(lines)
+
+
+def _sentence(asked: Asked, language: Language, zone: tzinfo) -> str:
+    return _said(
+        _LATE if asked.is_late else _IN_TIME,
+        language,
+        when=clock(asked.deadline_at, language, zone),
+        fields=in_words(asked.missing, language),
+    )
+
+
+def clock(at: int | None, language: Language, zone: tzinfo) -> str:
+    """Day, hour and whose clock: a day alone would promise a seller the hours after a deadline that
+    ends in the morning, or in another zone. `at`: in microseconds."""
+    if at is None:
+        return _said(_NO_DEADLINE, language)
+    locale = _LOCALES[language]
+    local: datetime = instants.of(at).astimezone(zone)
+    named = dates.get_timezone_name(local, locale=locale)
+    return f"{dates.format_date(local.date(), 'long', locale=locale)}, {local:%H:%M} ({named})"
+
+
+def in_words(missing: Sequence[str], language: Language) -> str:
+    """The missing fields as a seller knows them; each group once."""
+    if not missing:
+        return _said(_CONFIRMATION, language)
+    groups = {_group(path) for path in missing}
+    names = [_said(name, language) for group, name in _FIELDS.items() if group in groups]
+    if not names or not groups <= set(_FIELDS):
+        names.append(_said(_ALL, language))
+    *first, last = names
+    return _said(_AND, language, first=", ".join(first), last=last) if first else last
+
+
+def _group(path: str) -> str:
+    """What a path is a part of: `owner.address.city` is of the owner's address."""
+    parts = path.split(".")
+    return ".".join(parts[:2] if parts[0] == "owner" else parts[:1])
+
+
+def _said(text: str, language: Language, /, **values: str) -> str:
+    return catalogue.said_in("pt" if language == "pt-BR" else "en", text, **values)

@@ -1,0 +1,1 @@
+"""Sellers are notified: by hand, by every channel, and by the schedule."""

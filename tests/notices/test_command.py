@@ -1,0 +1,88 @@
+"""`prazo notices`: what a person types, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli.group import main
+from tests.alert.sinks import WebhookServer
+from tests.notices.office import SECRET, Office
+
+
+@pytest.fixture
+def asked(office: Office, tmp_path: Path) -> Office:
+    office.seller("sel_1", phone_number="+5511912345678")
+    office.review("prc_1", "sel_1")
+    office.seller("sel_2")
+    office.review("prc_2", "sel_2")
+    (tmp_path / "secret").write_text(SECRET)
+    return office
+
+
+def run(office: Office, *words: str) -> tuple[int, str]:
+    environment = {**office.environment(), "PRAZO_NOTICES_FILE": str(office.folder / "n.toml")}
+    found = CliRunner().invoke(main, ["notices", *words], env=environment)
+    return found.exit_code, found.output
+
+
+def test_a_person_sees_first_and_sends_then(asked: Office, tmp_path: Path) -> None:
+    with WebhookServer().running() as server:
+        (tmp_path / "n.toml").write_text(
+            f'language = "en"\n[channels.sms]\nurl = "{server.url}"\naddress = true\n'
+            f'secret_file = "{tmp_path / "secret"}"\n'
+        )
+        before = asked.inbox.last()
+        code, said = run(asked, "send", "sel_1", "sel_2", "--channel", "sms", "--dry-run")
+        assert code == 0
+        assert "sel_1  Loja do Zé: confirm your registration data by" in said
+        assert "It takes a few minutes: [link]" in said
+        assert "sel_2  refused: The seller's record has no address for this channel." in said
+        assert (asked.inbox.last(), server.taken) == (before, [])
+
+        code, said = run(asked, "send", "sel_1", "sel_2", "--channel", "sms", "--actor", "Ana")
+        assert code == 1, "one of them was not written to"
+        assert "sel_1  accepted\n" in said
+        assert len(server.taken) == 1
+        code, said = run(asked, "send", "sel_1", "--channel", "sms", "--actor", "Ana")
+        assert (code, said) == (0, "sel_1  accepted\n")
+
+
+def test_nobody_sends_without_a_name_or_a_channel(asked: Office, tmp_path: Path) -> None:
+    (tmp_path / "n.toml").write_text("")
+    code, said = run(asked, "send", "sel_1", "--channel", "sms", "--actor", "Ana")
+    assert code == 2, said
+    code, said = run(asked, "send", "sel_1", "--channel", "sms")
+    assert code == 2, said
+    assert asked.notices() == []
+
+
+def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path: Path) -> None:
+    (tmp_path / "n.toml").write_text(
+        'channels.sms = { url = "https://x.example", secret_file = "s", address = true }\n'
+        '[[schedule.ACI.rungs]]\nafter = "0d"\nchannel = "sms"\n'
+    )
+    before = asked.inbox.last()
+    code, said = run(asked, "status")
+    assert (code, said.splitlines()[0]) == (0, "The schedule does not run here.")
+    code, said = run(asked, "--dry-run", "start", "--backlog")
+    assert code == 0, said
+    assert "sel_1  sms: prc_1 after_0d\n" in said
+    assert "sel_2  nothing: The seller's record has no address for this channel.\n" in said
+    assert "1 seller would be written to now; 1 seller cannot be\n" in said
+    assert asked.inbox.last() == before
+    code, _ = run(asked, "start", "--backlog")
+    assert code == 2, "nobody starts it without a name"
+    code, said = run(asked, "start", "--backlog", "--actor", "Ana")
+    assert (code, said.splitlines()[-1]) == (0, f"started, entry {before[0] + 1}")
+    code, said = run(asked, "hold", "--seller", "sel_1", "--actor", "Ana")
+    assert code == 0, said
+    code, said = run(asked, "status")
+    assert said.startswith("The schedule runs here.\nsel_2  nothing: ")
+    code, said = run(asked, "release", "--seller", "sel_1", "--actor", "Ana")
+    assert code == 0, said
+    assert "sel_1  sms: prc_1 after_0d" in run(asked, "status")[1]
+    assert run(asked, "hold", "--seller", "sel_none", "--actor", "Ana")[0] == 1
+    assert run(asked, "stop", "--actor", "Ana")[0] == 0
+    assert run(asked, "stop", "--actor", "Ana")[0] == 1
+    assert run(asked, "status")[1].startswith("The schedule does not run here.")

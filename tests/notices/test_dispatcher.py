@@ -1,0 +1,200 @@
+"""The schedule writes by itself once a person has started it, where they did, and not elsewhere."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import instants
+from pipeline.inbox import open_inbox
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.ticket import ticket
+from pipeline.notices import channels, started
+from pipeline.notices.dispatcher import NoticeDispatcher
+from pipeline.notices.rules import NoticeRules
+from pipeline.notices.started import is_started
+from tests.alert.sinks import WebhookServer
+from tests.notices.office import Office
+
+ANA: Any = {"actor": "Ana", "recorded_by": "user:test"}
+
+
+def rules_for(office: Office, server: WebhookServer) -> NoticeRules:
+    sms = office.webhook(server.url, address=False)
+    rungs = [
+        {"after": "0d", "channel": "sms"},
+        {"after": "7d", "channel": "sms"},
+        {"late": "3d", "channel": "sms"},
+    ]
+    always = {"days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"], "holidays": ""}
+    return NoticeRules.model_validate(
+        {
+            "channels": {"sms": sms.channels["sms"].model_dump()},
+            "schedule": {"ACI": {"rungs": rungs}},
+            "hours": {**always, "start": "00:00", "end": "23:59", "zone": "UTC"},
+        }
+    )
+
+
+def sender(office: Office, rules: NoticeRules, **more: Any) -> NoticeDispatcher:
+    return NoticeDispatcher(office.settings(), office.inbox, lambda: rules, lambda: None, **more)
+
+
+def start(office: Office, *, backlog: bool = False) -> int:
+    return started.start(office.settings(), office.inbox, backlog=backlog, **ANA)
+
+
+def test_nothing_goes_out_before_the_start_and_then_only_for_what_comes(office: Office) -> None:
+    office.seller("sel_old")
+    office.review("prc_old", "sel_old")
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server))
+        assert sends.turn() == 0
+        start(office)
+        assert sends.turn() == 0, "it came before"
+        office.seller("sel_new")
+        office.review("prc_new", "sel_new")
+        assert sends.turn() == 1
+        assert sends.turn() == 0
+        assert sender(office, rules_for(office, server)).turn() == 0, "nor after a restart"
+        assert len(server.taken) == 1
+        [notice] = office.notices()
+        assert (notice["process_id"], notice["rung"]) == ("prc_new", "after_0d")
+        assert "actor" not in notice
+        steps = [(it["step"], it.get("rung")) for it in office.said(NOTICE_SCHEDULE)]
+        assert steps == [("started", None), ("claimed", "after_0d")]
+
+        start(office, backlog=True)
+        assert sends.turn() == 1
+        assert [it["process_id"] for it in office.notices()] == ["prc_new", "prc_old"]
+
+
+def test_the_next_rung_comes_in_its_time_and_half_an_answer_changes_the_words(
+    office: Office,
+) -> None:
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server), now=lambda: clock[0])
+        assert sends.turn() == 1
+        office.answer("prc_1", "sel_1", revenue="1000_to_5000")
+        clock[0] += 6 * instants.DAY
+        assert sends.turn() == 0
+        clock[0] += instants.DAY
+        assert sends.turn() == 1
+        assert [it["rung"] for it in office.notices()] == ["after_0d", "after_7d"]
+        assert "Uma parte das suas respostas já chegou." in server.taken[-1].body.decode()
+
+
+@pytest.mark.parametrize("why", ["answered", "finished", "ticket", "held", "deleted", "stopped"])
+def test_what_is_over_or_kept_back_gets_nothing(office: Office, why: str) -> None:
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1", asks=["revenue"])
+    match why:
+        case "answered":
+            office.answer("prc_1", "sel_1", revenue="1000_to_5000")
+        case "finished":
+            office.review("prc_1", "sel_1", asks=["revenue"], status="FINISHED")
+        case "ticket":
+            drafted = ticket("opened", number="7", process_id="prc_1", seller_id="sel_1", **ANA)
+            office.inbox.append([drafted])
+        case "held":
+            started.hold(office.inbox, "sel_1", is_held=True, **ANA)
+        case "deleted":
+            office.seller("sel_1", "seller.deleted")
+        case "stopped":
+            started.stop(office.inbox, **ANA)
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server))
+        assert sends.turn() == 0
+        assert server.taken == []
+        if why == "held":
+            started.hold(office.inbox, "sel_1", is_held=False, **ANA)
+            assert sends.turn() == 1
+
+
+def test_one_message_speaks_of_two_reviews_and_each_keeps_its_rung(office: Office) -> None:
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1", days=20)
+    office.review("prc_2", "sel_1", days=10)
+    with WebhookServer().running() as server:
+        assert sender(office, rules_for(office, server)).turn() == 1
+        assert len(server.taken) == 1
+    found = {(it["process_id"], it["rung"]) for it in office.notices()}
+    assert found == {("prc_1", "after_0d"), ("prc_2", "after_0d")}
+
+
+def test_a_service_that_is_away_gets_one_message_to_try_not_all(office: Office) -> None:
+    start(office)
+    for n in range(12):
+        office.seller(f"sel_{n}")
+        office.review(f"prc_{n}", f"sel_{n}")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        server.status = 503
+        sends = sender(office, rules_for(office, server), now=lambda: clock[0])
+        sends._sending._wait = lambda _: None
+        first = sends.turn()
+        assert first <= 4, "those that were on their way at once"
+        assert sends.turn() == 0
+        server.status = 204
+        clock[0] += 6 * instants.MINUTE
+        sends.turn()
+        clock[0] += 2 * instants.HOUR
+        sends.turn()
+    accepted = {process for process, result in office.results() if result == "accepted"}
+    assert accepted == {f"prc_{n}" for n in range(12)}
+
+
+def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
+    office: Office, tmp_path: Path
+) -> None:
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    assert is_started(office.settings(), office.inbox)
+    office.inbox.close()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for file in tmp_path.glob("inbox.db*"):
+        shutil.copy(file, elsewhere)
+    copy = Office(elsewhere, open_inbox(elsewhere / "inbox.db"))
+    with closing(copy.inbox), WebhookServer().running() as server:
+        assert not is_started(copy.settings(), copy.inbox)
+        sends = sender(copy, rules_for(copy, server))
+        assert sends.turn() == 0
+        assert server.taken == []
+        start(copy)
+        assert sends.turn() == 1, "a person said so"
+
+
+def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    clock = [office.inbox.now()]
+
+    def gone(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with WebhookServer().running() as server:
+        rules = rules_for(office, server)
+        with monkeypatch.context() as dying:
+            dying.setattr(channels, "hand_over", gone)
+            with pytest.raises(KeyboardInterrupt):
+                sender(office, rules, now=lambda: clock[0]).turn()
+        for minutes, sent in ((1, 0), (11, 1), (20, 0), (60, 0)):
+            clock[0] += minutes * instants.MINUTE
+            assert sender(office, rules, now=lambda: clock[0]).turn() == sent
+        [posted] = server.taken
+    [notice] = office.notices()
+    assert posted.headers[b"webhook-id"].decode() == notice["message_id"]
+    assert office.results() == [("prc_1", "uncertain"), ("prc_1", "accepted")]
