@@ -5,7 +5,7 @@ It opens on what can still be saved, the soonest deadline first; the most severe
 
 import streamlit as st
 
-from app_pages.desk import casework, saved
+from app_pages.desk import asking, casework, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
@@ -58,6 +58,7 @@ def listed() -> lists.Listed:
             "reviews": "expired",
             "last_contact": "last_contact_at",
         },
+        act=asking.sellers if casework.is_open() else None,
     )
 
 
@@ -95,6 +96,7 @@ def card(row: views.Row) -> None:
     if name:
         st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
+    asking.seller(row["seller_id"])
     this = {"seller_id": row["seller_id"]}
     found = views.read("open_processes", where=this, limit=MOST_REVIEWS)
     st.header(

@@ -25,7 +25,7 @@ from pipeline.alert_rules import AlertsFile
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, PrazoError, Unreadable, WrongUsage
 from pipeline.http.outgoing.mail_server import Mail
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, copies
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.inbox.artifacts.owners import Owned
 from pipeline.inbox.leases import Lease, Spent, left, release, take
@@ -245,7 +245,9 @@ class Sending:
     ) -> Done:
         """Sends one notice to a seller; `check` has let the order pass. `message_id`: of a message
         that may have gone already, which is then repeated under it. `decide`: for the schedule,
-        which then sends nothing where nothing is due. Raises `InboxUnavailable`."""
+        which then sends nothing where nothing is due. Raises `InboxUnavailable`, and `CopyHeld`
+        where the inbox is a copy that nobody has confirmed."""
+        copies.require_in_use(self._inbox)
         is_again = message_id is not None
         message_id = message_id or _message_id(seller_id, order)
         try:

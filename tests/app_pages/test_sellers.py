@@ -1,6 +1,12 @@
 """The sellers page: one row a seller, what can be saved first, and how they were notified."""
 
+import base64
+import json
+from pathlib import Path
+
+from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.desk.test_many import tick
 from tests.app_pages.support.occurrences import before, review, seller_event, text
 from tests.app_pages.support.reading import page_text, press
 
@@ -53,8 +59,9 @@ def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
         of_ana = page_text(visit("sellers", row="sel_ana"))
         of_bia = page_text(visit("sellers", row="sel_bia"))
     assert "2 open reviews" in of_ana
-    assert "prc_gone" in of_ana and "prc_soon" in of_ana
-    assert "A*** N***" in of_ana and "Neves" not in of_ana
+    for said in ("prc_gone", "prc_soon", "A*** N***"):
+        assert said in of_ana
+    assert "Neves" not in of_ana
     assert "Last contact: never" in of_ana
     assert "e-mail · accepted, arrival unknown" in of_bia
 
@@ -67,3 +74,46 @@ def test_a_call_is_recorded_from_the_card(open_log: OpenLog, visit: Visit) -> No
         press(app, "Record the call or letter")
         [row] = service.reader.read("seller_notices", where={"process_id": "prc_lost"}).to_pylist()
     assert (row["outcome"], row["actor"], row["contacted_at"]) == ("left_message", "Bia", None)
+
+
+def notices_file(folder: Path, url: str) -> Path:
+    secret = folder / "webhook-secret"
+    secret.write_text(f"whsec_{base64.b64encode(b'x' * 24).decode()}\n")
+    file = folder / "notices.toml"
+    file.write_text(f'[channels.sms]\nurl = "{url}"\nsecret_file = "{secret}"\n')
+    return file
+
+
+def test_ticked_sellers_are_asked_again_and_what_came_of_it_is_shown(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """Chasing eight sellers wrote eight entries, and sent nothing."""
+    with WebhookServer().running() as bridge:
+        settings = {
+            "journey_url": "https://answer.market.example",
+            "notices_file": notices_file(tmp_path, bridge.url),
+        }
+        with open_log(HISTORY, **settings) as service:
+            app = visit("sellers", as_of=None)
+            tick(app, 0, 1)
+            press(app, "Send to 2 sellers: cannot be undone")
+            assert "A name is needed: it goes into the log." in page_text(app)
+            fields = [it for it in app.text_input if str(it.key).startswith("ask_actor")]
+            fields[0].set_value("Bia")
+            press(app, "Send to 2 sellers: cannot be undone")
+            said = page_text(app)
+            sent = [json.loads(it.body)["data"] for it in bridge.taken]
+            rows = service.reader.read("seller_notices", where={"actor": "Bia"}).to_pylist()
+    assert "Sent to 2 sellers." in said
+    assert sorted(it["seller_id"] for it in sent) == ["sel_ana", "sel_bia"]
+    assert all("answer.market.example" in it["text"] for it in sent)
+    assert sorted(it["process_id"] for it in rows) == ["prc_gone", "prc_near", "prc_soon"]
+    assert all(it["accepted_at"] is not None for it in rows)
+
+
+def test_without_a_channel_nothing_can_be_sent_and_the_page_says_so(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("sellers", as_of=None, row="sel_bia"))
+    assert "Prazo has no way to write to sellers yet" in shown

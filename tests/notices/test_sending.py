@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import SettingsError, WrongUsage
+from pipeline.errors import CopyHeld, SettingsError, WrongUsage
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
+from pipeline.inbox import copies
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.journey import links
 from pipeline.log.entries import commitment
@@ -350,3 +351,15 @@ def test_what_cannot_be_sent_at_all_is_said_before_anything_is_recorded(
     with pytest.raises(WrongUsage, match="no template third"):
         send.send(["sel_1"], BY_MAIL._replace(template="third"))
     assert office.inbox.last() == before
+
+
+def test_a_copy_that_nobody_confirmed_sends_nothing_and_records_nothing(
+    office: Office, tmp_path: Path
+) -> None:
+    with_two_reviews(office)
+    copies.hold(office.inbox)
+    with MailServer(tmp_path).running() as server:
+        with pytest.raises(CopyHeld, match="put back from a copy"):
+            office.sending(mail=office.mail(server)).send(["sel_1"], BY_MAIL)
+        assert server.taken == []
+    assert office.notices() == []

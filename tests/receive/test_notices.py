@@ -1,4 +1,4 @@
-"""`POST /v1/notices`: what other systems say of how sellers were notified is on disk once answered."""
+"""`POST /v1/notices`: what systems of the marketplace say of notices is on disk once answered."""
 
 import json
 from typing import Any
