@@ -225,7 +225,7 @@ def test_a_view_has_the_documented_columns_in_their_order_and_its_key_is_unique(
 
 def test_each_column_is_explained_and_the_time_asked_for_by_no_way_but_as_of():
     def wrong(view):
-        if not view.summary.endswith((".", ":")):  # a line of a label that is none is read as prose
+        if not view.summary.endswith((".", ":")):  # a line of an unknown label is read as prose
             yield "begin its header with what one row is, in sentences"
         if unsaid := [name for name, meaning in view.columns.items() if not meaning]:
             said_by = " and ".join(inherits_from(view, catalogue()))
