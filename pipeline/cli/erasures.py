@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.group import guarded_inbox, main, say, user
+from pipeline.errors import OperatorError
 from pipeline.inbox.postgres.remains import STEPS
 from pipeline.settings import Settings
 from pipeline.texts import MOST_NAMED, counted, printable, some_of
@@ -37,6 +38,7 @@ def forget(
     Example: prazo forget sel_123 --reason "request of 3 May" --actor Ana
     """
     from pipeline.erasure.forgetting import forget as erase
+    from pipeline.inbox.erased import newest_erasure
 
     settings = Settings.load()
     with guarded_inbox(settings) as inbox:
@@ -51,7 +53,10 @@ def forget(
             is_key_lost=key_lost,
             is_sweeping=sweep,
         )
+        erased_to = None if dry_run else newest_erasure(inbox)
     _say(printable(seller), done, is_dry_run=dry_run)
+    if settings.backup_to is not None:
+        _say_copies(settings.backup_to, settings.backup_keep, erased_to)
     if not settings.has_inbox_file:
         say("", "The database holds what was erased until it is emptied. Stop every receiver, and")
         say("have a superuser run this, in psql (docs/operations.md#what-the-database-holds-on):")
@@ -95,6 +100,27 @@ def _say(seller: str, done: "Forgotten", *, is_dry_run: bool) -> None:
         say(f"  packages that were handed out: {named} to whom, and what is in them")
     say("  backups from before, and packages of a period; a later `prazo backup` into the same")
     say("  folder erases it there, too")
+
+
+def _say_copies(location: str, keep: str, erased_to: int | None) -> None:
+    """Names the copies of backups that may hold what was erased up to an entry, each with the day
+    on which it goes. None: nothing was erased yet, so each may."""
+    from pipeline import instants
+    from pipeline.continuity.vault import Keep, Vault
+
+    try:
+        copies = Vault(location).copies()
+    except OperatorError as error:
+        say(f"  copies of backups in {location}, which cannot be named: {error.why}")
+        return
+    ends = Keep.read(keep).ends(copies, instants.now())
+    older = [it for it in copies if erased_to is None or it.entries < erased_to]
+    for copy in older:
+        at = ends.get(copy.name)
+        until = "for two years or more" if at is None else f"until {instants.canonical(at)[:10]}"
+        say(f"  {copy.name} in {location}: {until}, if a backup is made each day")
+    if older:
+        say("  Whoever restores one of these forgets the person again.")
 
 
 def unnamed_lines(unnamed: "Unnamed") -> Iterator[str]:

@@ -29,6 +29,7 @@ _DATA, _NOTE = ".tar.age", ".json"
 _STAMP: Final = "prazo-%Y%m%dT%H%M%SZ"
 _AT_ONCE: Final = 2**20
 _MOST_NOTE_BYTES: Final = 4096
+_MOST_DAYS: Final = 731
 _LEFT: Final = instants.DAY
 """An older copy without its note is one that was cut off."""
 
@@ -65,6 +66,20 @@ class Keep(NamedTuple):
                 newest_of.setdefault(instants.of(copy.made_at).strftime(period), copy.name)
             stay |= {*list(newest_of.values())[:number]}
         return stay
+
+    def ends(self, copies: Sequence[Kept], now: int) -> dict[str, int]:
+        """When each copy goes, if one is made each day from now on; without those that stay for
+        two years."""
+        present, gone = list(copies), dict[str, int]()
+        for day in range(1, _MOST_DAYS):
+            at = now + day * instants.DAY
+            present.append(Kept(str(at), at, 0, "", 0))
+            stay = self.of(present)
+            gone |= {it.name: at for it in present if it.name not in stay}
+            present = [it for it in present if it.name in stay]
+            if not any(it.log for it in present):
+                break
+        return {it.name: gone[it.name] for it in copies if it.name in gone}
 
 
 class Vault:

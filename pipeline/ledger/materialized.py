@@ -14,8 +14,7 @@ stand-ins may be used depends on the instant that is asked for, and on whether r
                       earlier instant, which their entries answer sooner
     none              rows of any kind wait, and cannot be made
 
-Rows are made by means of `earlier`, `of_the_end` and `without_attempts`. `within_few` adds to any
-of these.
+Rows are made by means of `earlier` and `without_attempts`. `within_few` adds to any of these.
 """
 
 import itertools
@@ -194,15 +193,10 @@ def without_attempts() -> StandIns:
 
 
 @cache
-def of_the_end() -> StandIns:
-    """Stand-ins of all views with materialized rows, where nothing occurs after the instant."""
-    return {name: sql for view in views() for name, sql in _stand_ins(view).items()}
-
-
-@cache
 def when_settled() -> StandIns:
     """Stand-ins for an instant after which nothing occurs, with materialized rows up to date."""
-    return _complete(of_the_end(), script("narrowed/unsteady_processes"))
+    kept = {name: sql for view in views() for name, sql in _stand_ins(view).items()}
+    return _complete(kept, script("narrowed/unsteady_processes"))
 
 
 @cache

@@ -1,11 +1,14 @@
 """What reads bodies beside the ledger: once they are erased, nothing takes what stays for them."""
 
 import json
+import re
 import shutil
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pyrage import x25519
 
 from pipeline import instants
 from pipeline.cli.doctor import erasures
@@ -156,6 +159,35 @@ def test_its_artifacts_are_named_by_nobody_and_none_is_missed(erased: Settings) 
         [names] = named(inbox)
         assert len(names) == 1
         assert artifact_store(erased, inbox).fault(names[0].sha256) is None
+
+
+@ON_SQLITE
+def test_the_command_names_the_encrypted_copies_that_may_hold_the_person_and_until_when(
+    settings: Settings, tmp_path: Path
+) -> None:
+    environment = environment_in(settings.ledger.parent) | {
+        "PRAZO_BACKUP_TO": str(tmp_path / "kept"),
+        "PRAZO_BACKUP_RECIPIENT": str(x25519.Identity.generate().to_public()),
+    }
+
+    def run(*arguments: str) -> str:
+        return here(*arguments, environment=environment, folder=tmp_path).stdout
+
+    def copy() -> str:
+        time.sleep(1.1)  # its name says the second
+        return re.findall("prazo-[0-9TZ]{16}", run("backup", str(tmp_path / "saved")))[0]
+
+    ask = ("forget", person.SELLER, "--reason", "she asked", "--actor", "ana")
+    before = copy()
+    until = instants.canonical(instants.now() + 7 * instants.DAY)[:4]
+    for said in (run(*ask, "--dry-run"), run(*ask)):
+        assert re.search(f"  {before} in {tmp_path}/kept: until {until}", said)
+        assert "restores one of these forgets the person again" in said
+    after = copy()
+    again = run(*ask)
+    assert after not in again
+    assert before not in again  # the newest of the day stays
+    assert "restores one of these" not in again
 
 
 @ON_SQLITE

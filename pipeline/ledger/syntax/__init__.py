@@ -1,1 +1,1 @@
-"""Changes SQL through DuckDB's own syntax tree: which rows it reads, and which columns it names."""
+"""SQL as DuckDB parses it: filters, what is run again, and columns that nothing reads."""

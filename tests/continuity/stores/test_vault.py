@@ -248,6 +248,21 @@ def test_the_newest_of_each_day_week_and_month_stay() -> None:
     assert stay(9, 9, 9) == {it.name for it in copies} - {"2026-03-03T03:00"}
 
 
+def test_it_is_known_when_a_copy_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at(text: str) -> Kept:
+        return Kept(text, instants.parse(f"{text}T03:00:00Z") or 0, 1, "prazo/0", 1)
+
+    copies, now = [at("2026-02-28"), at("2026-03-03"), at("2026-03-04")], at("2026-03-04").made_at
+    ends = Keep(3, 0, 2).ends(copies, now)
+    assert {name: instants.canonical(it)[:10] for name, it in ends.items()} == {
+        "2026-02-28": "2026-04-01",  # the newest of the month before
+        "2026-03-03": "2026-03-06",
+        "2026-03-04": "2026-03-07",
+    }
+    monkeypatch.setattr(vaults, "_MOST_DAYS", 30)
+    assert Keep(99, 0, 0).ends(copies, now) == {}
+
+
 def _contents(folder: Path) -> dict[str, bytes]:
     files = (it for it in folder.rglob("*") if it.is_file())
     return {str(it.relative_to(folder)): it.read_bytes() for it in files}
