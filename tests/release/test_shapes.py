@@ -62,3 +62,4 @@ def test_one_machine_comes_up_by_what_the_page_says(wheel: Path, tmp_path: Path)
     assert "The password of ana, on the dashboard: " in said, said
     assert "ended with 0" in said, said
     assert "ok       deliveries: " in said, said
+    assert "can be read by others" not in said, said
