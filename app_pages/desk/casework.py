@@ -116,7 +116,7 @@ def remind(process: views.Row) -> None:
         )
         return feedback._replace(empties=(f"contact_note {own}",))
 
-    with st.popover(_("Ask again"), icon=":material/notifications_active:", key=f"r {own}"):
+    with st.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
             deadline = process["deadline_at"]
