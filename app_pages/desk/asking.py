@@ -105,7 +105,7 @@ def _send(key: str, seller_ids: Sequence[str], channel: str) -> acting.Feedback:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     held = service.current()
     done: list[Done] = []
-    with st.spinner(_("Sending to {n} sellers", n=formats.number(len(seller_ids)))):
+    with st.spinner(_("Sending")):
         error = acting.tried(
             lambda: done.extend(
                 Sending(held.settings, held.inbox).send(seller_ids, _order(channel, actor))

@@ -145,6 +145,14 @@ SELLER_CHANNELS: Final[Mapping[str, str]] = {
 }
 """By which a seller is notified of a review."""
 
+QUEUES: Final[Mapping[str, str]] = {
+    "act_now": N_("Act now"),
+    "expired": N_("Expired"),
+    "waiting_for_platform": N_("Waiting for the platform"),
+    "waiting_for_seller": N_("Waiting for the seller"),
+}
+"""Whose turn an unfinished process is."""
+
 CALL_OUTCOMES: Final[Mapping[str, str]] = {
     "reached": N_("reached"),
     "left_message": N_("left a message"),

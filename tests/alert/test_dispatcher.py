@@ -350,7 +350,7 @@ def test_what_a_channel_refuses_is_repeated_and_given_up_and_then_a_finding(
 def test_a_link_that_the_desk_has_for_the_seller_is_not_a_message_to_the_officer(
     stores: Stores, rules: AlertRules, mail: MailServer, webhook: WebhookServer, tmp_path: Path
 ) -> None:
-    """It was the seller's turn from then on: the officer's failed message was never repeated."""
+    """Making a link asks nobody: the officer's failed message is repeated."""
     far = review(process_id="p1", customer_id="s1", deadline_at="2099-01-01T00:00:00Z")
     stores.inbox.append([delivery(far, occurred_at=instants.now(), recorded_by="webhook")])
     desk = rules.recipients["ops"].model_copy(update={"seller_links": True})
@@ -361,7 +361,11 @@ def test_a_link_that_the_desk_has_for_the_seller_is_not_a_message_to_the_officer
     stores.dispatcher(by, fresh=fresh).run_once()
     assert b"seller_link" in webhook.taken[0].body
     [alert] = stores.rows("alerts")
-    assert (alert["kind"], alert["next_action"], alert["told"]) == ("overdue", "await_seller", 1)
+    assert (alert["kind"], alert["next_action"], alert["told"]) == (
+        "overdue",
+        "start_collection",
+        1,
+    )
     mail.refuses = None
     later = instants.now() + BACKOFF[0] + instants.SECOND
     stores.dispatcher(by, fresh=fresh, now=lambda: later).run_once()

@@ -173,6 +173,8 @@ class World(Bare):
                 self.lost_answers[said["alert"], said["to"]] += 1
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        if "from meta" in sql:  # of an inbox that does not say where it stands
+            return []
         if not values:
             return [(at,) for _, at, *_ in self.entries[:1]]
         if "body" in sql:

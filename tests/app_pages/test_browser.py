@@ -186,7 +186,7 @@ def test_pages_are_reached_from_the_navigation(tab: Reader) -> None:
     tab.settled()
     assert tab.page.title() == "Watchlist · Prazo"
     tab.page.locator("header").get_by_text("Investigate").click()
-    tab.page.get_by_role("link", name="Seller").click()
+    tab.page.get_by_role("link", name="Open the seller").click()
     tab.page.get_by_role("heading", name="Seller", exact=True).wait_for()
 
 

@@ -24,7 +24,7 @@ from pipeline.log import deliveries
 from tests.cli.conftest import Prazo
 from tests.support.commands import here
 from tests.support.machine import wait_until
-from tests.support.stores import environment_in
+from tests.support.stores import environment_in, in_use
 
 REVIEW = {
     "kind": "webhook",
@@ -487,6 +487,7 @@ def test_settings_that_contradict_each_other_are_all_named(prazo, environment):
 
 
 def test_doctor_finds_keys_that_others_can_read(ask, environment):
+    in_use(environment["PRAZO_INBOX"])
     well = ask("doctor")
     assert well.returncode == 0, well.stdout
     assert "deliveries are not authenticated" in well.stdout

@@ -17,6 +17,7 @@ from pipeline.notices.rules import NoticeRules
 from pipeline.notices.started import is_started
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import Office
+from tests.support.stores import in_use
 
 ANA: Any = {"actor": "Ana", "recorded_by": "user:test"}
 
@@ -170,6 +171,7 @@ def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
         sends = sender(copy, rules_for(copy, server))
         assert sends.turn() == 0
         assert server.taken == []
+        in_use(elsewhere / "inbox.db")
         start(copy)
         assert sends.turn() == 1, "a person said so"
 

@@ -24,7 +24,7 @@ contacts as (
     -- Older ones keep nobody waiting for the seller.
     select process_id, max(occurred_at) as contacted_at
     from (
-        select process_id, occurred_at from fact_collections where step = 'invited'
+        select process_id, occurred_at from fact_collections where step = 'invited' and not is_link
         union all
         select process_id, occurred_at from fact_actions where kind = 'reminded'
     )

@@ -9,7 +9,7 @@
 
 with worked as (
     select
-        states.* exclude (confirmed_at, was_asked, is_ticket_open),
+        states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open),
         case
             when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
             when last_attempts.outcome = 'in_flight' then 'await_answer'
