@@ -107,15 +107,15 @@ def _send(key: str, seller_ids: Sequence[str], channel: str) -> acting.Feedback:
     done: list[Done] = []
     with st.spinner(_("Sending")):
         error = acting.tried(
-            lambda: done.extend(
-                Sending(held.settings, held.inbox).send(seller_ids, _order(channel, actor))
+            lambda: Sending(held.settings, held.inbox).send(
+                seller_ids, _order(channel, actor), done.append
             ),
             actor,
         )
-    if error is not None:
-        return acting.Feedback("", error=error)
-    if all(it.result == "accepted" for it in done):
+    if done:  # who was written to is not to be written to by a second press
         lists.untick()
+    if error is not None:
+        return acting.Feedback(came_of(done), error=error)
     return acting.Feedback(came_of(done), is_done=True, is_shown=False)
 
 

@@ -130,13 +130,17 @@ def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None
 
 @notices.command()
 @click.option("--actor", metavar="NAME", required=True, help="Who stops it.")
-def stop(actor: str) -> None:
+@click.pass_obj
+def stop(before: bool, actor: str) -> None:
     """Stop the schedule for all sellers.
 
     Example: prazo notices stop --actor Ana
     """
     from pipeline.notices import started
 
+    if before:
+        say("the schedule would be stopped for all sellers")
+        return
     with guarded_inbox(Settings.load()) as inbox:
         say(f"stopped, entry {started.stop(inbox, actor=actor, recorded_by=user())}")
 
@@ -144,27 +148,30 @@ def stop(actor: str) -> None:
 @notices.command()
 @click.option("--seller", required=True, metavar="ID", help="To whom nothing goes.")
 @click.option("--actor", metavar="NAME", required=True, help="Who holds it.")
-def hold(seller: str, actor: str) -> None:
+@click.pass_obj
+def hold(before: bool, seller: str, actor: str) -> None:
     """Hold the schedule for one seller, as in a dispute.
 
     Example: prazo notices hold --seller sel_123 --actor Ana
     """
-    _hold(seller, actor, is_held=True)
+    _hold(seller, actor, is_held=True, is_dry=before)
 
 
 @notices.command()
 @click.option("--seller", required=True, metavar="ID", help="Who is written to again.")
 @click.option("--actor", metavar="NAME", required=True, help="Who releases it.")
-def release(seller: str, actor: str) -> None:
+@click.pass_obj
+def release(before: bool, seller: str, actor: str) -> None:
     """Let the schedule write to a seller again.
 
     Example: prazo notices release --seller sel_123 --actor Ana
     """
-    _hold(seller, actor, is_held=False)
+    _hold(seller, actor, is_held=False, is_dry=before)
 
 
 @notices.command()
-def run() -> None:
+@click.pass_obj
+def run(before: bool) -> None:
     """Send by the schedule until SIGTERM, once somebody has started it; `prazo serve` does so.
 
     Example: prazo notices run
@@ -173,6 +180,8 @@ def run() -> None:
     from pipeline.notices.dispatcher import NoticeDispatcher
     from pipeline.notices.rules import NoticesFile
 
+    if before:
+        raise click.UsageError("--dry-run: `prazo notices status` says what is due")
     settings = Settings.load()
     rules, alerts = NoticesFile(settings.notices_file), AlertsFile(settings.alerts_file)
     ends = threading.Event()
@@ -181,12 +190,16 @@ def run() -> None:
         NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
 
 
-def _hold(seller: str, actor: str, *, is_held: bool) -> None:
+def _hold(seller: str, actor: str, *, is_held: bool, is_dry: bool) -> None:
     from pipeline.notices import started
 
+    done = "held" if is_held else "released"
+    if is_dry:
+        say(f"the schedule would be {done} for {seller}")
+        return
     with guarded_inbox(Settings.load()) as inbox:
         seq = started.hold(inbox, seller, is_held=is_held, actor=actor, recorded_by=user())
-    say(f"{'held' if is_held else 'released'}, entry {seq}")
+    say(f"{done}, entry {seq}")
 
 
 def _dispatcher(settings: Settings, inbox: "Inbox") -> "NoticeDispatcher":

@@ -41,6 +41,7 @@ MASKED_COLUMNS: Final = {
     "fact_attempt_finishes": {"error": "mask_error(error)"},
     "fact_collections": {"actor": "mask_text(actor)"},
     "fact_artifacts": {"name": "mask_text(name)"},
+    "fact_notices": {"promised_for": "mask_text(promised_for)"},
     "fact_actions": {"content": "null"},
 }
 """What a ledger without bodies, and a masked package, keep in place of personal values. Views mask

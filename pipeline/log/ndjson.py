@@ -205,8 +205,16 @@ class SellerNoticeLine(NamedLine):
     channel: SellerChannel
     outcome: CallOutcome | None = None
     promised_for: str | None = Field(default=None, max_length=64)
+    actor: str | None = Field(default=None, max_length=255)
+    rung: str | None = Field(default=None, max_length=64)
+    artifacts: Annotated[tuple[Artifact, ...], FailFast()] = ()
+    journey_id: Identifier | None = None
     template: str | None = Field(default=None, max_length=255)
     language: str | None = Field(default=None, max_length=35)
+
+
+_OF_OUR_MESSAGES: Final = frozenset({"address", "artifacts", "commitment", "journey_id"})
+"""What is said of a message that Prazo sent: its link, its words, and to whom it went."""
 
 
 class SellerNoticeResultLine(NamedLine):
@@ -290,7 +298,7 @@ def list_in(value: JsonValue) -> str | None:
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact | None) -> Draft:
     value, occurrence = _validated(value)
-    if isinstance(occurrence, CollectionLine) and keep is not None:
+    if isinstance(occurrence, CollectionLine | SellerNoticeLine) and keep is not None:
         value = _with_artifacts(value, keep)
     key = _ingest_key(occurrence, value)
     if isinstance(occurrence, WebhookLine):
@@ -334,6 +342,8 @@ def read_notice(value: JsonValue, *, recorded_by: str) -> Draft:
         raise Unreadable(
             f"kind: {SELLER_NOTICE}, {SELLER_NOTICE_RESULT} or {RETRACTION} is expected"
         )
+    if ours := sorted(_OF_OUR_MESSAGES.intersection(value)):
+        raise Unreadable(f"{ours[0]}: only messages that Prazo sends have it")
     drafted = _ingested(occurrence, value, recorded_by, _ingest_key(occurrence, value))
     return drafted._replace(origin=LIVE)
 

@@ -92,7 +92,8 @@ class Scope:
         while rows := self._inbox.query(_NEXT, self._read):
             for seq, kind, process_id, seller_id, origin in rows:
                 if kind == NOTICE_SCHEDULE and process_id is None and seller_id is None:
-                    touched |= self._take_step(seq)
+                    if origin == LIVE:  # another log's schedule decides nothing here
+                        touched |= self._take_step(seq)
                 elif kind == WEBHOOK and process_id is not None and seller_id is not None:
                     self._take_process(process_id, seller_id, is_live=origin == LIVE)
                 seller_id = seller_id or self._seller_of.get(process_id or "")
@@ -171,8 +172,10 @@ class NoticeDispatcher:
         rules = self._load()
         if not hours.is_open(rules.hours, None, now):
             return 0
-        self._sending.rules, self._sending.mail = rules, self._mail()
         wanted = self.scope.sellers()
+        if rules != self._sending.rules:  # a new rung may be due before the next look
+            self._agenda |= dict.fromkeys(wanted, 0)
+        self._sending.rules, self._sending.mail = rules, self._mail()
         waiting = [it for it, at in self._agenda.items() if at <= now]
         for seller_id in {*waiting} - wanted:
             del self._agenda[seller_id]

@@ -181,6 +181,9 @@ class NoticeRules(Part):
                     raise ValueError(f"schedule.{kind}: there is no channel {rung.channel!r}")
                 if rung.template not in (None, *OURS, *self.templates):
                     raise ValueError(f"schedule.{kind}: there is no template {rung.template!r}")
+        for name, template in self.templates.items():
+            if template.words(self.language) is None:
+                raise ValueError(f"templates.{name}: write its words in {self.language}, too")
         return self
 
     def rungs(self, review_type: str | None) -> tuple[Rung, ...]:

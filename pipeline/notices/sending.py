@@ -43,7 +43,7 @@ from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts
 from pipeline.notices.channels import Came, Envelope
-from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, REMINDER, NoticeRules, load
+from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, OURS, REMINDER, NoticeRules, load
 from pipeline.notices.schedule import ALONG
 from pipeline.notices.sellers import Open, Refused, Seller, Sellers, is_mailbox
 from pipeline.notices.texts import LINK, Asked, Message, Sender
@@ -175,6 +175,15 @@ class Sending:
                 f"there are {', '.join(texts.templates(self.rules))}",
                 "choose one of them, or write it into the file of PRAZO_NOTICES_FILE",
             )
+        language = self._language(order)
+        for name in [order.template] if order.template is not None else OURS:
+            own = self.rules.templates.get(name)
+            if own is not None and own.words(language) is None:
+                raise WrongUsage(
+                    f"The template {name} has no words in {language}",
+                    "only the seller's own language says what is asked of them",
+                    "write them into the file of PRAZO_NOTICES_FILE, or choose another language",
+                )
 
     def preview(self, seller_id: str, order: Order) -> Preview:
         """What would go to a seller, with `[link]` for each link. Raises as `check` does, and
@@ -316,6 +325,8 @@ class Sending:
             self._end(it.journey.ref for it in made)
             raise
         came = channels.hand_over(envelope, self.rules, self.mail, self._inbox.now, self._wait)
+        if is_again and came.result == "failed":  # the first time it may have come
+            came = came._replace(result="uncertain")
         self._answer(envelope, came, order)
         if came.result == "failed":
             self._end(it.journey.ref for it in made)
@@ -323,7 +334,9 @@ class Sending:
             self._end(
                 content[_JOURNEY].removeprefix("jrn_")
                 for content in said
-                if _JOURNEY in content and content["message_id"] != message_id
+                if _COMMITMENT in content
+                and isinstance(content.get(_JOURNEY), str)
+                and content["message_id"] != message_id
             )
         return Done(
             seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused

@@ -6,7 +6,6 @@ backup takes it, with the place at which the inbox was then.
 """
 
 import hashlib
-from pathlib import Path
 from typing import Final
 
 from pipeline.errors import CallerError
@@ -21,24 +20,18 @@ _HERE: Final = """
     on conflict (name) do update set number = leases.number + 1, holder = excluded.holder"""
 _WHERE: Final = "select holder from leases where name = $1"
 _NOT_HERE: Final = "delete from leases where name = $1"
-_DATABASE: Final = "select oid, datname from pg_database where datname = current_database()"
 
 
-def place_of(settings: Settings, inbox: Inbox) -> str:
+def place_of(inbox: Inbox) -> str:
     """A digest of where the inbox is: another for a copy of it."""
-    if settings.has_inbox_file:
-        path = Path(settings.inbox).resolve()
-        known: object = (str(path), path.stat().st_ino)
-    else:
-        known = inbox.query(_DATABASE)
-    return hashlib.sha256(f"{inbox.log} {known}".encode()).hexdigest()
+    return hashlib.sha256(f"{inbox.log} {inbox.stands()}".encode()).hexdigest()
 
 
 def is_started(settings: Settings, inbox: Inbox) -> bool:
     """Whether a person started the schedule here, and nobody stopped it. Raises
     `InboxUnavailable`."""
     rows = inbox.query(_WHERE, _NAME)
-    return bool(rows) and rows[0][0] == place_of(settings, inbox)
+    return bool(rows) and rows[0][0] == place_of(inbox)
 
 
 def start(
@@ -47,7 +40,7 @@ def start(
     """Starts the schedule here; the seq of the entry. `backlog`: also for processes that came
     before. Raises `WrongUsage` without a name, and `InboxUnavailable`."""
     draft = decided("started", actor=actor, recorded_by=recorded_by, backlog=backlog)
-    place = place_of(settings, inbox)
+    place = place_of(inbox)
     [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, place)))
     assert receipt.entry is not None
     return receipt.entry.seq

@@ -25,7 +25,7 @@ from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import Draft, Entry
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.retraction import RETRACTION
-from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.log.ndjson import read_notice
@@ -110,7 +110,7 @@ class Noticing:
             said = value.get(name)
             if not isinstance(said, str) or is_blank(said):
                 raise Unreadable(f"{name}: a retraction needs a name and a reason")
-        of = [it for it in self._notices(draft.process_id) if _message(it) == value["message_id"]]
+        of = [it for it in self._notices(draft.process_id) if _is_by_hand(it, value["message_id"])]
         if not of:
             raise Unreadable("message_id: no such call or letter is recorded")
         if any(it.recorded_by != draft.recorded_by for it in of):
@@ -132,8 +132,9 @@ class Noticing:
         return next(it.seq for it in entries if it.ingest_key == draft.ingest_key)
 
 
-def _message(entry: Entry) -> JsonValue:
+def _is_by_hand(entry: Entry, message_id: JsonValue) -> bool:
+    """Whether an entry is the call or letter of that id, and its bytes are here."""
     if entry.is_erased:
-        return None
+        return False
     said = parse_json(entry.body or b"{}")
-    return said.get("message_id")
+    return said.get("message_id") == message_id and said.get("channel") in BY_HAND

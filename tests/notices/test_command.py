@@ -86,3 +86,24 @@ def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path:
     assert run(asked, "stop", "--actor", "Ana")[0] == 0
     assert run(asked, "stop", "--actor", "Ana")[0] == 1
     assert run(asked, "status")[1].startswith("The schedule does not run here.")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["stop", "--actor", "Ana"],
+        ["hold", "--seller", "sel_1", "--actor", "Ana"],
+        ["release", "--seller", "sel_1", "--actor", "Ana"],
+        ["run"],
+    ],
+)
+def test_a_dry_run_records_and_sends_nothing(
+    asked: Office, tmp_path: Path, command: list[str]
+) -> None:
+    """Only `send` and `start` heard of it: `--dry-run run` sent real messages."""
+    (tmp_path / "n.toml").write_text("")
+    assert run(asked, "start", "--backlog", "--actor", "Ana")[0] == 0
+    before = asked.inbox.last()
+    code, said = run(asked, "--dry-run", *command)
+    assert asked.inbox.last() == before
+    assert "would be" in said or (code == 2 and "says what is due" in said)

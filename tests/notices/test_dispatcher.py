@@ -1,5 +1,6 @@
 """The schedule writes by itself once a person has started it, where they did, and not elsewhere."""
 
+import json
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,7 @@ from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.ticket import ticket
+from pipeline.log.ndjson import read_line
 from pipeline.notices import channels, started
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules
@@ -200,3 +202,36 @@ def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
     [notice] = office.notices()
     assert posted.headers[b"webhook-id"].decode() == notice["message_id"]
     assert office.results() == [("prc_1", "uncertain"), ("prc_1", "accepted")]
+
+
+def test_a_repeat_that_is_not_taken_does_not_say_that_the_first_never_came(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It became `failed`, which withdraws for good what the seller may well have read."""
+    start(office)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        rules = rules_for(office, server)
+        with monkeypatch.context() as silent:
+            silent.setattr(channels, "hand_over", lambda *_: channels.Came("uncertain"))
+            assert sender(office, rules, now=lambda: clock[0]).turn() == 1
+        server.status = 400
+        clock[0] += 20 * instants.MINUTE
+        assert sender(office, rules, now=lambda: clock[0]).turn() == 1
+        assert len(server.taken) == 1
+    assert {result for _, result in office.results()} == {"uncertain"}
+
+
+def test_the_schedule_of_another_log_decides_nothing_here(office: Office) -> None:
+    office.seller("sel_old")
+    office.review("prc_old", "sel_old")
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server))
+        start(office)
+        line = {"kind": NOTICE_SCHEDULE, "step": "started", "backlog": True}
+        line["occurred_at"] = instants.canonical(office.inbox.now())
+        office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="sha256:other")])
+        assert sends.turn() == 0
+        assert server.taken == []

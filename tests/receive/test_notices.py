@@ -92,6 +92,9 @@ def test_a_result_may_come_before_its_notice_and_without_a_process(
         ({"message_id": ""}, "message_id: a non-empty text"),
         ({"process_id": None}, "process_id: a non-empty text"),
         ({"occurred_at": "2126-03-01T00:00:00Z"}, "more than 5 minutes in the future"),
+        ({"actor": {"x": 1}}, "actor: "),
+        ({"artifacts": []}, "artifacts: only messages that Prazo sends have it"),
+        ({"journey_id": "jrn_1"}, "journey_id: only messages that Prazo sends have it"),
         ({"kind": "note"}, "kind: seller_notice, seller_notice_result or retraction is expected"),
     ],
 )
@@ -111,6 +114,9 @@ def test_a_call_is_retracted_by_who_recorded_it_with_a_name_and_a_reason(
     review = marketplace.review(is_answered=False)
     call = notice(review, message_id="call 1", channel="phone", outcome="reached", actor="Ana")
     assert post(gateway, retraction(call)).status == 422  # nothing is recorded yet
+    mail = notice(review, message_id="mail 1", channel="email")
+    assert post(gateway, mail).status == 200
+    assert post(gateway, retraction(mail)).status == 422  # neither a call nor a letter
     assert post(gateway, call).status == 200
     assert post(gateway, retraction(call, reason=" ")).status == 422
     assert post(gateway, retraction(call, actor=None)).status == 422

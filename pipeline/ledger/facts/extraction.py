@@ -351,7 +351,7 @@ def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
 
 def _seller_notice(entry: Entry, keys: Keys) -> Iterable[Fact]:
     content = _json_object(entry.body) or {}
-    rung = content.get("rung")
+    rung, actor = content.get("rung"), content.get("actor")
     yield from _action(entry, keys)
     yield Notice(
         seq=entry.seq,
@@ -366,7 +366,7 @@ def _seller_notice(entry: Entry, keys: Keys) -> Iterable[Fact]:
         template=content.get("template"),
         language=content.get("language"),
         promised_for=content.get("promised_for"),
-        actor=content.get("actor"),
+        actor=actor if isinstance(actor, str) else None,
         content_sha256=_sha256_of_said(entry, content),
     )
 
