@@ -176,14 +176,13 @@ class Sending:
                 "choose one of them, or write it into the file of PRAZO_NOTICES_FILE",
             )
         language = self._language(order)
-        for name in [order.template] if order.template is not None else OURS:
-            own = self.rules.templates.get(name)
-            if own is not None and own.words(language) is None:
-                raise WrongUsage(
-                    f"The template {name} has no words in {language}",
-                    "only the seller's own language says what is asked of them",
-                    "write them into the file of PRAZO_NOTICES_FILE, or choose another language",
-                )
+        own = self.rules.templates.get(order.template or "")
+        if own is not None and order.template not in OURS and own.words(language) is None:
+            raise WrongUsage(
+                f"The template {order.template} has no words in {language}",
+                "nothing else can be said in their place",
+                "write them into the file of PRAZO_NOTICES_FILE, or choose another language",
+            )
 
     def preview(self, seller_id: str, order: Order) -> Preview:
         """What would go to a seller, with `[link]` for each link. Raises as `check` does, and
@@ -462,7 +461,9 @@ class Sending:
             _without_secrets(envelope, made).encode(),
             owned,
         )
-        version = texts.templates(self.rules)[template]
+        own = self.rules.templates.get(template)
+        has_own_words = own is not None and own.words(self._language(order)) is not None
+        version = own.version if own is not None and has_own_words else OURS[template]
         shared: dict[str, JsonValue] = {
             "template": f"{template}@{version}",
             "language": envelope.language,
