@@ -96,6 +96,15 @@ create or replace macro seller_patience() as
 -- Channels by which a person tells a seller themselves (docs/rules.md#seller-notices).
 create or replace macro is_by_hand(channel) as channel in ('phone', 'letter');
 
+-- What is least of the latest contact: of those at one instant the first by channel, then by message. What
+-- names no message is a step of the seller's, and comes last.
+create or replace macro contact_order(contacted_at, channel, message_id) as struct_pack(
+    age := -epoch_us(contacted_at),
+    channel := channel,
+    is_step := message_id is null,
+    message_id := coalesce(message_id, '')
+);
+
 -- A listed path covers itself and what is under it.
 create or replace macro covers(listed, path) as
     listed = path or starts_with(path, listed || '.');

@@ -95,7 +95,7 @@ def status() -> None:
     with guarded_inbox(settings) as inbox:
         from pipeline.notices.started import is_started
 
-        runs = is_started(settings, inbox)
+        runs = is_started(inbox)
         say("The schedule runs here." if runs else "The schedule does not run here.")
         sends = _dispatcher(settings, inbox)
         sends.scope.read_on()
@@ -124,7 +124,7 @@ def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None
         _say_plan(sends, inbox)
         if before or dry_run:
             return
-        seq = started.start(settings, inbox, actor=actor, recorded_by=user(), backlog=backlog)
+        seq = started.start(inbox, actor=actor, recorded_by=user(), backlog=backlog)
     say(f"started, entry {seq}")
 
 

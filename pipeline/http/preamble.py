@@ -33,6 +33,18 @@ def admitted(request: Request, method: str, tokens: Tokens, scope: str) -> Calle
     return wrong_encoding(request) or caller
 
 
+async def admitted_body(
+    request: Request, tokens: Tokens, scope: str, limit: int
+) -> tuple[Caller, bytes] | TurnedAway:
+    """The caller of a POST to our own API and its body, once both are right. Raises `Gone` if the
+    caller disconnected."""
+    caller = admitted(request, "POST", tokens, scope)
+    if isinstance(caller, TurnedAway):
+        return caller
+    body = await whole_body(request, limit)
+    return body if isinstance(body, TurnedAway) else (caller, body)
+
+
 async def whole_body(request: Request, limit: int) -> bytes | TurnedAway:
     """The body, or 413 if it is over `limit` bytes; raises `Gone` if the caller disconnected."""
     try:

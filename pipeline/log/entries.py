@@ -19,7 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from pipeline import instants
-from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.contract.body import JsonValue, canonical_json, parse_json
+from pipeline.errors import Unreadable
 from pipeline.log.actors import SALT_BYTES, Actor
 
 LEAF_VERSION: Final = 1
@@ -174,6 +175,15 @@ class Entry(NamedTuple):
 def particulars_in(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """What a record says of how its entry came in."""
     return {name: it for name, it in record.items() if name not in (SALT, INGEST_KEY)}
+
+
+def content_of(entry: Entry) -> dict[str, JsonValue]:
+    """What an entry says, as a JSON object; nothing where it was erased, or says no such thing."""
+    try:
+        said = parse_json(entry.received or b"{}")
+    except Unreadable:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 # --- leaf ------------------------------------------------------------------------------------

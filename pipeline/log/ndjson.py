@@ -34,7 +34,7 @@ from pipeline.log.kinds import alert, collection, kinds
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.collection import COLLECTION, Channel
 from pipeline.log.kinds.retraction import RETRACTION
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE, CallOutcome, SellerChannel
+from pipeline.log.kinds.seller_notice import OF_OURS, SELLER_NOTICE, CallOutcome, SellerChannel
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT, NoticeResult
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
@@ -213,10 +213,6 @@ class SellerNoticeLine(NamedLine):
     language: str | None = Field(default=None, max_length=35)
 
 
-_OF_OUR_MESSAGES: Final = frozenset({"address", "artifacts", "commitment", "journey_id"})
-"""What is said of a message that Prazo sent: its link, its words, and to whom it went."""
-
-
 class SellerNoticeResultLine(NamedLine):
     """What became of a message; without a process, for all of them that it names."""
 
@@ -342,7 +338,7 @@ def read_notice(value: JsonValue, *, recorded_by: str) -> Draft:
         raise Unreadable(
             f"kind: {SELLER_NOTICE}, {SELLER_NOTICE_RESULT} or {RETRACTION} is expected"
         )
-    if ours := sorted(_OF_OUR_MESSAGES.intersection(value)):
+    if ours := sorted(OF_OURS.intersection(value)):
         raise Unreadable(f"{ours[0]}: only messages that Prazo sends have it")
     drafted = _ingested(occurrence, value, recorded_by, _ingest_key(occurrence, value))
     return drafted._replace(origin=LIVE)

@@ -16,6 +16,7 @@ from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.instants import canonical
+from pipeline.journey.page_texts import Language
 from pipeline.notices.rules import EMAIL, NoticeRules, Webhook
 from pipeline.notices.texts import Message
 from pipeline.texts import hide_personal
@@ -51,7 +52,7 @@ class Envelope(NamedTuple):
     seller_id: str
     process_ids: tuple[str, ...]
     channel: str
-    language: str
+    language: Language
     message: Message
     link: str
     deadline_at: int | None

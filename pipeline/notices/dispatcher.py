@@ -16,7 +16,7 @@ from pipeline.alert import hours
 from pipeline.errors import OperatorError, PrazoError
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.inbox import Inbox
-from pipeline.log.entries import LIVE, Entry
+from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
@@ -27,7 +27,7 @@ from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.schedule import Decision, Said, Times, due
 from pipeline.notices.sellers import Open, Refused, Seller
-from pipeline.notices.sending import Done, Order, Sending, content_of, mark_uncertain
+from pipeline.notices.sending import Done, Order, Sending, mark_uncertain
 from pipeline.notices.started import is_started
 from pipeline.settings import Settings
 
@@ -138,7 +138,6 @@ class NoticeDispatcher:
         on_done: Callable[[Done], None] = lambda done: None,
     ) -> None:
         """`load`, `mail`: what is in force; every turn asks. Raises `SettingsError`."""
-        self._settings = settings
         self._inbox = inbox
         self._load = load
         self._mail = mail
@@ -167,7 +166,7 @@ class NoticeDispatcher:
             self._swept_at = time.monotonic() + SWEEP_SECONDS
             mark_uncertain(self._inbox, now=now)
         self._agenda |= dict.fromkeys(self.scope.read_on(), 0)
-        if not is_started(self._settings, self._inbox):
+        if not is_started(self._inbox):
             return 0
         rules = self._load()
         if not hours.is_open(rules.hours, None, now):

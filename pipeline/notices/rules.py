@@ -186,6 +186,17 @@ class NoticeRules(Part):
                 raise ValueError(f"templates.{name}: write its words in {self.language}, too")
         return self
 
+    def words(self, template: str, language: Language) -> Words | None:
+        """The marketplace's own words of a template in a language; None where it has none."""
+        own = self.templates.get(template)
+        return None if own is None else own.words(language)
+
+    def version(self, template: str, language: Language) -> int:
+        """The version of the words that a message has: its own, else ours. KeyError for a template
+        that there is not, and in this language."""
+        has_own = self.words(template, language) is not None
+        return self.templates[template].version if has_own else OURS[template]
+
     def rungs(self, review_type: str | None) -> tuple[Rung, ...]:
         """The rungs of a type of review; ours where the file does not say them."""
         found = self.schedule.get(review_type or "")

@@ -22,8 +22,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pipeline import instants
 from pipeline.alert_rules import AlertsFile
-from pipeline.contract.body import JsonValue, parse_json
-from pipeline.errors import CallerError, InboxUnavailable, PrazoError, Unreadable, WrongUsage
+from pipeline.contract.body import JsonValue
+from pipeline.errors import CallerError, InboxUnavailable, PrazoError, WrongUsage
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.inbox import Inbox, copies
 from pipeline.inbox.artifacts import artifact_store
@@ -37,9 +37,9 @@ from pipeline.journey.reviews import Reviews
 from pipeline.language.codes import CHANNELS
 from pipeline.log.actors import SALT_BYTES
 from pipeline.log.artifacts import described
-from pipeline.log.entries import Draft, Entry, commitment
+from pipeline.log.entries import Draft, Entry, commitment, content_of
 from pipeline.log.kinds import notice_schedule, seller_notice, seller_notice_result
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import ADDRESS, ARTIFACTS, COMMITMENT, JOURNEY, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts
 from pipeline.notices.channels import Came, Envelope
@@ -70,10 +70,6 @@ CHAT: Final = "chat"
 TAKEN: Final = ("accepted", "delivered", "opened")
 """Results of a message that went out for sure."""
 
-_COMMITMENT: Final = "commitment"
-"""Key of an entry of a message that we sent ourselves."""
-_JOURNEY: Final = "journey_id"
-"""Key of such an entry: of the link that the message brought."""
 _CLAIM: Final = """
     update leases set holder = holder
     where name = $1 and number = $2 and held_until = $3"""
@@ -176,10 +172,10 @@ class Sending:
                 "choose one of them, or write it into the file of PRAZO_NOTICES_FILE",
             )
         language = self._language(order)
-        own = self.rules.templates.get(order.template or "")
-        if own is not None and order.template not in OURS and own.words(language) is None:
+        named = order.template or FIRST
+        if named not in OURS and self.rules.words(named, language) is None:
             raise WrongUsage(
-                f"The template {order.template} has no words in {language}",
+                f"The template {named} has no words in {language}",
                 "nothing else can be said in their place",
                 "write them into the file of PRAZO_NOTICES_FILE, or choose another language",
             )
@@ -331,10 +327,10 @@ class Sending:
             self._end(it.journey.ref for it in made)
         elif came.result == "accepted":
             self._end(
-                content[_JOURNEY].removeprefix("jrn_")
+                content[JOURNEY].removeprefix("jrn_")
                 for content in said
-                if _COMMITMENT in content
-                and isinstance(content.get(_JOURNEY), str)
+                if COMMITMENT in content
+                and isinstance(content.get(JOURNEY), str)
                 and content["message_id"] != message_id
             )
         return Done(
@@ -461,20 +457,18 @@ class Sending:
             _without_secrets(envelope, made).encode(),
             owned,
         )
-        own = self.rules.templates.get(template)
-        has_own_words = own is not None and own.words(self._language(order)) is not None
-        version = own.version if own is not None and has_own_words else OURS[template]
+        version = self.rules.version(template, envelope.language)
         shared: dict[str, JsonValue] = {
             "template": f"{template}@{version}",
             "language": envelope.language,
-            _COMMITMENT: {
+            COMMITMENT: {
                 "salt": salt.hex(),
                 "sha256": commitment(salt, envelope.content(is_webhook=is_webhook)),
             },
-            "artifacts": [kept],
+            ARTIFACTS: [kept],
         }
         if envelope.to is not None:
-            shared["address"] = address_digest(self._inbox.log_key, envelope.to)
+            shared[ADDRESS] = address_digest(self._inbox.log_key, envelope.to)
         drafts = [
             seller_notice.handed_over(
                 envelope.message_id,
@@ -482,7 +476,7 @@ class Sending:
                 {
                     **shared,
                     **_rung(rungs, minted.journey.process_id),
-                    _JOURNEY: minted.journey.journey_id,
+                    JOURNEY: minted.journey.journey_id,
                 },
                 actor=order.actor,
                 recorded_by=order.recorded_by,
@@ -576,15 +570,6 @@ def address_digest(log_key: bytes, address: str) -> str:
     return hmac.digest(log_key, b"address of a seller notice: " + folded, "sha256").hex()
 
 
-def content_of(entry: Entry) -> dict[str, Any]:
-    """What an entry says; nothing where it was erased."""
-    try:
-        said = parse_json(entry.received or b"{}")
-    except Unreadable:
-        return {}
-    return said if isinstance(said, dict) else {}
-
-
 def mark_uncertain(inbox: Inbox, *, of: Sequence[str] = (), now: int | None = None) -> int:
     """Records `uncertain` for messages of ours that have had no result for `UNANSWERED`: whoever
     sent them ended in between. `of`: these sellers; none: all. How many entries. Raises
@@ -606,7 +591,7 @@ def mark_uncertain(inbox: Inbox, *, of: Sequence[str] = (), now: int | None = No
 
 def _uncertain(inbox: Inbox, entry: Entry) -> Draft | None:
     said = content_of(entry)
-    if _COMMITMENT not in said or entry.process_id is None:
+    if COMMITMENT not in said or entry.process_id is None:
         return None
     results = inbox.find(process_id=entry.process_id, kind=SELLER_NOTICE_RESULT)
     if any(content_of(it).get("message_id") == said["message_id"] for it in results):

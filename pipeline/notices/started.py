@@ -12,7 +12,6 @@ from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.kinds.notice_schedule import decided
-from pipeline.settings import Settings
 
 _NAME: Final = "seller notices by the schedule"
 _HERE: Final = """
@@ -22,26 +21,23 @@ _WHERE: Final = "select holder from leases where name = $1"
 _NOT_HERE: Final = "delete from leases where name = $1"
 
 
-def place_of(inbox: Inbox) -> str:
+def _place_of(inbox: Inbox) -> str:
     """A digest of where the inbox is: another for a copy of it."""
     return hashlib.sha256(f"{inbox.log} {inbox.stands()}".encode()).hexdigest()
 
 
-def is_started(settings: Settings, inbox: Inbox) -> bool:
+def is_started(inbox: Inbox) -> bool:
     """Whether a person started the schedule here, and nobody stopped it. Raises
     `InboxUnavailable`."""
     rows = inbox.query(_WHERE, _NAME)
-    return bool(rows) and rows[0][0] == place_of(inbox)
+    return bool(rows) and rows[0][0] == _place_of(inbox)
 
 
-def start(
-    settings: Settings, inbox: Inbox, *, actor: str | None, recorded_by: str, backlog: bool
-) -> int:
+def start(inbox: Inbox, *, actor: str | None, recorded_by: str, backlog: bool) -> int:
     """Starts the schedule here; the seq of the entry. `backlog`: also for processes that came
     before. Raises `WrongUsage` without a name, and `InboxUnavailable`."""
     draft = decided("started", actor=actor, recorded_by=recorded_by, backlog=backlog)
-    place = place_of(inbox)
-    [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, place)))
+    [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, _place_of(inbox))))
     assert receipt.entry is not None
     return receipt.entry.seq
 

@@ -120,8 +120,7 @@ def written(
     """The message about a seller's open reviews, the most urgent first. `code_comes_along`: a code
     would come by the channel by which the message comes. KeyError for a template that there is
     not, and in this language."""
-    own = sender.rules.templates.get(template)
-    words = None if own is None else own.words(language)
+    words = sender.rules.words(template, language)
     places = _places(reviews, language, sender, code_comes_along=code_comes_along)
     if words is not None:
         return Message(_line(words.subject.format(**places)), _joined(words, places))

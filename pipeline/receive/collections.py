@@ -19,7 +19,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
-from pipeline import instants, plain
+from pipeline import plain
 from pipeline.continuity.kept_heads import open_guarded
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import CallerError, InboxUnavailable, OperatorError, Unreadable
@@ -35,8 +35,8 @@ from pipeline.inbox.artifacts.taking import Taking
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.artifacts import KeepArtifact, Keeping, KeepsBytes, keep_file
 from pipeline.log.entries import OWN_JOURNEY, Draft
-from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.ndjson import read_collection
+from pipeline.receive.reported import require_no_later, seq_of
 from pipeline.settings import Settings
 from pipeline.written import in_utf_8
 
@@ -122,7 +122,7 @@ class Collecting:
         receipt = await self._recorder.record(draft)
         if receipt.entry is not None:
             return receipt.entry.seq, "new"
-        return await asyncio.to_thread(_seq_of, draft, self._inbox), "again"
+        return await asyncio.to_thread(seq_of, draft, self._inbox), "again"
 
 
 def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[int, str]:
@@ -143,7 +143,7 @@ def collect_file(path: Path, settings: Settings, *, recorded_by: str) -> tuple[i
         [receipt] = inbox.append([draft])
         if receipt.entry is not None:
             return receipt.entry.seq, "new"
-        return _seq_of(draft, inbox), "again"
+        return seq_of(draft, inbox), "again"
 
 
 def _draft_in(path: Path, settings: Settings, inbox: Inbox, recorded_by: str) -> Draft:
@@ -171,15 +171,8 @@ def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact, now: int) -> D
     unwritten = read_collection(value, recorded_by=recorded_by, keep=lambda value: value)
     if isinstance(value, dict) and value.get("producer") == OWN_JOURNEY:
         raise Unreadable(f"producer: only the page that Prazo shows to sellers is {OWN_JOURNEY!r}")
-    if unwritten.dated > now + instants.ALLOWED_AHEAD:
-        raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
+    require_no_later(unwritten, now)
     return read_collection(value, recorded_by=recorded_by, keep=keep)
-
-
-def _seq_of(draft: Draft, inbox: Inbox) -> int:
-    """The seq of the entry that the log has already for a repeated draft."""
-    entries = inbox.find(process_id=draft.process_id, kind=COLLECTION)
-    return next(it.seq for it in entries if it.ingest_key == draft.ingest_key)
 
 
 # --- multipart -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadabl
 from pipeline.http.answers import Json, refusal
 from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.preamble import admitted_body
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
@@ -47,15 +47,13 @@ class Inviting:
 
     async def post(self, request: Request) -> Response | None:
         """Handles one request: 200 with the link, or 401, 403, 405, 413, 415, 422 or 503."""
-        caller = admitted(request, "POST", self._tokens, "collect")
-        if isinstance(caller, TurnedAway):
-            return refusal(caller)
         try:
-            body = await whole_body(request, MAX_BODY_BYTES)
+            asked = await admitted_body(request, self._tokens, "collect", MAX_BODY_BYTES)
         except Gone:
             return None
-        if isinstance(body, TurnedAway):
-            return refusal(body)
+        if isinstance(asked, TurnedAway):
+            return refusal(asked)
+        caller, body = asked
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 made = await asyncio.to_thread(self._mint, body, caller.name)

@@ -11,24 +11,24 @@ from typing import Final
 
 from starlette.responses import Response
 
-from pipeline import instants
 from pipeline.contract.body import JsonValue, parse_json
 from pipeline.errors import InboxUnavailable, OperatorError, Unreadable
 from pipeline.http.answers import Json, refusal
 from pipeline.http.asgi import Gone, Request
 from pipeline.http.callers import TurnedAway
-from pipeline.http.preamble import admitted, whole_body
+from pipeline.http.preamble import admitted_body
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
 from pipeline.inbox import Inbox
 from pipeline.inbox.group_commit import GroupCommit
-from pipeline.log.entries import Draft, Entry
+from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.log.ndjson import read_notice
+from pipeline.receive.reported import require_no_later, seq_of
 from pipeline.settings import Settings
 from pipeline.texts import is_blank
 
@@ -57,15 +57,13 @@ class Noticing:
 
     async def post(self, request: Request) -> Response | None:
         """Handles one request: 200 with the seq, or 401, 403, 405, 413, 415, 422 or 503."""
-        caller = admitted(request, "POST", self._tokens, "notify")
-        if isinstance(caller, TurnedAway):
-            return refusal(caller)
         try:
-            body = await whole_body(request, MAX_BODY_BYTES)
+            asked = await admitted_body(request, self._tokens, "notify", MAX_BODY_BYTES)
         except Gone:
             return None
-        if isinstance(body, TurnedAway):
-            return refusal(body)
+        if isinstance(asked, TurnedAway):
+            return refusal(asked)
+        caller, body = asked
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 draft = await asyncio.to_thread(self._draft, body, caller.name)
@@ -78,15 +76,14 @@ class Noticing:
             return Json(503, {"error": "not recorded; send it again"}, (b"retry-after", b"5"))
         if receipt.entry is not None:
             return Json(200, {"seq": receipt.entry.seq, "recorded": "new"})
-        seq = await asyncio.to_thread(self._seq_of, draft)
+        seq = await asyncio.to_thread(seq_of, draft, self._inbox)
         return Json(200, {"seq": seq, "recorded": "again"})
 
     def _draft(self, body: bytes, recorded_by: str) -> Draft:
         """Raises `Unreadable` for what cannot be recorded."""
         value = parse_json(body)
         draft = read_notice(value, recorded_by=recorded_by)
-        if draft.dated > self._inbox.clock() + instants.ALLOWED_AHEAD:
-            raise Unreadable("occurred_at: more than 5 minutes in the future; check the clock")
+        require_no_later(draft, self._inbox.clock())
         if draft.kind == SELLER_NOTICE:
             return self._of_its_seller(draft, value)
         if draft.kind == RETRACTION:
@@ -126,15 +123,8 @@ class Noticing:
         named.sort(key=lambda entry: (_SAY_THE_SELLER.index(entry.kind), entry.seq))
         return named[0].seller_id if named else None
 
-    def _seq_of(self, draft: Draft) -> int:
-        """The seq of the entry that the log has already for a repeated draft."""
-        entries = self._inbox.find(process_id=draft.process_id, kind=draft.kind)
-        return next(it.seq for it in entries if it.ingest_key == draft.ingest_key)
-
 
 def _is_by_hand(entry: Entry, message_id: JsonValue) -> bool:
     """Whether an entry is the call or letter of that id, and its bytes are here."""
-    if entry.is_erased:
-        return False
-    said = parse_json(entry.body or b"{}")
+    said = content_of(entry)
     return said.get("message_id") == message_id and said.get("channel") in BY_HAND

@@ -33,20 +33,18 @@ select
     count(*) filter (where state = 'OVERDUE') as overdue,
     count(*) filter (where state = 'EXPIRED') as expired,
     max(contacted_at) as last_contact_at,
-    struct_extract(arg_min(last_contact, age), 'channel') as last_contact_channel,
-    struct_extract(arg_min(last_contact, age), 'contacted_by') as last_contact_by,
+    struct_extract(arg_min(last_contact, place), 'channel') as last_contact_channel,
+    struct_extract(arg_min(last_contact, place), 'contacted_by') as last_contact_by,
     coalesce(list_sort(list(distinct assignee) filter (where assignee is not null)), []) as assignees
 from (
     select
         *,
         struct_pack(channel := contact_channel, contacted_by) as last_contact,
-        -- The latest comes first, then by channel and message.
-        case when contacted_at is not null then struct_pack(
-            age := -epoch_us(contacted_at),
-            channel := contact_channel,
-            is_step := contact_message_id is null,
-            message_id := coalesce(contact_message_id, '')
-        ) end as age
+        if(
+            contacted_at is not null,
+            contact_order(contacted_at, contact_channel, contact_message_id),
+            null
+        ) as place
     from open_states
 )
 group by seller_id

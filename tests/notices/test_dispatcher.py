@@ -46,7 +46,7 @@ def sender(office: Office, rules: NoticeRules, **more: Any) -> NoticeDispatcher:
 
 
 def start(office: Office, *, backlog: bool = False) -> int:
-    return started.start(office.settings(), office.inbox, backlog=backlog, **ANA)
+    return started.start(office.inbox, backlog=backlog, **ANA)
 
 
 def test_nothing_goes_out_before_the_start_and_then_only_for_what_comes(office: Office) -> None:
@@ -161,7 +161,7 @@ def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
     start(office)
     office.seller("sel_1")
     office.review("prc_1", "sel_1")
-    assert is_started(office.settings(), office.inbox)
+    assert is_started(office.inbox)
     office.inbox.close()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -169,7 +169,7 @@ def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
         shutil.copy(file, elsewhere)
     copy = Office(elsewhere, open_inbox(elsewhere / "inbox.db"))
     with closing(copy.inbox), WebhookServer().running() as server:
-        assert not is_started(copy.settings(), copy.inbox)
+        assert not is_started(copy.inbox)
         sends = sender(copy, rules_for(copy, server))
         assert sends.turn() == 0
         assert server.taken == []

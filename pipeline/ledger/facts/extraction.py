@@ -6,7 +6,7 @@ Facts follow from the entries alone, so that a rebuilt ledger has the same ones.
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -349,10 +349,10 @@ def _rejection(entry: Entry, _: Keys) -> Iterable[Fact]:
     )
 
 
-def _seller_notice(entry: Entry, keys: Keys) -> Iterable[Fact]:
+def _seller_notice(entry: Entry, _: Keys) -> Iterable[Fact]:
     content = _json_object(entry.body) or {}
     rung, actor = content.get("rung"), content.get("actor")
-    yield from _action(entry, keys)
+    yield _acted(entry, content)
     yield Notice(
         seq=entry.seq,
         message_id=content["message_id"],
@@ -371,9 +371,9 @@ def _seller_notice(entry: Entry, keys: Keys) -> Iterable[Fact]:
     )
 
 
-def _notice_result(entry: Entry, keys: Keys) -> Iterable[Fact]:
+def _notice_result(entry: Entry, _: Keys) -> Iterable[Fact]:
     content = _json_object(entry.body) or {}
-    yield from _action(entry, keys)
+    yield _acted(entry, content)
     yield NoticeResult(
         seq=entry.seq,
         message_id=content["message_id"],
@@ -394,10 +394,14 @@ def _sha256_of_said(entry: Entry, content: dict[str, JsonValue]) -> bytes:
 
 
 def _action(entry: Entry, _: Keys) -> Iterable[Fact]:
-    content = _json_object(entry.body) or {}
+    yield _acted(entry, _json_object(entry.body) or {})
+
+
+def _acted(entry: Entry, said: Mapping[str, JsonValue]) -> Action:
+    content = dict(said)
     actor, reason = content.pop("actor", None), content.pop("reason", None)
     step = content.get("step", content.get("result"))
-    yield Action(
+    return Action(
         seq=entry.seq,
         kind=entry.kind,
         occurred_at=entry.occurred_at,

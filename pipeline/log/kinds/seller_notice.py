@@ -19,6 +19,16 @@ LETTER: Final = "letter"
 BY_HAND: Final = (PHONE, LETTER)
 """Channels by which a person reaches the seller, beside Prazo."""
 
+ADDRESS: Final = "address"
+"""Key of a message that Prazo sent: the keyed digest of the address."""
+ARTIFACTS: Final = "artifacts"
+"""Its words, as they are kept."""
+COMMITMENT: Final = "commitment"
+"""The salted digest of its true bytes: only what Prazo sent has one."""
+JOURNEY: Final = "journey_id"
+"""Of the link that it brought."""
+OF_OURS: Final = frozenset({ADDRESS, ARTIFACTS, COMMITMENT, JOURNEY})
+
 if TYPE_CHECKING:
     SellerChannel = str
     CallOutcome = str

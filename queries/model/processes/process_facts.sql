@@ -318,12 +318,7 @@ contacted as (
         max(contacted_at) filter (where withdrawn_at is null) as contacted_at,
         arg_min(
             struct_pack(channel, message_id, contacted_by),
-            struct_pack(
-                age := -epoch_us(contacted_at),
-                channel,
-                is_step := message_id is null,
-                message_id := coalesce(message_id, '')
-            )
+            contact_order(contacted_at, channel, message_id)
         ) filter (where withdrawn_at is null) as last_contact,
         bool_or(withdrawn_at is null) filter (where is_in_time) as was_in_time,
         max(withdrawn_at) filter (where is_in_time) as withdrawn_in_time_at,

@@ -7,46 +7,35 @@
 -- column: fields_required | fields that a submission needs; null while nothing was asked for
 -- column: fields_answered | those that the seller has answered since the request
 
-with worked as (
-    select
-        states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open),
-        case
-            when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
-            when last_attempts.outcome = 'in_flight' then 'await_answer'
-            when is_ticket_open then 'await_platform'
-            when ticket_due then 'open_ticket'
-            when last_attempts.is_held then 'correct_refusal'
-            when last_attempts.outcome = 'tls_refused' then 'correct_certificate'
-            when last_attempts.is_retry_pending and last_attempts.via in ('cli', 'api') then 'await_retry'
-            when last_attempts.outcome = 'unauthorized' then 'correct_credentials'
-            when last_attempts.outcome = 'invalid_payload'
-                then case
-                    when answered = required and confirmed_at > last_attempts.outcome_at then 'submit'
-                    else 'correct_payload'
-                end
-            when last_attempts.outcome = 'not_found' then 'check_ids'
-            when last_attempts.outcome = 'conflict' then 'check_status'
-            when last_attempts.outcome = 'unexpected_status' then 'read_answer'
-            when last_attempts.outcome is not null then 'send_again'
-            when opened_at is null then 'find_event'
-            when required is null then 'ask_platform'
-            when answered = required then 'submit'
-            when contacted_at > as_of() - seller_patience() then 'await_seller'
-            when was_asked then 'remind_seller'
-            else 'start_collection'
-        end as next_action,
-        required as fields_required,
-        answered as fields_answered
-    from unfinished_states as states
-    left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
-    left join answer_progress on answer_progress.process_id = states.process_id
-)
-
 select
-    * exclude (fields_required, fields_answered),
+    states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open),
     case
-        when next_action in ('start_collection', 'remind_seller')
-            or not starts_with(next_action, 'await_')
+        when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
+        when last_attempts.outcome = 'in_flight' then 'await_answer'
+        when is_ticket_open then 'await_platform'
+        when ticket_due then 'open_ticket'
+        when last_attempts.is_held then 'correct_refusal'
+        when last_attempts.outcome = 'tls_refused' then 'correct_certificate'
+        when last_attempts.is_retry_pending and last_attempts.via in ('cli', 'api') then 'await_retry'
+        when last_attempts.outcome = 'unauthorized' then 'correct_credentials'
+        when last_attempts.outcome = 'invalid_payload'
+            then case
+                when answered = required and confirmed_at > last_attempts.outcome_at then 'submit'
+                else 'correct_payload'
+            end
+        when last_attempts.outcome = 'not_found' then 'check_ids'
+        when last_attempts.outcome = 'conflict' then 'check_status'
+        when last_attempts.outcome = 'unexpected_status' then 'read_answer'
+        when last_attempts.outcome is not null then 'send_again'
+        when opened_at is null then 'find_event'
+        when required is null then 'ask_platform'
+        when answered = required then 'submit'
+        when contacted_at > as_of() - seller_patience() then 'await_seller'
+        when was_asked then 'remind_seller'
+        else 'start_collection'
+    end as next_action,
+    case
+        when not starts_with(next_action, 'await_')
             or (
                 next_action <> 'await_answer'
                 and deadline_at > as_of()
@@ -57,6 +46,8 @@ select
         when next_action <> 'await_seller' then 'waiting_for_platform'
         else 'waiting_for_seller'
     end as queue,
-    fields_required,
-    fields_answered
-from worked
+    required as fields_required,
+    answered as fields_answered
+from unfinished_states as states
+left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
+left join answer_progress on answer_progress.process_id = states.process_id
