@@ -100,6 +100,7 @@ def status() -> None:
         sends = _dispatcher(settings, inbox)
         sends.scope.read_on()
         _say_plan(sends, inbox)
+        _say_if_nothing_runs_it(inbox)
 
 
 @notices.command()
@@ -125,6 +126,7 @@ def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None
         if before or dry_run:
             return
         seq = started.start(inbox, actor=actor, recorded_by=user(), backlog=backlog)
+        _say_if_nothing_runs_it(inbox)
     say(f"started, entry {seq}")
 
 
@@ -177,6 +179,8 @@ def run(before: bool) -> None:
     Example: prazo notices run
     """
     from pipeline.alert_rules import AlertsFile
+    from pipeline.inbox.heartbeats import Part
+    from pipeline.inbox.parts import present
     from pipeline.notices.dispatcher import NoticeDispatcher
     from pipeline.notices.rules import NoticesFile
 
@@ -186,8 +190,16 @@ def run(before: bool) -> None:
     rules, alerts = NoticesFile(settings.notices_file), AlertsFile(settings.alerts_file)
     ends = threading.Event()
     signals.stop_by_signals(ends.set)
-    with guarded_inbox(settings, create=True) as inbox:
+    with guarded_inbox(settings, create=True) as inbox, present(inbox, Part.NOTICES):
         NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
+
+
+def _say_if_nothing_runs_it(inbox: "Inbox") -> None:
+    from pipeline.cli.doctor.notices import schedule
+
+    for found in schedule(inbox):
+        if found.verdict != "ok":
+            say(f"{found.found}; {found.remedy}", err=True)
 
 
 def _hold(seller: str, actor: str, *, is_held: bool, is_dry: bool) -> None:

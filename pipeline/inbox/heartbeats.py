@@ -25,6 +25,7 @@ class Part(StrEnum):
     RESUMER = "resumer"  # it looks after retries
     FORWARDER = "forwarder"  # it passes deliveries on to the marketplace's endpoints
     ALERTS = "alerts"  # it tells people
+    NOTICES = "notices"  # it writes to sellers by the schedule, where that is started
     JOURNEY = "journey"  # it answers sellers, and could record
     BACKUP = "backup"  # one was made, and it was whole
     REHEARSAL = "rehearsal"  # a backup was put back elsewhere and verified

@@ -16,6 +16,7 @@ from pipeline.alert import hours
 from pipeline.errors import OperatorError, PrazoError
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.inbox import Inbox
+from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
@@ -34,6 +35,8 @@ from pipeline.settings import Settings
 LOG = logging.getLogger(__name__)
 
 TURN_SECONDS: Final = 5.0
+BEAT_SECONDS: Final = 15.0
+"""Between the heartbeats by which others see that the schedule is run."""
 SWEEP_SECONDS: Final = 60.0
 """Between two looks for messages without a result."""
 AT_ONCE: Final = 4
@@ -147,12 +150,13 @@ class NoticeDispatcher:
         self._agenda: dict[str, int] = {}  # seller -> when to look
         self._held: dict[str, int] = {}  # channel -> until when
         self._sending = Sending(settings, inbox, rules=load(), mail=mail())
-        self._swept_at = 0.0
+        self._swept_at = self._beat_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
         while not stop.is_set():
             try:
+                self._beat()
                 self.turn(stop)
             except OperatorError as error:
                 LOG.error("seller notices wait: %s", error)
@@ -186,6 +190,7 @@ class NoticeDispatcher:
         """Whether a message was sent to a seller."""
         if stop is not None and stop.is_set():
             return 0
+        self._beat()
         plan = self.plan(self._sending.sellers.look(seller_id), now)
         if plan.seller.refused is not None or (not plan.rungs and plan.again is None):
             self._look_at(seller_id, plan.look_at)
@@ -211,6 +216,12 @@ class NoticeDispatcher:
         is_sent = done.result != "refused"
         self._look_at(seller_id, now + (HELD if is_sent else LATER))
         return int(is_sent)
+
+    def _beat(self) -> None:
+        """A turn beats at each seller, since one with many may take minutes."""
+        if time.monotonic() >= self._beat_at:
+            self._beat_at = time.monotonic() + BEAT_SECONDS
+            beat(self._inbox, Part.NOTICES)
 
     def _look_at(self, seller_id: str, at: int | None) -> None:
         if at is None:

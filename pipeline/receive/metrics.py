@@ -95,6 +95,7 @@ class Metrics:
             (Part.RESUMER, settings.platform_url),
             (Part.FORWARDER, settings.forward_file),
             (Part.ALERTS, settings.alerts_file),
+            (Part.NOTICES, settings.notices_file),
             (Part.JOURNEY, settings.journey_url),
         ):
             if setting is not None:

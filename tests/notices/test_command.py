@@ -1,13 +1,19 @@
 """`prazo notices`: what a person types, and what is said of it."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from pipeline.cli.doctor.examination import examine
 from pipeline.cli.group import main
+from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.notices.dispatcher import NoticeDispatcher
+from pipeline.notices.rules import NoticeRules
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import SECRET, Office
+from tests.support.machine import wait_until
 
 
 @pytest.fixture
@@ -107,3 +113,29 @@ def test_a_dry_run_records_and_sends_nothing(
     code, said = run(asked, "--dry-run", *command)
     assert asked.inbox.last() == before
     assert "would be" in said or (code == 2 and "says what is due" in said)
+
+
+def test_a_schedule_that_was_started_and_that_nothing_runs_is_named(
+    asked: Office, tmp_path: Path
+) -> None:
+    (tmp_path / "n.toml").write_text("")
+
+    def verdicts() -> list[str]:
+        found = examine(
+            asked.settings()
+        )  # which knows of no file: the schedule is started all the same
+        return [it.verdict for it in found if it.check == "schedule"]
+
+    assert (verdicts(), "nothing runs it" in run(asked, "status")[1]) == ([], False)
+    assert "nothing runs it: there has been none yet; run" in run(asked, "start", "--actor", "A")[1]
+    assert (verdicts(), "nothing runs it" in run(asked, "status")[1]) == (["fault"], True)
+    stop, rules = threading.Event(), NoticeRules()
+    sends = NoticeDispatcher(asked.settings(), asked.inbox, lambda: rules, lambda: None)
+    runs = threading.Thread(target=sends.run, args=[stop])
+    runs.start()
+    wait_until(lambda: Part.NOTICES in heartbeats(asked.inbox))
+    stop.set()
+    runs.join()
+    assert (verdicts(), "nothing runs it" in run(asked, "status")[1]) == (["ok"], False)
+    asked.inbox.execute("update heartbeats set at = at - 61000000 where name = 'notices'")
+    assert verdicts() == ["fault"]

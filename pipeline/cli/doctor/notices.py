@@ -1,21 +1,42 @@
-"""Examines seller notices: their file, its secrets, and whether there is a way to sellers."""
+"""Examines seller notices: their file, its secrets, ways to sellers, whether a schedule is run."""
 
 import os
 from collections.abc import Iterator
 
-from pipeline import alert_rules
+from pipeline import alert_rules, instants
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
-from pipeline.cli.doctor.stores import owners_alone
+from pipeline.cli.doctor.stores import beaten, owners_alone
 from pipeline.errors import PrazoError
+from pipeline.inbox import Inbox
+from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.notices import channels, rules
+from pipeline.notices.started import is_started
 from pipeline.settings import Settings
 
 
-def notices(settings: Settings, _: AtHand) -> Iterator[Diagnosis]:
-    """Nothing where no file names them: then they are sent by hand alone, by e-mail."""
-    if settings.notices_file is None:
+def notices(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
+    """Nothing of ways where no file names them: then they are sent by hand alone, by e-mail."""
+    if settings.notices_file is not None:
+        yield from _ways(settings)
+    yield from schedule(at_hand())
+
+
+def schedule(inbox: Inbox) -> Iterator[Diagnosis]:
+    """Whether it is run, once a person has started it. Raises `InboxUnavailable`."""
+    if not is_started(inbox):
         return
+    remedy = "run `prazo serve` with PRAZO_NOTICES_FILE set, or `prazo notices run`"
+    beat = heartbeats(inbox).get(Part.NOTICES)
+    last = beaten("schedule", beat, inbox.now(), instants.MINUTE, remedy)
+    if last.verdict == "ok":
+        yield last
+    else:
+        found = f"a person started the schedule of notices, and nothing runs it: {last.found}"
+        yield Diagnosis("schedule", "fault", found, remedy)
+
+
+def _ways(settings: Settings) -> Iterator[Diagnosis]:
     known = rules.load(settings.notices_file)
     for path in known.secret_files():
         if os.access(path, os.R_OK):
