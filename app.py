@@ -93,14 +93,13 @@ def _draw() -> None:
         frame.lead_keyboard()
         links.carry_choices()
     with search:
-        find.box()
+        find.box(current.title)
     with bell:
         frame.bell(people.mine)
     line = freshness.place(heading)
     views.begin()
     with heading:
         frame.time_travel_banner()
-        find.show(current.title)
     try:
         with suppress(elements.PageEnd):
             current.run()
@@ -214,6 +213,7 @@ else:
                     links.CARRY_SCRIPT,
                     frame.DRAWER_SCRIPT,
                     frame.KEYBOARD_SCRIPT,
+                    find.KEYS_SCRIPT,
                 ],
             ),
             Middleware(NotStored),

@@ -1,22 +1,24 @@
 """Finds a process or a seller from the header of every page: by part of an id, by a tax id, and by
 name or e-mail for those who may see personal data.
 
-What is typed stands in no URL. A tax id is compared by its keyed digest; names are compared in
-memory, and a ledger without bodies has only their masks. Names are shown masked. A search by part
-of a name or an address is in the log before its answer is shown (`pipeline/serve/searches.py`).
+`/` or Ctrl-K leads to the box, Enter asks, arrows and Enter go on. What was found lies over the
+page, which is not drawn again for it. What is typed stands in no URL. A tax id is compared by its
+keyed digest; names are compared in memory, and a ledger without bodies has only their masks. A
+search by part of a name or an address is in the log before its answer is shown
+(`pipeline/serve/searches.py`).
 """
 
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, links, lists, views
+from app_pages.parts import acting, links, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
@@ -26,6 +28,31 @@ from pipeline.serve import searches
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_tax_id
 
+KEYS_SCRIPT: Final = """(() => {
+    if (window.prazoFinds) return
+    window.prazoFinds = true
+    const box = () => document.querySelector('.st-key-find input')
+    const isWritten = it => it.matches('input, textarea, select, [contenteditable]')
+    document.addEventListener('keydown', pressed => {
+        const {key, target} = pressed, isChord = pressed.ctrlKey || pressed.metaKey
+        const isSlash = key === '/' && !isChord && !pressed.altKey && !isWritten(target)
+        if (isSlash || isChord && !pressed.altKey && key.toLowerCase() === 'k') {
+            if (box() === null) return
+            pressed.preventDefault()
+            box().focus()
+            box().select()
+            return
+        }
+        if (!target.closest('.st-key-search')) return
+        if (key === 'Escape') document.querySelector('.st-key-found_closed button')?.click()
+        const step = {ArrowDown: 1, ArrowUp: -1}[key]
+        const ways = [box(), ...document.querySelectorAll('.st-key-found a[href]')]
+        if (step === undefined || ways.length === 1) return
+        pressed.preventDefault()
+        ways.at((ways.indexOf(document.activeElement) + step) % ways.length).focus()
+    }, true)
+})()"""
+"""Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed."""
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6
 """Of processes, and of sellers."""
@@ -40,11 +67,15 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 class Found(NamedTuple):
-    """What fits the words that were typed, the closest first, and whether there is more."""
+    """What fits the words that were typed, and whether there is more; sellers who have something
+    open come first."""
 
     processes: Sequence[views.Row]
     sellers: Sequence[str]
-    names: Mapping[str | None, str]
+    known: Mapping[str | None, views.Row]
+    """Of their sellers: what people know them by, as `seller_names` has it, masked."""
+    waiting: Mapping[str | None, views.Row]
+    """Of these sellers: what is open, as `seller_watchlist` has it."""
     is_cut: bool
     refused: PrazoError | None = None
     """Why names and addresses were not searched."""
@@ -55,61 +86,69 @@ class Found(NamedTuple):
         return len(self.processes) + len(self.sellers)
 
 
-def box() -> None:
-    """The search box; nothing for those whose role opens no page about one process or seller."""
+def box(page: str) -> None:
+    """The search box; nothing for those whose role opens no page about one process or seller.
+    `page`: which one is drawn."""
     if access.may_open("process"):
+        st.html(f"<script>{KEYS_SCRIPT}</script>", unsafe_allow_javascript=True)
+        _search(page)
+
+
+@st.fragment
+def _search(page: str) -> None:
+    with st.container(key="search", width="content"):
         st.text_input(
             _("Find"),
             key=_BOX,
             type="search",
             icon=":material/search:",
-            placeholder=_("Process, seller, tax id, name"),
+            placeholder=_("/ Process, seller, tax id, name"),
             label_visibility="collapsed",
             on_change=_take,
             width=204,
         )
+        _show(page)
 
 
 def _take() -> None:
-    """Keeps what was typed for the page that is drawn next, and empties the box."""
+    """Keeps what was typed for what is drawn next, and empties the box."""
     st.session_state[_ASKED] = _SPACES.sub(" ", st.session_state[_BOX]).strip()[:MAX_ID_CHARACTERS]
     st.session_state[_BOX] = ""
     st.session_state.pop(_HITS, None)
     st.session_state.pop(_PLACE, None)
 
 
-def show(page: str) -> None:
+def _show(page: str) -> None:
     """What was found, with the way there; one alone is opened at once. It is gone on the next
-    page. `page`: which one is drawn."""
+    page."""
     text = st.session_state.get(_ASKED)
-    if not text or not access.may_open("process"):
+    if not text:
         return
     place = (page, *map(st.query_params.get, ("process", "seller_id")))
     if st.session_state.setdefault(_PLACE, place) != place:
         st.session_state.pop(_ASKED)
         return
-    with st.container(border=True, key="found"):
+    with st.container(border=True, key="found", gap="xsmall"):
         if len(text) < FEWEST_CHARACTERS:
             st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
-            _close()
-            return
-        found = look_up(text)
-        if found.total == 1:
-            del st.session_state[_ASKED]
-            if found.processes:
-                links.open_process(found.processes[0]["process_id"])
-            links.open_seller(found.sellers[0])
-        _show(text, found)
-        _close()
+        else:
+            found = look_up(text)
+            if found.total == 1:
+                del st.session_state[_ASKED]
+                if found.processes:
+                    links.open_process(found.processes[0]["process_id"])
+                links.open_seller(found.sellers[0])
+            _list(text, found)
+        st.button(
+            _("Close"),
+            icon=":material/close:",
+            on_click=st.session_state.pop,
+            args=(_ASKED, None),
+            key="found_closed",
+        )
 
 
-def _close() -> None:
-    st.button(
-        _("Close"), icon=":material/close:", on_click=st.session_state.pop, args=(_ASKED, None)
-    )
-
-
-def _show(text: str, found: Found) -> None:
+def _list(text: str, found: Found) -> None:
     if isinstance(found.refused, Awaited):
         st.info(_("To search by part of a name or an address waits for a second person."))
         links.to_alerts(_("What waits for a second person"))
@@ -130,19 +169,35 @@ def _show(text: str, found: Found) -> None:
             )
         )
     for row in found.processes:
-        name = found.names.get(row["seller_id"], "")
-        note = f"{code_texts.word(codes.STATES, row['state'])} · {formats.plain(name)}".strip(" ·")
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with _hit():
             links.to_process(row["process_id"], is_named=True)
-            st.markdown(formats.muted(note), width="content")
+            st.markdown(_about(found, row["seller_id"], row["state"], row), width="content")
     for seller in found.sellers:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        waiting = found.waiting.get(seller)
+        with _hit():
             links.to_seller(seller, is_named=True)
-            note = formats.plain(found.names.get(seller, ""))
-            if note:
-                st.markdown(formats.muted(note), width="content")
+            state = "" if waiting is None else waiting["worst_state"]
+            st.markdown(_about(found, seller, state, waiting), width="content")
     if found.is_cut:
         st.markdown(formats.muted(_("There are more: type more of it.")))
+
+
+def _hit() -> Any:
+    return st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
+
+
+def _about(found: Found, seller: str | None, state: str, timed: views.Row | None) -> str:
+    """Who it is, how it stands, and by when: what tells one hit from another."""
+    known = found.known.get(seller, {})
+    parts = [formats.plain(known.get("seller_name") or "")]
+    if known.get("taxpayer_id"):
+        parts.append(_("tax id {digits}", digits=formats.plain(known["taxpayer_id"])))
+    parts.append(code_texts.word(codes.STATES, state) if state else _("no open review"))
+    if timed is not None and state != "FINISHED":
+        deadline = timed.get("next_deadline_at") or timed.get("deadline_at")
+        parts.append(formats.minute(deadline))
+        parts.append(formats.time_left(timed["seconds_to_deadline"]))
+    return formats.muted(" · ".join(it for it in parts if it))
 
 
 def look_up(text: str) -> Found:
@@ -154,14 +209,25 @@ def look_up(text: str) -> Found:
         hits, refused = _people(text)
         sellers += hits
     sellers = list(dict.fromkeys(sellers))
-    listed = [{"seller_id": it} for it in sellers[:SHOWN]]
+    waiting = _by_seller("seller_watchlist", sellers)
+    sellers.sort(key=lambda seller: seller != text and seller not in waiting)
+    named = [*sellers[:SHOWN], *(it["seller_id"] for it in processes[:SHOWN])]
     return Found(
         processes[:SHOWN],
         sellers[:SHOWN],
-        lists.seller_names([*processes[:SHOWN], *listed]),
+        _by_seller("seller_names", named),
+        waiting,
         max(len(processes), len(sellers)) > SHOWN,
         refused,
     )
+
+
+def _by_seller(view: str, sellers: Sequence[str | None]) -> dict[str | None, views.Row]:
+    """Of these sellers, each one's row of a view, if they have one and the reader may see it."""
+    ids = sorted({it for it in sellers if it is not None})
+    if not ids or not access.may_read(view):
+        return {}
+    return {row["seller_id"]: row for row in views.read(view, where={"seller_id": ids})}
 
 
 def _is_found(text: str, sellers: Sequence[str]) -> bool:

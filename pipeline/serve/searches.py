@@ -69,7 +69,8 @@ def by_whole(service: LedgerService, text: str, as_of: int | None) -> list[str]:
 
 
 def by_part(service: LedgerService, text: str, as_of: int | None, searcher: Searcher) -> list[str]:
-    """The sellers whose name or e-mail address has a part. Recorded before it returns.
+    """The sellers whose name has all words, in any order, or whose e-mail address has the text.
+    Recorded before it returns.
 
     Raises `TooManySearches`, and `clearances.Awaited` where a second person has to agree. Empty
     where the ledger has masks alone.
@@ -101,7 +102,8 @@ def _recorded(
     sought = DIGEST + service.keys.of_typed(text).hex()
     by = By(REASON, name, searcher.recorded_by)
     clearance = clearances.settle(service.inbox, terms, _asked(sought), by)
-    found = _read(service, as_of, contains={"seller_name": text}) if "@" not in text else []
+    words = tuple(text.split())
+    found = _read(service, as_of, contains={"seller_name": words}) if "@" not in text else []
     found += _read(service, as_of, contains={"email": text})
     hit = [*dict.fromkeys(found)]
     before = [it for it in recent if it["session"] == searcher.session]

@@ -10,6 +10,8 @@ from pipeline.ledger.views.catalogue import View
 
 Ranges = Mapping[str, tuple[object, object]]
 """Column -> the first value that fits and the first beyond; None for no end."""
+Parts = Mapping[str, str | tuple[str, ...]]
+"""Column -> a part of its text, or several that it has all of, in any order."""
 
 
 def parse(texts: Sequence[str]) -> dict[str, object]:
@@ -45,7 +47,7 @@ def _value(text: str) -> Any:
 def condition(
     view: View,
     where: Mapping[str, object] | None,
-    contains: Mapping[str, str] | None = None,
+    contains: Parts | None = None,
     between: Ranges | None = None,
 ) -> tuple[str, list[object]]:
     """The clause that chooses rows of a view, and its parameters; arguments as for `Reader.read`.
@@ -66,9 +68,11 @@ def condition(
         else:
             terms.append(f"{quoted} = ?")
             parameters.append(value)
-    for name, part in (contains or {}).items():
-        terms.append(f"contains(lower(cast({column(view, name)} as varchar)), lower(?))")
-        parameters.append(part)
+    for name, asked in (contains or {}).items():
+        parts = (asked,) if isinstance(asked, str) else asked
+        text = f"lower(strip_accents(cast({column(view, name)} as varchar)))"
+        terms += [f"contains({text}, lower(strip_accents(?)))"] * len(parts)
+        parameters.extend(parts)
     for name, (first, beyond) in (between or {}).items():
         for comparison, end in ((">=", first), ("<", beyond)):
             if end is not None:

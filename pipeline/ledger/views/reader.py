@@ -17,7 +17,7 @@ from pipeline.ledger.narrowing import needs_narrowing
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
-from pipeline.ledger.syntax.filters import Ranges
+from pipeline.ledger.syntax.filters import Parts, Ranges
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.syntax.questions import Question, question
 from pipeline.ledger.views.catalogue import View, asked_for, catalogue, whole_sql
@@ -69,7 +69,7 @@ class _Asked(NamedTuple):
     """Which rows of a view, as for `Reader.read`."""
 
     where: Mapping[str, object] | None
-    contains: Mapping[str, str] | None = None
+    contains: Parts | None = None
     between: Ranges | None = None
     order_by: str | None = None
     limit: int | None = None
@@ -122,7 +122,7 @@ class Reader:
         *,
         as_of: int | None = None,
         where: Mapping[str, object] | None = None,
-        contains: Mapping[str, str] | None = None,
+        contains: Parts | None = None,
         between: Ranges | None = None,
         order_by: str | None = None,
         limit: int | None = None,
@@ -132,10 +132,10 @@ class Reader:
         """Rows of a view, in its own order, as an Arrow table; instants are naive UTC.
 
         `as_of` in microseconds (None: now). `where`: column -> value, or a list of values, any of
-        which may match. `contains`: column -> part of its text, whatever the case. `between`:
-        column -> the first value that fits and the first beyond, None for no end. `order_by`:
-        `column` or `column desc`; rows that are equal in it are in the order of their key.
-        `unmask` shows personal columns: the caller has recorded why.
+        which may match. `contains`: column -> part of its text, or several, whatever case and
+        accents. `between`: column -> the first value that fits and the first beyond, None for no
+        end. `order_by`: `column` or `column desc`; rows that are equal in it are in the order of
+        their key. `unmask` shows personal columns: the caller has recorded why.
         Raises `UnknownView`.
         """
         asked = _Asked(where, contains, between, order_by, limit, offset)
@@ -219,7 +219,7 @@ class Reader:
         *,
         as_of: int | None = None,
         where: Mapping[str, object] | None = None,
-        contains: Mapping[str, str] | None = None,
+        contains: Parts | None = None,
         between: Ranges | None = None,
     ) -> int:
         """Rows that `read` would give without a limit."""
@@ -244,7 +244,7 @@ class Reader:
         *,
         as_of: int | None = None,
         where: Mapping[str, object] | None = None,
-        contains: Mapping[str, str] | None = None,
+        contains: Parts | None = None,
         between: Ranges | None = None,
     ) -> "pa.Table":
         """How many of the rows that `read` would give have each combination of values in some
@@ -392,7 +392,7 @@ def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None
 def _finder(
     view: View,
     where: Mapping[str, object] | None,
-    contains: Mapping[str, str] | None,
+    contains: Parts | None,
     between: Ranges | None,
     order_by: str | None = None,
 ) -> View | None:
@@ -452,7 +452,7 @@ def _errors_of_asking(view: str, *filtered: Mapping[str, Any] | None) -> Iterato
 def check(
     view: str,
     where: Mapping[str, object] | None = None,
-    contains: Mapping[str, str] | None = None,
+    contains: Parts | None = None,
     between: Ranges | None = None,
     order_by: str | None = None,
 ) -> None:

@@ -67,13 +67,29 @@ def test_one_that_fits_is_opened_at_once_wherever_one_searches(
             assert (only.total, only.sellers) == (1, ["sel_dora"]), text
 
 
+def test_a_name_is_found_without_accents_in_any_order_and_says_what_tells_its_seller_apart(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as held:
+        for text in ("anastacio dora", "DÓRA ÁNAST"):
+            assert find.look_up(text).sellers == ["sel_dora"], text
+        assert find.look_up("dora souza").total == 0
+        assert len(held.inbox.find(kind="search")) == 3
+        several = searched(visit, "ana")
+    shown = page_text(several)
+    assert re.search(
+        r"A\*\*\* S\*\*\* · tax id \*\*\*25 · .* · 5 Jun 2026, 09:00 · 4 days left", shown
+    )
+    assert "no open review" in shown
+
+
 def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog) -> None:
     """Its record has other fields than a person's: whatever one typed found nothing."""
     with open_log(HISTORY):
         for text in ("11.444.777/0001-61", "11444777000161", "padaria", "contato@", "sel_sol"):
             only = find.look_up(text)
             assert (only.total, only.sellers) == (1, ["sel_sol"]), text
-            assert only.names["sel_sol"] == "P***"
+            assert only.known["sel_sol"]["seller_name"] == "P***"
 
 
 def test_several_are_listed_with_masked_names_and_a_limit(open_log: OpenLog, visit: Visit) -> None:

@@ -52,8 +52,8 @@ HISTORY = [
     review("prc_later", before(days=20), seller="sel_bia"),
     review("prc_new", before(hours=1), seller="sel_bia", kind="ACP"),
     *attempt("prc_later", before(days=2), status=500, seller="sel_bia"),
-    seller_event("sel_ana", "enabled", before(days=90), taxpayer="52998224725"),
-    seller_event("sel_bia", "enabled", before(days=90), taxpayer="11144477735"),
+    seller_event("sel_ana", "enabled", before(days=90), taxpayer="52998224725", last_name="Oliva"),
+    seller_event("sel_bia", "enabled", before(days=90), taxpayer="11144477735", last_name="Olívar"),
     seller_event(
         "sel_caio",
         "denied",
@@ -194,6 +194,25 @@ def find_by_tax_id(hand: Hand) -> None:
     page.wait_for_url("**/seller?seller_id=sel_bia**")
 
 
+def find_by_name(hand: Hand) -> None:
+    """Without the mouse: several fit, and the arrows lead to the one who calls."""
+    page = hand.tab.page
+    page.keyboard.press("/")
+    page.keyboard.type("bia sel")  # no id has that, and no name
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing in the log fits").wait_for()
+    page.keyboard.press("Escape")
+    page.locator(".st-key-found").wait_for(state="detached")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("OLIVA aná")
+    page.keyboard.press("Enter")
+    page.locator(".st-key-found").get_by_text("EXPIRED").wait_for()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/seller?seller_id=sel_bia**")
+
+
 def since_yesterday(hand: Hand) -> None:
     hand.click(hand.tab.page.locator("header").get_by_role("link", name="What changed"))
     hand.tab.page.get_by_text("New (1)").wait_for()
@@ -227,6 +246,7 @@ JOBS: list[tuple[Callable[[Hand], None], str | None, int]] = [
     (reasons_by_month, "/", 2),
     (find_by_tax_id, None, 1),
     (package_for_a_seller, None, 3),
+    (find_by_name, "/watchlist", 0),
 ]
 """Each job, the page that it begins on (None: where the one before has led), and its clicks."""
 
