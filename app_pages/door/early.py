@@ -14,6 +14,7 @@ from typing import Final
 from app_pages.door import paths
 from app_pages.door.security import INDEX
 from pipeline.http.asgi import App, Message, Receive, Scope, Send
+from pipeline.serve import seller_area
 
 STYLE: Final = Path(__file__).parents[1] / "static" / "page.css"
 PARTS: Final = (
@@ -33,7 +34,7 @@ PARTS: Final = (
 us, and weigh megabytes."""
 ICONS: Final = "MaterialSymbols-Rounded"
 _IMPORT: Final = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"')
-_NOT_PAGES: Final = ("/static/", "/_stcore/", "/api/", "/media/")
+_NOT_PAGES: Final = ("/static/", "/_stcore/", "/api/", seller_area.PATH, "/media/")
 _ABOUT_BYTES: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 _OF_BYTES: Final = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
 

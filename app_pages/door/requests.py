@@ -20,13 +20,13 @@ from pipeline.http.answers import Json
 from pipeline.http.asgi import App, Receive, Scope, Send, folded
 from pipeline.http.loopback import outside_hint
 from pipeline.http.origins import foreign_page
-from pipeline.serve import calendar
+from pipeline.serve import calendar, seller_area
 from pipeline.serve.roles import proxy_secrets
 from pipeline.settings import Settings
 
 SECRET_HEADER: Final = b"x-proxy-secret"
 _OPEN: Final = (
-    "/api/",  # asks for tokens of its own
+    *("/api/", seller_area.PATH),  # ask for tokens of their own
     calendar.PATH,  # its addresses are secret
 )
 

@@ -17,7 +17,9 @@ from pipeline.files.reread import RereadFile
 from pipeline.settings import Settings
 from pipeline.written import lines_in
 
-SCOPES: Final = frozenset({"collect", "notify", "submit", "read", "read_personal", "export"})
+SCOPES: Final = frozenset(
+    {"collect", "notify", "seller_area", "submit", "read", "read_personal", "export"}
+)
 
 _LINE = re.compile(r"([!-9;-~]{1,64}):([a-z_, ]+):([0-9a-f]{64})")
 

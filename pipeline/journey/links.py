@@ -111,6 +111,17 @@ class Minted(NamedTuple):
     url: str
     seq: int  # of the `invited` entry
 
+    @property
+    def as_answer(self) -> dict[str, Any]:
+        """What a program that asked for the link gets."""
+        return {
+            "journey": shown_ref(self.journey.ref),
+            "journey_id": self.journey.journey_id,
+            "url": self.url,
+            "expires_at": instants.readable(self.journey.expires_at),
+            "seq": self.seq,
+        }
+
 
 def digest(secret: str) -> str:
     """The hash by which a secret is kept."""
@@ -141,6 +152,7 @@ def mint(
     return_url: str | None = None,
     reviews: Reviews | None = None,
     until: int = 0,
+    life: int | None = None,
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
 
@@ -155,6 +167,7 @@ def mint(
     _check_given(settings, process_id, channel, email, return_url)
     review = (reviews or Reviews(inbox)).look(process_id)
     now = inbox.now()
+    life = round(settings.journey_hours * instants.HOUR) if life is None else life
     _check_process(inbox, process_id, review, now)
     process = review.process
     assert process is not None
@@ -169,7 +182,7 @@ def mint(
         only_paths=review.to_correct or None,
         review=review.text,
         minted_at=now,
-        expires_at=max(now + round(settings.journey_hours * instants.HOUR), until),
+        expires_at=max(now + life, until),
         revoked_at=None,
         opened_at=None,
         confirmed_at=None,

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
-from pipeline import instants
 from pipeline.contract.body import MAX_ID_CHARACTERS, parse_json
 from pipeline.errors import CallerError, OperatorError, SettingsError, Unreadable
 from pipeline.http.answers import Json, refusal
@@ -76,13 +75,6 @@ class Inviting:
         except ValidationError as error:
             faults = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in error.errors())
             raise Unreadable("; ".join(faults)) from None
-        minted = links.mint(
+        return links.mint(
             self._settings, self._inbox, **wanted.model_dump(), recorded_by=recorded_by
-        )
-        return {
-            "journey": links.shown_ref(minted.journey.ref),
-            "journey_id": minted.journey.journey_id,
-            "url": minted.url,
-            "expires_at": instants.readable(minted.journey.expires_at),
-            "seq": minted.seq,
-        }
+        ).as_answer

@@ -39,9 +39,9 @@ from pipeline.errors import (
     WrongUsage,
 )
 from pipeline.files import temporary
-from pipeline.http import asgi, server
+from pipeline.http import server
 from pipeline.http.asgi import FixedHeaders
-from pipeline.http.callers import MissingScope, TurnedAway, admit
+from pipeline.http.callers import MissingScope, TurnedAway
 from pipeline.http.preamble import whole_body
 from pipeline.http.tokens import Caller
 from pipeline.ledger.views import formats, reader
@@ -49,6 +49,7 @@ from pipeline.ledger.views.catalogue import public
 from pipeline.log.actions import By
 from pipeline.serve import (
     acknowledging,
+    asked,
     calendar,
     identifiers,
     ledger_access,
@@ -56,6 +57,7 @@ from pipeline.serve import (
     openapi,
     questions,
     roles,
+    seller_area,
     standing,
 )
 from pipeline.serve.openapi import MOMENT, OF_A_VIEW, PLAIN_TEXT, TEXT, WHOLE, Call, an_object
@@ -136,6 +138,7 @@ def calls() -> list[Call]:
             body=an_object(word, "decision", "reason"),
         ),
         *acknowledging.calls(),
+        *seller_area.calls(),
     ]
 
 
@@ -178,7 +181,7 @@ async def _status(request: Request) -> Response:
 async def _ready(request: Request) -> Response:
     """200 while the ledger shows what the inbox holds, and what people do and ask for can be
     recorded and put together; else 503 and why."""
-    caller = _caller(request, "read")
+    caller = asked.by(request, "read")
     if isinstance(caller, Response):
         return caller
     found = metrics.readiness(await _in_thread(QUICK, lambda: current().status()))
@@ -193,7 +196,7 @@ async def _ready(request: Request) -> Response:
 
 async def _metrics(request: Request) -> Response:
     """The ledger's figures, for Prometheus."""
-    caller = _caller(request, "read")
+    caller = asked.by(request, "read")
     if isinstance(caller, Response):
         return caller
     await standing.trials(current()).faults()  # its gauges show what it finds
@@ -203,7 +206,7 @@ async def _metrics(request: Request) -> Response:
 
 async def _list_views(request: Request) -> Response:
     """The views, with the summary and the columns of each."""
-    caller = _caller(request, "read")
+    caller = asked.by(request, "read")
     if isinstance(caller, Response):
         return caller
     return JSONResponse(
@@ -449,7 +452,7 @@ async def _alone(
     do: Callable[[Caller, Any], Response],
 ) -> Response:
     """Does work that reads the whole log, if there is a place for it: 503 while others do."""
-    caller = _caller(request, scope)
+    caller = asked.by(request, scope)
     if isinstance(caller, Response):
         return caller
     if not place.acquire(blocking=False):
@@ -477,7 +480,7 @@ async def _work(
     request: Request, do: Callable[[Caller, Any], Response], limiter: CapacityLimiter
 ) -> Response:
     """The answer to a caller that may read."""
-    caller = _caller(request, "read")
+    caller = asked.by(request, "read")
     if isinstance(caller, Response):
         return caller
     return await _done(request, caller, do, limiter)
@@ -493,9 +496,9 @@ async def _done(
     content = None
     if request.method == "POST":
         try:
-            body = await whole_body(_asked_over_asgi(request), MAX_BODY_BYTES)
+            body = await whole_body(asked.over_asgi(request), MAX_BODY_BYTES)
             if isinstance(body, TurnedAway):
-                return _turned_away(body)
+                return asked.turned_away(body)
             content = parse_json(body)
         except CallerError as error:
             return _fault(error)
@@ -513,23 +516,9 @@ def _way(request: Request) -> str:
     return request.url.path.removeprefix("/api/").partition("/")[0]
 
 
-def _asked_over_asgi(request: Request) -> asgi.Request:
-    return asgi.Request(request.scope, asgi.folded(request.headers.raw), request.receive)
-
-
 def _name(caller: Caller) -> str | None:
     """The actor: a token's name, or None for this machine's commands, whose requests name one."""
     return None if caller.name in ("local", "loopback") else caller.name
-
-
-def _caller(request: Request, scope: str) -> Caller | Response:
-    caller = admit(current().tokens, _asked_over_asgi(request), scope)
-    return _turned_away(caller) if isinstance(caller, TurnedAway) else caller
-
-
-def _turned_away(away: TurnedAway) -> Response:
-    headers = {name.decode(): value.decode() for name, value in away.headers}
-    return JSONResponse({"error": away.reason}, away.status, headers)
 
 
 _STATUSES: Final[Mapping[type[PrazoError], int]] = {

@@ -9,8 +9,12 @@ from pipeline.http.machine import Machine
 from pipeline.http.refusals import Refusals, reason_of
 from pipeline.http.trials import Trials, in_thread, temporary_files
 
-WAYS: Final = ("views", "exports", "audits", "clearances", "alert_links", "calendar", "pages")
-"""The API's, by the first part of their paths; links in alerts and calendars; acts on pages."""
+WAYS: Final = (
+    *("views", "exports", "audits", "clearances"),
+    *("alert_links", "calendar", "seller_area", "pages"),
+)
+"""The API's, by the first part of their paths; links in alerts, calendars, a seller area's banner;
+acts on pages."""
 
 
 @lru_cache(maxsize=1)

@@ -437,7 +437,7 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
         route.path: set(route.methods or ()) - {"HEAD"}
         for route in api.routes()
         if isinstance(route, Route)
-        and route.path.startswith("/api/")
+        and route.path.startswith(("/api/", "/v1/"))
         and route.path != "/api/{rest:path}"
     }
     for path in ("/api/views/process_state", "/api/views/process_state/count"):
@@ -451,7 +451,8 @@ def test_the_description_has_every_path_method_and_parameter(client: Client) -> 
 def test_what_is_not_declared_open_takes_no_stranger(client: Client) -> None:
     """Each handler asks for a token itself, and the description says of each call what it does."""
     for call in api.calls():
-        path = call.path.format(name="process_state", request_id="none", token="none")
+        named = dict.fromkeys(("request_id", "token", "seller_id", "process_id"), "none")
+        path = call.path.format(name="process_state", **named)
         answer = client.post(path, json={}) if call.method == "POST" else client.get(path)
         assert (answer.status_code == 401) is not call.is_open, (call.method, path)
 
