@@ -206,6 +206,12 @@ def variables() -> dict[str, str | None]:
     return {name: value for name, value in found.items() if name.startswith(PREFIX)}
 
 
+def said_where() -> dict[str, str]:
+    """Where each variable of ours is set, in words. Raises as `variables` does."""
+    file, given = Path(".env").absolute(), _capitals(os.environ)
+    return {name: "the environment" if name in given else str(file) for name in variables()}
+
+
 def _capitals(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name.upper(): value for name, value in variables.items()}
 

@@ -55,17 +55,19 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool, every: float | Non
 
 def _back_up(settings: Settings, folder: Path, with_keys: bool, as_it_stands: bool) -> bool:
     """Whether the backup is whole."""
-    from pipeline.cli import terminal
+    from pipeline.cli import terminal, uncopied
     from pipeline.continuity import backup as backups
 
     if (barred := not_writable(folder)) is not None:
         raise OperatorError("Nothing was copied", barred, GIVE_WRITE)
+    lacks = uncopied.Uncopied.of(settings, folder, with_keys=with_keys)
     with terminal.progress() as on_progress:
         done = backups.backup(
             settings,
             folder,
             with_keys=with_keys,
             as_it_stands=as_it_stands,
+            beside={uncopied.FILE: lacks.content()},
             sign=lambda: _sign(settings),
             send=lambda copied: _send(settings, folder, copied),
             on_progress=on_progress,
@@ -76,6 +78,8 @@ def _back_up(settings: Settings, folder: Path, with_keys: bool, as_it_stands: bo
     )
     if not with_keys:
         say("The keys were not copied: keep them apart, or use --with-keys.", err=True)
+    if said := lacks.said():
+        say(said, err=True)
     _say_what_a_restore_would_miss(done)
     return not (done.lacking or done.changed)
 
@@ -187,6 +191,7 @@ def restore(
     Example: prazo restore /mnt/backup/prazo --against 2026-03-01.note
     """
     from pipeline.cli import terminal
+    from pipeline.cli.uncopied import Uncopied
     from pipeline.continuity import restore as restores
     from pipeline.continuity import restoring
     from pipeline.inbox import copies
@@ -218,6 +223,7 @@ def restore(
     if accept_unsigned is not None and actor is not None:
         insisted = By(accept_unsigned, actor, user())
     note = None if against is None else read_given(against)
+    lacking: list[str] = []
     with terminal.progress() as on_progress:
         settings = Settings.load()
         if from_ledger:
@@ -226,6 +232,8 @@ def restore(
             )
         else:
             with _backup_at(settings, folder, stored, identity) as taken:
+                if (uncopied := Uncopied.read(taken)) is not None:
+                    lacking = [*uncopied.not_here(settings)]
                 done = restores.restore(
                     settings, taken, against=note, insisted=insisted, on_progress=on_progress
                 )
@@ -233,7 +241,7 @@ def restore(
         f"{counted(done.entries, 'entry')} of {done.log},"
         f" {counted(done.artifacts, 'artifact')} put back"
     )
-    for note in done.notes:
+    for note in (*done.notes, *lacking):
         say(f"  note     {note}")
     say(f"  note     nothing is sent from here yet: {copies.REMEDY}")
     for line in done.verdict.lines():

@@ -9,7 +9,7 @@ is not copied: it follows from the inbox.
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,6 +86,7 @@ def backup(
     *,
     with_keys: bool = False,
     as_it_stands: bool = False,
+    beside: Mapping[str, bytes] | None = None,
     sign: Callable[[], object] = lambda: None,
     send: Callable[[BackedUp], object] = lambda _: None,
     on_progress: OnProgress = lambda *_: None,
@@ -95,7 +96,8 @@ def backup(
     It holds each entry that was there when it began. `sign` lets the keeper sign them; where that
     came about the copy ends with what was signed, so that a restore can prove all of it.
     `as_it_stands`: copies entries that are not as they were recorded as well, into an empty folder;
-    without it they raise `InboxChanged`, before anything is copied. `send`: sends a whole backup
+    without it they raise `InboxChanged`, before anything is copied. `beside`: further files of the
+    backup, by their names. `send`: sends a whole backup
     elsewhere, before it counts as made. Raises
     `OperatorError` if the folder holds another log's backup, or cannot be written, and
     `InboxForked` if the inbox lacks what was signed: a copy of it would be taken for whole.
@@ -130,6 +132,8 @@ def backup(
             if with_keys:  # first: whoever has the entries needs the key that signed them
                 _make_way(SigningKeys(source, settings.signing_key_file), folder)
                 keys = copy_keys(key_files(settings, folder))
+            for name, content in (beside or {}).items():
+                disk.write_whole(folder / name, content)
             copied = _copied(settings, source, folder, last, vouchers, on_progress)
             is_whole = not copied.lacking and not changed
             if is_whole:
@@ -145,7 +149,13 @@ def backup(
             return done
     # Meanwhile somebody was forgotten: what stays was copied, and not the entry that fixes it.
     again = backup(
-        settings, folder, with_keys=with_keys, sign=sign, send=send, on_progress=on_progress
+        settings,
+        folder,
+        with_keys=with_keys,
+        beside=beside,
+        sign=sign,
+        send=send,
+        on_progress=on_progress,
     )
     return replace(
         again,

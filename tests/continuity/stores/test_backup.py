@@ -1,6 +1,8 @@
 """The drill: back up while everything runs, lose the machine, put it back, prove it."""
 
+import os
 import re
+import socket
 import stat
 import sys
 import threading
@@ -27,8 +29,9 @@ from tests import fork_server
 from tests.audit import story
 from tests.audit.conftest import command, entries_alone, environment, no_rows, request
 from tests.continuity.stores.test_stores import in_inbox
+from tests.support.commands import here
 from tests.support.ledgers import said_in
-from tests.support.stores import settings_in
+from tests.support.stores import environment_in, settings_in
 
 
 @entries_alone
@@ -483,6 +486,46 @@ def test_the_commands_tell_what_was_copied_and_what_was_put_back(
     assert done.stdout.startswith("16 entries of prazo/")
     assert "  note     the former inbox.db was kept as inbox.db.set-aside-" in done.stdout
     assert done.stdout.endswith("VERIFIED\n")
+
+
+def test_settings_and_keys_that_a_backup_lacks_are_named_with_where_they_were(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Found missing on the day on which they are needed, nobody knows any more where they were."""
+    tokens, rules, secret = (tmp_path / it for it in ("tokens", "alerts.toml", "desk-secret"))
+    tokens.write_text("", encoding="ascii")
+    secret.write_text("whsec_c2VjcmV0LW9mLW5vYm9keQ==", encoding="ascii")
+    desk = f'webhook = "https://desk.example/x"\nwebhook_secret_file = "{secret}"'
+    rules.write_text(f"[recipients.desk]\n{desk}\n", encoding="ascii")
+    files = {"PRAZO_API_TOKENS_FILE": str(tokens), "PRAZO_ALERTS_FILE": str(rules)}
+    ours, saved = environment(settings) | files, tmp_path / "saved"
+    (tmp_path / ".env").write_text("PRAZO_AUDIT_CONTACT=Ana\n", encoding="ascii")
+    done = here("backup", str(saved), environment=ours, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = "Not in it, and named in not-copied.json: 9 settings and 5 files that settings name."
+    assert said in done.stderr
+    restored = here("restore", str(saved), environment=ours, folder=tmp_path)
+    assert restored.returncode == 0, restored.stderr
+    assert "not here" not in restored.stdout, "nothing was lost"
+
+    keys = [settings.signing_key_file, settings.taxpayer_key_file]
+    for path in (tokens, rules, secret, *keys):
+        path.unlink()
+    there, elsewhere = os.environ | environment_in(tmp_path / "new"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    restored = here("restore", str(saved), environment=there, folder=elsewhere)
+    assert restored.returncode == 0, restored.stderr
+    on = socket.gethostname()
+    for line in (
+        f"not set here: PRAZO_AUDIT_CONTACT; set on {on} in {tmp_path / '.env'}",
+        f"not set here: PRAZO_ALERTS_FILE, PRAZO_API_TOKENS_FILE; set on {on} in the environment",
+        f"not here: the file {tokens} of {on} (PRAZO_API_TOKENS_FILE)",
+        f"not here: the file {rules} of {on} (PRAZO_ALERTS_FILE)",
+        f"not here: the file {secret} of {on} (named in {rules})",
+        f"not here: the file {keys[0]} of {on} (PRAZO_SIGNING_KEY_FILE)",
+        f"not here: the file {keys[1]} of {on} (PRAZO_TAXPAYER_KEY_FILE)",
+    ):
+        assert f"  note     {line}\n" in restored.stdout
 
 
 @entries_alone
