@@ -3,13 +3,13 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from itertools import product
 
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.sending import UNANSWERED, Order, mark_uncertain
+from tests import fork_server
 from tests.alert.sinks import WebhookServer
 from tests.docs.pages import ROOT
 from tests.notices.killed import STEPS
@@ -41,7 +41,7 @@ def test_killed_at_each_step_the_log_says_no_more_and_no_less(office: Office) ->
         secret = str(rules.channels["sms"].secret_file)
         environment = {**os.environ, **office.environment()}
         running = [
-            subprocess.Popen(
+            fork_server.start(
                 [sys.executable, "-m", "tests.notices.killed", seller_id, server.url, secret, *how],
                 env=environment,
                 cwd=ROOT,
