@@ -100,7 +100,7 @@ def status() -> None:
         sends = _dispatcher(settings, inbox)
         sends.scope.read_on()
         _say_plan(sends, inbox)
-        _say_if_nothing_runs_it(inbox)
+        _say_if_nothing_runs_it(settings, inbox)
 
 
 @notices.command()
@@ -126,7 +126,7 @@ def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None
         if before or dry_run:
             return
         seq = started.start(inbox, actor=actor, recorded_by=user(), backlog=backlog)
-        _say_if_nothing_runs_it(inbox)
+        _say_if_nothing_runs_it(settings, inbox)
     say(f"started, entry {seq}")
 
 
@@ -194,10 +194,10 @@ def run(before: bool) -> None:
         NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
 
 
-def _say_if_nothing_runs_it(inbox: "Inbox") -> None:
+def _say_if_nothing_runs_it(settings: Settings, inbox: "Inbox") -> None:
     from pipeline.cli.doctor.notices import schedule
 
-    for found in schedule(inbox):
+    for found in schedule(settings, inbox):
         if found.verdict != "ok":
             say(f"{found.found}; {found.remedy}", err=True)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from pipeline import alert_rules, instants
 from pipeline.alert.messages import transport
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten, owners_alone
@@ -47,4 +48,6 @@ def alerts(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         )
     inbox = at_hand()
     beat = heartbeats(inbox).get(Part.ALERTS)
-    yield beaten("alerts", beat, inbox.now(), instants.MINUTE, "run `prazo serve`")
+    yield beaten(
+        "alerts", beat, inbox.now(), instants.MINUTE, advice.run(settings, "alerts", "run")
+    )

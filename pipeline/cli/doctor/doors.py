@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.http import addresses
@@ -41,7 +42,7 @@ def receiver(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
         yield Diagnosis("receiver", "fault", found, "its log says since when")
     else:
         found = f"{answer.why}: nothing that the platform sends is taken there"
-        yield Diagnosis("receiver", "warning", found, "run `prazo serve`, or `prazo receive`")
+        yield Diagnosis("receiver", "warning", found, advice.run(settings, "receive", here=True))
 
 
 def authenticity(settings: Settings) -> Iterator[Diagnosis]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline import instants
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten_ahead, owners_alone
@@ -30,21 +31,23 @@ def forwarding(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     last = operating.readable(beat)
     if beat is None or now - beat > LONGEST_BEAT:
         said = "no forwarder has run yet" if beat is None else f"the forwarder was last well {last}"
-        yield Diagnosis("forwarding", "fault", said, "run `prazo serve`, or `prazo forward run`")
+        yield Diagnosis("forwarding", "fault", said, advice.run(settings, "forward", "run"))
     elif ahead := beaten_ahead(beat, now):
         found = f"the forwarder was last well {last}{ahead}"
-        yield Diagnosis("forwarding", "warning", found, "see whether it runs: `prazo serve`")
+        remedy = f"see whether it runs; else {advice.run(settings, 'forward', 'run')}"
+        yield Diagnosis("forwarding", "warning", found, remedy)
     else:
         yield Diagnosis("forwarding", "ok", f"the forwarder was last well {last}")
     for state in states:
         if state.is_set:
-            yield _endpoint(state, now)
+            yield _endpoint(settings, state, now)
 
 
-def _endpoint(state: State, now: int) -> Diagnosis:
+def _endpoint(settings: Settings, state: State, now: int) -> Diagnosis:
     row, name = state.row, state.name
     if row is None:
-        return Diagnosis("forwarding", "warning", f"{name} is not known yet", "run `prazo serve`")
+        remedy = advice.run(settings, "forward", "run")
+        return Diagnosis("forwarding", "warning", f"{name} is not known yet", remedy)
     if row.paused_at:
         since = instants.readable(row.paused_at)
         return Diagnosis(

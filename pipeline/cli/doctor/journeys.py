@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline import alert_rules
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import owners_alone
@@ -51,7 +52,7 @@ def _answer(settings: Settings, at_hand: AtHand) -> Diagnosis:
     except (OSError, HTTPException) as error:
         found = f"nothing answers at {url} ({getattr(error, 'reason', None) or error})"
         return Diagnosis(
-            "seller's page", "fault", found, "run `prazo serve`, or `prazo journey run`"
+            "seller's page", "fault", found, advice.run(settings, "journey", "run", here=True)
         )
     if not is_ours:
         found = f"what answers at {url} is another program"

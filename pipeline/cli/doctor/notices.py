@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 from pipeline import alert_rules, instants
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand
 from pipeline.cli.doctor.diagnosis import Diagnosis
 from pipeline.cli.doctor.stores import beaten, owners_alone
@@ -19,14 +20,14 @@ def notices(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     """Nothing of ways where no file names them: then they are sent by hand alone, by e-mail."""
     if settings.notices_file is not None:
         yield from _ways(settings)
-    yield from schedule(at_hand())
+    yield from schedule(settings, at_hand())
 
 
-def schedule(inbox: Inbox) -> Iterator[Diagnosis]:
+def schedule(settings: Settings, inbox: Inbox) -> Iterator[Diagnosis]:
     """Whether it is run, once a person has started it. Raises `InboxUnavailable`."""
     if not is_started(inbox):
         return
-    remedy = "run `prazo serve` with PRAZO_NOTICES_FILE set, or `prazo notices run`"
+    remedy = advice.run(settings, "notices", "run")
     beat = heartbeats(inbox).get(Part.NOTICES)
     last = beaten("schedule", beat, inbox.now(), instants.MINUTE, remedy)
     if last.verdict == "ok":

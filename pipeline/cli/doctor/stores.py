@@ -11,6 +11,7 @@ import duckdb
 
 from pipeline import instants
 from pipeline.audit.export import Seals
+from pipeline.cli.doctor import advice
 from pipeline.cli.doctor.at_hand import AtHand, SaidBefore
 from pipeline.cli.doctor.diagnosis import Diagnosis, Verdict
 from pipeline.continuity import kept_heads
@@ -231,7 +232,9 @@ def signing_key(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             "signing key",
             "warning",
             "the log has none yet: nothing is signed",
-            f"`prazo serve` registers one when it starts{f' on {keeper}' if keeper else ''}",
+            f"`prazo dashboard` registers one when it starts on {keeper}"
+            if keeper
+            else "`prazo serve` registers one when it starts",
         )
         return
     try:
@@ -309,11 +312,14 @@ def ledger(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
             held = _held(holder)
             yield held
             try:
-                yield from _submissions(holder)
+                yield from _submissions(settings, holder)
             except PrazoError:
                 if held.verdict != "fault":  # else it is that fault once more, in other words
                     raise
             return
+    if not settings.ledger.exists() and settings.keeper_url is not None:
+        yield Diagnosis("ledger", "ok", f"none here; {settings.keeper_url} has one")
+        return
     if not settings.ledger.exists():
         yield Diagnosis(
             "ledger", "warning", f"there is none at {settings.ledger}", "`prazo serve` makes it"
@@ -394,7 +400,7 @@ def _held(holder: remote.Holder) -> Diagnosis:
     return Diagnosis("ledger", "ok", f"held by {holder.url}, {counted(behind, 'entry')} behind")
 
 
-def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
+def _submissions(settings: Settings, holder: remote.Holder) -> Iterator[Diagnosis]:
     """Whether what waits to be sent again is sent, and how attempts ended."""
     [queue] = holder.shown(Asked("retry_queue")).rows
     if queue["overdue"]:
@@ -402,7 +408,7 @@ def _submissions(holder: remote.Holder) -> Iterator[Diagnosis]:
             "retries",
             "fault",
             f"{queue['overdue']} were due five minutes ago or more, and nobody sent them",
-            "run `prazo serve`, or `prazo resume` once",
+            advice.run(settings, "resume", "--follow"),
         )
     else:
         yield Diagnosis("retries", "ok", f"{queue['waiting']} wait, {queue['due']} are due")
@@ -424,7 +430,8 @@ def routines(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
     inbox = at_hand()
     beats, now = heartbeats(inbox), inbox.now()
     if settings.platform_url is not None:
-        yield beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, "run `prazo serve`")
+        remedy = advice.run(settings, "resume", "--follow")
+        yield beaten("resumer", beats.get(Part.RESUMER), now, instants.MINUTE, remedy)
     yield beaten(
         "backup", beats.get(Part.BACKUP), now, 2 * instants.DAY, "run `prazo backup DIR` every day"
     )
