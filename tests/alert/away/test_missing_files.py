@@ -104,6 +104,7 @@ def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_hears_once_it_
         assert sends.poll() is None
 
 
+@pytest.mark.long
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(office: Office) -> None:
     """Before: whoever sends waited for its writer, and told nobody of anything for as long."""
     rules = office.folder / "alerts.toml"
@@ -140,6 +141,7 @@ def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office:
         assert office.log.read_text().count(said) == 1
 
 
+@pytest.mark.long
 def test_rules_stay_in_force_where_a_pipe_takes_their_place(office: Office) -> None:
     """Before: whoever sends waited for its writer, and told nobody of anything for as long."""
     rules = office.folder / "alerts.toml"

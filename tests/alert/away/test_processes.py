@@ -112,7 +112,12 @@ def desk() -> Iterator[WebhookServer]:
         yield server
 
 
-@pytest.fixture(params=["a file whose disk is gone", "a server that nobody reaches"])
+@pytest.fixture(
+    params=[
+        "a file whose disk is gone",
+        pytest.param("a server that nobody reaches", marks=pytest.mark.long),
+    ]
+)
 def office(request: pytest.FixtureRequest, tmp_path: Path, desk: WebhookServer) -> Iterator[Office]:
     if request.param == "a file whose disk is gone":
         disk, gone = tmp_path / "disk", tmp_path / "gone"
