@@ -32,8 +32,9 @@ def run(host: str | None, port: int | None) -> None:
     Example: prazo journey run --port 8600
     """
     from pipeline.journey import app
+    from pipeline.notices.renewing import Renewing
 
-    app.serve(Settings.load(journey_host=host, journey_port=port))
+    app.serve(Settings.load(journey_host=host, journey_port=port), Renewing)
 
 
 @journey.command()

@@ -9,8 +9,9 @@ import base64
 import contextlib
 import hashlib
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -28,6 +29,8 @@ from pipeline.http.trials import TRIAL_BYTES, Trials, in_thread
 from pipeline.inbox.heartbeats import Part
 from pipeline.inbox.parts import present
 from pipeline.journey.ground import Confirmation, Visit
+from pipeline.journey.links import Journey
+from pipeline.journey.notifying import MakeNotices
 from pipeline.journey.sending import Sender
 from pipeline.journey.visits import Visits
 from pipeline.settings import Settings
@@ -39,6 +42,8 @@ MAX_INPUTS: Final = 40
 MAX_UNDER_WAY: Final = 256
 """Requests at once; more are asked to come back."""
 THREADS: Final = 16
+MAX_RENEWALS: Final = 50
+"""New links that are asked for and not sent yet; more are not sent."""
 SENT_SECONDS: Final = 3.0
 """How long a confirmation waits for the platform, so that the receipt can say what it answered."""
 COUNT_SECONDS: Final = 10.0
@@ -50,8 +55,9 @@ Handler = Callable[[Visit], Response]
 class JourneyPage:
     """The app, and what it stands on."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises `OperatorError` where it cannot work: without an address, an inbox, a readable
+    def __init__(self, settings: Settings, make_notices: MakeNotices | None = None) -> None:
+        """`make_notices`: what sends to sellers; without it no new link is sent in place of a dead
+        one. Raises `OperatorError` where it cannot work: without an address, an inbox, a readable
         logo, file of bands or of secrets."""
         if settings.journey_url is None:
             raise SettingsError(
@@ -61,10 +67,13 @@ class JourneyPage:
             )
         self._settings = settings
         self._inbox = open_guarded(settings)
-        self._visits = Visits(settings, self._inbox)
+        self._notices = None if make_notices is None else make_notices(settings, self._inbox)
+        self._visits = Visits(settings, self._inbox, can_renew=self._notices is not None)
         self._visits.warm_up()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="journey")
         self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")
+        self._renewals = ThreadPoolExecutor(1, thread_name_prefix="new links")
+        self._renewing = threading.BoundedSemaphore(MAX_RENEWALS)
         self._under_way = 0
         self._trials = Trials(
             {
@@ -126,7 +135,8 @@ class JourneyPage:
                 counting.cancel()
                 with contextlib.suppress(InboxUnavailable):
                     await self._run(self._visits.tidy)
-        await asyncio.to_thread(self._pictures.shutdown, cancel_futures=True)
+        for pool in (self._pictures, self._renewals):
+            await asyncio.to_thread(pool.shutdown, cancel_futures=True)
         self._threads.shutdown()
         self._inbox.close()
 
@@ -202,7 +212,24 @@ class JourneyPage:
             self._visits.note_refusal("unavailable")
         if visit.confirmation is not None:
             await self._follow_up(visit.confirmation)
+        if visit.to_renew is not None:
+            self._renew(visit.to_renew)
         return response
+
+    def _renew(self, journey: Journey) -> None:
+        """Has a new link sent. Nobody waits for it: how long it takes would say whether it went."""
+        assert self._notices is not None  # else it is not offered
+        if not self._renewing.acquire(blocking=False):
+            LOG.error("no new link was sent: %d are asked for already", MAX_RENEWALS)
+            return
+        sending = self._renewals.submit(self._notices.renew, journey)
+
+        def ended(sent: Future[None]) -> None:
+            self._renewing.release()
+            if not sent.cancelled() and (error := sent.exception()) is not None:
+                LOG.error("no new link was sent", exc_info=error)
+
+        sending.add_done_callback(ended)
 
     async def _follow_up(self, confirmed: Confirmation) -> None:
         """Has pictures taken, and the answers sent: for these it waits a moment."""
@@ -269,6 +296,8 @@ def headers_of(style: str) -> dict[str, str]:
     }
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, make_notices: MakeNotices) -> None:
     """Runs the page until SIGTERM or SIGINT. Raises `OperatorError` if it cannot start."""
-    server.run(JourneyPage(settings).app, settings.journey_host, settings.journey_port)
+    server.run(
+        JourneyPage(settings, make_notices).app, settings.journey_host, settings.journey_port
+    )

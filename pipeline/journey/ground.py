@@ -58,6 +58,8 @@ class Visit:
     peer: str | None
     confirmation: Confirmation | None = None
     """The one that this request made, if it made one."""
+    to_renew: Journey | None = None
+    """A link in whose place a new one was asked for."""
 
     @property
     def language(self) -> Language:
@@ -91,9 +93,11 @@ class Place:
 class Ground:
     """What the handlers stand on."""
 
-    def __init__(self, settings: Settings, inbox: Inbox) -> None:
-        """Raises `SettingsError` where a file of the settings cannot be used."""
+    def __init__(self, settings: Settings, inbox: Inbox, *, can_renew: bool = False) -> None:
+        """`can_renew`: a new link can be sent in place of a dead one. Raises `SettingsError` where
+        a file of the settings cannot be used."""
         self._settings = settings
+        self._can_renew = can_renew
         self._inbox = inbox
         bands = Terms.of(settings).bands
         self.screens = Screens(settings, None if bands is None else sorted(bands, key=_lowest))
@@ -116,7 +120,7 @@ class Ground:
         casefile.warm_up()
         for language in LANGUAGES:
             page_texts.countries(language)
-            self.screens.draw("message", language, code="busy", again=None)
+            self.screens.draw("message", language, code="busy", again=None, can_renew=False)
 
     def tidy(self) -> None:
         """Writes the counts down and forgets what is over. Raises `InboxUnavailable`."""
@@ -270,8 +274,12 @@ class Ground:
         status: int,
         headers: Mapping[str, str] | None = None,
         again: str | None = None,
+        *,
+        can_renew: bool = False,
     ) -> Response:
-        drawn = self.screens.draw("message", visit.language, code=code, again=again)
+        drawn = self.screens.draw(
+            "message", visit.language, code=code, again=again, can_renew=can_renew
+        )
         return page_of(drawn.signed(""), status, headers)
 
     def _local(self, at: int, language: Language) -> str:

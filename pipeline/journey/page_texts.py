@@ -90,6 +90,13 @@ TEXTS: Final[Mapping[str, str]] = {
         "If you have confirmed, we have received your answers. Otherwise it may have expired, have"
         " been opened on another device, or be incomplete: ask {name} for a new one."
     ),
+    "renew": N_("Send me a new link"),
+    "renew_where": N_("It goes to where this link came from, and to nobody else."),
+    "renewed_title": N_("We have noted your request"),
+    "renewed": N_(
+        "If there is something left to answer, a new link comes within a few minutes, in the same"
+        " way as this one. If nothing comes, ask {name}."
+    ),
     "ended_title": N_("The session has ended"),
     "ended": N_(
         "For your safety it ends after some time. What you answered is saved. If you have not yet"

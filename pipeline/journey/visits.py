@@ -10,6 +10,7 @@ from typing import Final
 from starlette.responses import JSONResponse, Response
 
 from pipeline.errors import CallerError, OperatorError
+from pipeline.inbox import copies
 from pipeline.journey import form, links, page_texts
 from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.entrance.sessions import is_secret, new_secret
@@ -17,6 +18,7 @@ from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
 from pipeline.journey.ground import NO_STORE, Confirmation, Ground, Place, Visit, page_of, see
 from pipeline.journey.links import Journey
+from pipeline.journey.notifying import message_of
 from pipeline.journey.screens import PLACE, Drawn
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ class Visits(Ground):
         now = self._inbox.now()
         journey = self._by_link(visit, now)
         if journey is None:
-            return self._wrong_link(visit)
+            return self._wrong_link(visit, now)
         if self._session(visit, journey, now) is not None:
             return see(f"/r/{journey.ref}/")
         return self._first_screen(visit, journey, now)
@@ -46,8 +48,10 @@ class Visits(Ground):
         if (refused := self._refused_origin(visit)) is not None:
             return refused
         journey = self._by_link(visit, now)
+        if visit.form.get("do") == "renew":
+            return self._renew(visit, now)
         if journey is None:
-            return self._wrong_link(visit)
+            return self._wrong_link(visit, now)
         if self._session(visit, journey, now) is not None:  # a second press, or the first repeated
             return see(f"/r/{journey.ref}/")
         what = visit.form.get("do")
@@ -82,11 +86,41 @@ class Visits(Ground):
         )
         return journey if is_done_here or self._is_answerable(journey, now) else None
 
-    def _wrong_link(self, visit: Visit) -> Response:
-        address = self._door.address(visit.peer, visit.headers)
-        if self._door.is_shut(address):
-            return self._message(visit, "limited", 429, {"Retry-After": "60"})
-        return self._message(visit, "invalid", 404)
+    def _wrong_link(self, visit: Visit, now: int) -> Response:
+        """Says nothing of what is wrong with it; whoever holds one that was sent can have a new
+        one sent to where it went."""
+        if (limited := self._limited(visit)) is not None:
+            return limited
+        can_renew = self._dead(visit, now) is not None
+        return self._message(visit, "invalid", 404, can_renew=can_renew)
+
+    def _limited(self, visit: Visit) -> Response | None:
+        """Counts a link that does not work; the answer where there were too many."""
+        if not self._door.is_shut(self._door.address(visit.peer, visit.headers)):
+            return None
+        return self._message(visit, "limited", 429, {"Retry-After": "60"})
+
+    def _renew(self, visit: Visit, now: int) -> Response:
+        """Has a new link sent in place of one that was sent and is dead. What is said is the same
+        whether one goes out or not: nobody learns of an address."""
+        if (limited := self._limited(visit)) is not None:
+            return limited
+        visit.to_renew = self._dead(visit, now)
+        if visit.to_renew is None:
+            return self._message(visit, "invalid", 404)
+        return self._message(visit, "renewed", 200)
+
+    def _dead(self, visit: Visit, now: int) -> Journey | None:
+        """The journey of a link that a message brought and that opens nothing here; None of any
+        other link, and of a false one."""
+        if not self._can_renew or copies.why_held(self._inbox):
+            return None
+        token = visit.parts.get("token", "")
+        journey = links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
+        if journey is None or message_of(self._inbox, journey) is None:
+            return None
+        opens = journey.opened_at is None or self._codes.has_way(journey)
+        return None if opens and self._is_answerable(journey, now) else journey
 
     def _first_screen(
         self, visit: Visit, journey: Journey, now: int, fault: str | None = None
@@ -104,7 +138,8 @@ class Visits(Ground):
             return response
         if not self._codes.has_way(journey):
             self._door.note("opened_elsewhere")
-            return self._message(visit, "invalid", 404)
+            can_renew = self._dead(visit, now) is not None
+            return self._message(visit, "invalid", 404, can_renew=can_renew)
         status = 200 if fault is None else 422
         return page_of(self._code_screen(visit, journey, now, fault).signed(""), status)
 

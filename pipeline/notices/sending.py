@@ -90,6 +90,8 @@ class Order(NamedTuple):
     """None: the one that fits, whether the seller was asked before or not."""
     once: str | None = None
     """A text by which sending the same again, as after a crash, sends nothing again."""
+    only_to: str | None = None
+    """The keyed digest of an address: it goes to no other one."""
 
 
 Decide = Callable[[Seller], Mapping[str, str]]
@@ -343,6 +345,8 @@ class Sending:
             raise _Refused(why)
         webhook = self.rules.channels.get(order.channel)
         if webhook is not None and not webhook.address:
+            if order.only_to is not None:  # only the marketplace knows where it would go
+                raise _Refused("other_address")
             return None
         what = ADDRESSED[order.channel]
         to = seller.addresses.get(what)
@@ -350,6 +354,8 @@ class Sending:
             raise _Refused("no_address")
         if what == EMAIL and not is_mailbox(to):
             raise _Refused("unusable_address")
+        if order.only_to not in (None, address_digest(self._inbox.log_key, to)):
+            raise _Refused("other_address")
         return to
 
     def _language(self, order: Order) -> Language:

@@ -1,0 +1,71 @@
+"""Sends a seller a new link where the one that they have works no more, because they ask for it.
+
+It goes by the channel of the message that brought the dead one, and only to the address to which
+that message went: whoever holds an old link, and has the mailbox no more, changes nothing by it.
+"""
+
+import logging
+from typing import Final
+
+from pipeline import instants
+from pipeline.alert_rules import AlertsFile
+from pipeline.errors import PrazoError
+from pipeline.inbox import Inbox
+from pipeline.journey.evidence import RECORDED_BY
+from pipeline.journey.links import Journey
+from pipeline.journey.notifying import message_of
+from pipeline.log.kinds.seller_notice import ADDRESS, SELLER_NOTICE
+from pipeline.notices.rules import NoticesFile
+from pipeline.notices.sending import Order, Sending
+from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+PAUSE: Final = 10 * instants.MINUTE
+"""After any message about the review: its link may not have been seen yet."""
+MOST_A_DAY: Final = 5
+
+
+class Renewing:
+    """Sends new links, as `pipeline.journey.notifying.Notices` says."""
+
+    def __init__(self, settings: Settings, inbox: Inbox) -> None:
+        """Raises `SettingsError` where a file of the settings cannot be used."""
+        self._inbox = inbox
+        self._notices = NoticesFile(settings.notices_file)
+        self._alerts = AlertsFile(settings.alerts_file)
+        self._sending = Sending(
+            settings, inbox, rules=self._notices.get(), mail=self._alerts.get().mail
+        )
+
+    def renew(self, journey: Journey) -> None:
+        """Sends, if it may."""
+        try:
+            if (order := self._order(journey)) is None:
+                return
+            self._sending.rules, self._sending.mail = self._notices.get(), self._alerts.get().mail
+            self._sending.check(order)
+            done = self._sending.send_one(journey.seller_id, order)
+        except PrazoError as error:
+            LOG.error("no new link for journey %s: %s", journey.ref, error.in_one_line)
+            return
+        if done.result != "accepted":
+            LOG.warning("a new link for journey %s: %s, %s", journey.ref, done.result, done.why)
+
+    def _order(self, journey: Journey) -> Order | None:
+        """What is to be sent; None where it was sent a moment ago, or often enough."""
+        said = message_of(self._inbox, journey)
+        now = self._inbox.now()
+        sent = self._inbox.find(process_id=journey.process_id, kind=SELLER_NOTICE)
+        of_today = [it for it in sent if it.recorded_at > now - instants.DAY]
+        asked_for = sum(it.recorded_by == RECORDED_BY for it in of_today)
+        is_fresh = any(it.recorded_at > now - PAUSE for it in of_today)
+        if said is None or is_fresh or asked_for >= MOST_A_DAY:
+            return None
+        return Order(
+            said["channel"],
+            RECORDED_BY,
+            language=said.get("language"),
+            once=f"a new link {now // PAUSE}",
+            only_to=said.get(ADDRESS),
+        )

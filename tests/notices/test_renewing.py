@@ -1,0 +1,123 @@
+"""A dead link's page sends a new one to where the link came from, and says nothing to others."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipeline import instants
+from pipeline.inbox import copies
+from pipeline.journey import links
+from pipeline.log.actions import By
+from pipeline.notices import renewing
+from pipeline.notices.renewing import Renewing
+from pipeline.notices.rules import load
+from pipeline.notices.sending import Sending
+from tests.alert.sinks import MailServer
+from tests.journey.served import Page, served
+from tests.notices.office import BY_MAIL, Office
+from tests.support.machine import wait_until
+
+FALSE = "/j/" + "x" * 43
+LINK = re.compile(r"http://127\.0\.0\.1:\d+(/j/[\w-]{43})")
+
+
+@contextmanager
+def page_with_mail(folder: Path, server: MailServer) -> Iterator[tuple[Page, Office]]:
+    (folder / "password").write_text("secret")
+    (folder / "alerts.toml").write_text(
+        f'[mail]\nhost = "localhost"\nport = {server.port}\nsender = "avisos@market.example"\n'
+        f'user = "prazo"\npassword_file = "{folder / "password"}"\nca_file = "{server.ca_file}"\n'
+    )
+    with served(folder, PRAZO_ALERTS_FILE=str(folder / "alerts.toml")) as page:
+        yield page, Office(folder, page.inbox)
+
+
+def links_of(server: MailServer) -> list[str]:
+    return [it for mail in server.taken for it in LINK.findall(mail.get_content())]
+
+
+def ended_links(page: Page, office: Office, server: MailServer) -> tuple[str, str]:
+    """The paths of two links that work no more: of a message, and of one that a person brought."""
+    office.seller("sel_1", email="maria@seller.example", type="individual")
+    office.review("prc_1", "sel_1", asks=["revenue"])
+    mail = office.mail(server)
+    send = Sending(page.settings(), page.inbox, rules=load(None), mail=mail)
+    send.send(["sel_1"], BY_MAIL)
+    by_hand = page.mint("prc_1").url.removeprefix(page.base)
+    page.inbox.execute("update journeys set expires_at = $1", page.inbox.now())
+    return links_of(server)[0], by_hand
+
+
+def test_a_dead_link_brings_a_new_one_to_the_same_address_at_one_click(tmp_path: Path) -> None:
+    with MailServer(tmp_path).running() as server, page_with_mail(tmp_path, server) as opened:
+        page, office = opened
+        with pytest.MonkeyPatch.context() as patch:
+            earlier = page.inbox.now() - renewing.PAUSE - instants.MINUTE
+            patch.setattr(page.inbox, "clock", lambda: earlier)
+            dead, by_hand = ended_links(page, office, server)
+
+        seller = page.seller(language="en")
+        offered = seller.get(dead)
+        assert (offered.status, offered.heading) == (404, "This link does not work")
+        assert "Send me a new link" in offered.html
+        for other in (FALSE, by_hand):
+            said = seller.get(other)
+            assert (said.status, said.heading) == (404, "This link does not work")
+            assert "Send me" not in said.html
+            assert seller.post(other, do="renew").html == seller.get(FALSE).html
+        assert (
+            page.seller().ask("POST", dead, {"do": "renew"}, Origin="https://a.example").status
+            == 403
+        )
+
+        asked = seller.post(dead, do="renew")
+        assert (asked.status, asked.heading) == (200, "We have noted your request")
+        wait_until(lambda: len(server.taken) == 2)
+        assert server.taken[1]["To"] == "maria@seller.example"
+        assert server.taken[1].get_content().startswith("Hello,"), "in the language of the first"
+        wait_until(lambda: len(office.results()) == 2)
+        fresh = links_of(server)[1]
+        assert seller.open(page.base + fresh).slug == "revenue"
+        first, second = office.notices()
+        assert second["channel"] == "email"
+        assert second["address"] == first["address"]
+        assert "actor" not in second
+        assert "rung" not in second
+        # A moment later none goes, and the page says the same.
+        assert seller.post(dead, do="renew").html == asked.html
+        assert len(server.taken) == 2
+
+
+def test_it_goes_to_no_other_address_not_too_often_and_not_from_a_copy(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.seller("sel_1", email="maria@seller.example")
+    office.review("prc_1", "sel_1")
+    with MailServer(tmp_path).running() as server:
+        send = office.sending(mail=office.mail(server))
+        send.send(["sel_1"], BY_MAIL)
+        renew = Renewing(office.settings(), office.inbox)
+        monkeypatch.setattr(type(renew._alerts), "get", lambda _: send)  # has the mail server
+        [journey] = links.of_process(office.inbox, "prc_1")
+        clock = [office.inbox.now()]
+        monkeypatch.setattr(office.inbox, "clock", lambda: clock[0])
+
+        def after(minutes: int) -> int:
+            clock[0] += minutes * instants.MINUTE
+            renew.renew(journey)
+            return len(server.taken)
+
+        assert after(9) == 1
+        assert after(2) == 2
+        assert after(9) == 2
+        office.seller("sel_1", email="other@seller.example")
+        assert after(20) == 2, "the address of the dead link is not the seller's any more"
+        office.seller("sel_1", email="maria@seller.example")
+        copies.hold(office.inbox)
+        assert after(20) == 2
+        copies.confirm(office.inbox, By("a test", "Ana", "user:ana"))
+        assert [after(11) for _ in range(6)] == [3, 4, 5, 6, 6, 6], "five a day"
+        assert after(24 * 60) == 7
