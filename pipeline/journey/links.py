@@ -63,6 +63,9 @@ _REVOKE: Final = f"""
 _REVOKE_ALL: Final = f"""
     update journeys set revoked_at = $1, email = null where process_id = $2 and {live_at("$1")}"""
 
+_REVOKE_SELLERS: Final = f"""
+    update journeys set revoked_at = $1, email = null where seller_id = $2 and {live_at("$1")}"""
+
 _TO_FORGET: Final = "select 1 from journeys where email is not null and expires_at <= $1 limit 1"
 _FORGET: Final = "update journeys set email = null where email is not null and expires_at <= $1"
 
@@ -292,9 +295,17 @@ def of_process(inbox: Inbox, process_id: str) -> list[Journey]:
     return [Journey.of(row) for row in inbox.query(_OF_PROCESS, process_id)]
 
 
-def revoke(inbox: Inbox, *, ref: str | None = None, process_id: str | None = None) -> int:
-    """Ends one link, or all links of a process. How many were ended."""
+def revoke(
+    inbox: Inbox,
+    *,
+    ref: str | None = None,
+    process_id: str | None = None,
+    seller_id: str | None = None,
+) -> int:
+    """Ends one link, or all links of a process or of a seller. How many were ended."""
     now = inbox.now()
+    if seller_id is not None:
+        return inbox.execute(_REVOKE_SELLERS, now, seller_id)
     if ref is not None:
         return inbox.execute(_REVOKE, now, ref)
     return inbox.execute(_REVOKE_ALL, now, process_id)

@@ -5,7 +5,7 @@ Everything here blocks, and runs on a thread of its own.
 
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
 from starlette.responses import JSONResponse, Response
 
@@ -20,9 +20,13 @@ from pipeline.journey.ground import NO_STORE, Confirmation, Ground, Place, Visit
 from pipeline.journey.links import Journey
 from pipeline.journey.notifying import message_of
 from pipeline.journey.screens import PLACE, Drawn
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, Wish, wish_in, wished
 
 LOG = logging.getLogger(__name__)
 
+STOP: Final = "stop"
+"""The screen. Behind a `?`, it asks for it: the screens that lead there are kept, and must not hold
+the address of the link."""
 _UNSENT: Final[Mapping[str, str]] = {"failed": "code_unsent", "used_up": "code_used_up"}
 """What the seller is told of a code that was not sent, beyond that one was sent just before."""
 
@@ -35,6 +39,8 @@ class Visits(Ground):
     def landing(self, visit: Visit) -> Response:
         """The link itself. Looking at it changes nothing: programs look at links, too."""
         now = self._inbox.now()
+        if STOP in visit.query:
+            return self._stop(visit, now)
         journey = self._by_link(visit, now)
         if journey is None:
             return self._wrong_link(visit, now)
@@ -48,13 +54,16 @@ class Visits(Ground):
         if (refused := self._refused_origin(visit)) is not None:
             return refused
         journey = self._by_link(visit, now)
-        if visit.form.get("do") == "renew":
+        what = visit.form.get("do")
+        if what == "renew":
             return self._renew(visit, now)
+        for wish in get_args(Wish):
+            if what == wish:
+                return self._stopped(visit, wish, now)
         if journey is None:
             return self._wrong_link(visit, now)
         if self._session(visit, journey, now) is not None:  # a second press, or the first repeated
             return see(f"/r/{journey.ref}/")
-        what = visit.form.get("do")
         if what == "start" and journey.opened_at is None:
             html = self._landing(visit, journey).signed("")
             return self._opened(visit, journey, LANDING, html, now)
@@ -76,8 +85,7 @@ class Visits(Ground):
         return self._first_screen(visit, journey, now)
 
     def _by_link(self, visit: Visit, now: int) -> Journey | None:
-        token = visit.parts.get("token", "")
-        journey = links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
+        journey = self._known(visit)
         if journey is None:
             return None
         # Whoever confirmed here and presses the link once more is to see that all is done.
@@ -115,8 +123,7 @@ class Visits(Ground):
         other link, and of a false one."""
         if not self._can_renew or copies.why_held(self._inbox):
             return None
-        token = visit.parts.get("token", "")
-        journey = links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
+        journey = self._known(visit)
         if journey is None or message_of(self._inbox, journey) is None:
             return None
         opens = journey.opened_at is None or self._codes.has_way(journey)
@@ -169,6 +176,33 @@ class Visits(Ground):
             return self._first_screen(visit, again or journey, now)
         self._set_cookie(response, journey.ref, secret)
         return response
+
+    # --- who wants no more messages ---
+
+    def _stop(self, visit: Visit, now: int) -> Response:
+        """Asks whoever holds a link, one that works no more as well, what is to end."""
+        if self._known(visit) is None:
+            return self._wrong_link(visit, now)
+        return page_of(self.screens.draw(STOP, visit.language).signed(""))
+
+    def _stopped(self, visit: Visit, wish: Wish, now: int) -> Response:
+        """Ends the schedule for the seller of a link, at the wish of whoever holds it; where they
+        say that they are not the seller, also all links."""
+        journey = self._known(visit)
+        if journey is None:
+            return self._wrong_link(visit, now)
+        seller_id = journey.seller_id
+        if wish_in(self._inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE)) != wish:
+            by = {"recorded_by": RECORDED_BY, "seller_id": seller_id}
+            self._inbox.append([wished(wish, journey_id=journey.journey_id, **by)])
+        if wish == "not_me":
+            links.revoke(self._inbox, seller_id=seller_id)
+        return self._message(visit, "stopped", 200)
+
+    def _known(self, visit: Visit) -> Journey | None:
+        """The journey of a link, whatever became of it; None of a false one."""
+        token = visit.parts.get("token", "")
+        return links.by_token(self._inbox, token) if 20 <= len(token) <= 100 else None
 
     # --- within a journey --------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from pipeline.inbox import Inbox
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.links import Journey
 from pipeline.journey.notifying import message_of
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
 from pipeline.log.kinds.seller_notice import ADDRESS, SELLER_NOTICE
 from pipeline.notices.rules import NoticesFile
 from pipeline.notices.sending import Order, Sending
@@ -61,6 +62,9 @@ class Renewing:
         asked_for = sum(it.recorded_by == RECORDED_BY for it in of_today)
         is_fresh = any(it.recorded_at > now - PAUSE for it in of_today)
         if said is None or is_fresh or asked_for >= MOST_A_DAY:
+            return None
+        steps = self._inbox.find(seller_id=journey.seller_id, kind=NOTICE_SCHEDULE)
+        if wish_in(steps) == "not_me":
             return None
         return Order(
             said["channel"],

@@ -10,6 +10,8 @@ from pipeline.errors import CallerError, SettingsError
 from pipeline.inbox import open_inbox
 from pipeline.journey import links
 from pipeline.journey.entrance import door
+from pipeline.log.entries import content_of
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.settings import Settings
 from tests.journey.served import ACP, Page
 from tests.support.sqlite import opened
@@ -385,3 +387,30 @@ def test_no_link_is_made_where_its_seller_would_be_asked_nothing(page: Page) -> 
         page.mint(page.review(["type"]))
     asked = page.mint(page.review(["type"], seller_type=None))
     assert page.seller().open(asked.url).slug == "type"
+
+
+@pytest.mark.parametrize("wish", ["stop_writing", "not_me"])
+def test_whoever_holds_a_link_ends_the_messages_and_a_stranger_does_not(
+    page: Page, wish: str
+) -> None:
+    process = page.review()
+    minted, seller = page.mint(process), page.seller(language="en")
+    landing = seller.get(minted.url)
+    assert minted.url.rpartition("/")[2] not in landing.html, "it is kept as evidence"
+    assert 'href="?stop=1"' in landing.html
+    asked = seller.get(f"{minted.url}?stop=1")
+    assert asked.heading == "No more messages?"
+    assert {f'value="{it}"' in asked.html for it in ("stop_writing", "not_me")} == {True}
+    steps = {"seller_id": f"seller of {process}", "kind": NOTICE_SCHEDULE}
+    assert page.inbox.find(**steps) == [], "looking records nothing"
+    for false in (f"{page.base}/j/{'x' * 43}", f"{page.base}/j/"):
+        assert seller.get(f"{false}?stop=1").status == 404
+        assert seller.post(false, do=wish).status == 404
+    assert seller.ask("POST", minted.url, {"do": wish}, Origin="https://a.example").status == 403
+    for _ in range(2):
+        assert seller.post(minted.url, do=wish).heading == "We have noted it"
+    [entry] = page.inbox.find(**steps)
+    assert (entry.process_id, entry.recorded_by) == (None, "journey")
+    said = {"step": "stopped", "reason": wish, "journey_id": minted.journey.journey_id}
+    assert content_of(entry) == said
+    assert seller.get(minted.url).status == (200 if wish == "stop_writing" else 404)

@@ -11,6 +11,7 @@ from pipeline import instants
 from pipeline.inbox import copies
 from pipeline.journey import links
 from pipeline.log.actions import By
+from pipeline.log.kinds.notice_schedule import wished
 from pipeline.notices import renewing
 from pipeline.notices.renewing import Renewing
 from pipeline.notices.rules import load
@@ -121,3 +122,6 @@ def test_it_goes_to_no_other_address_not_too_often_and_not_from_a_copy(
         copies.confirm(office.inbox, By("a test", "Ana", "user:ana"))
         assert [after(11) for _ in range(6)] == [3, 4, 5, 6, 6, 6], "five a day"
         assert after(24 * 60) == 7
+        by = {"journey_id": journey.journey_id, "recorded_by": "journey"}
+        office.inbox.append([wished("not_me", seller_id="sel_1", **by)])
+        assert after(24 * 60) == 7, "whoever has the mailbox is not the seller"

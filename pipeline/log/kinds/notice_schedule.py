@@ -1,14 +1,17 @@
 """How the schedule of a seller's notices goes on (docs/rules.md#seller-notices)."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Literal, get_args
 
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.language.catalogue import N_
 from pipeline.log.actions import signed
-from pipeline.log.entries import Draft
+from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds import NOTHING_TYPED, Kind
 
 NOTICE_SCHEDULE: Final = "notice_schedule"
+Wish = Literal["stop_writing", "not_me"]
+"""Why a seller ends the schedule."""
 
 KIND: Final = Kind(
     NOTICE_SCHEDULE,
@@ -47,6 +50,32 @@ def decided(
         seller_id=seller_id,
         what="schedule of seller notices",
     )
+
+
+def wished(wish: Wish, *, journey_id: str, recorded_by: str, seller_id: str) -> Draft:
+    """The draft that says: whoever holds a link of the seller wants no more messages, or is not the
+    seller."""
+    said: JsonValue = {"step": "stopped", "reason": wish, "journey_id": journey_id}
+    return Draft(
+        kind=NOTICE_SCHEDULE,
+        occurred_at=None,
+        recorded_by=recorded_by,
+        body=canonical_json(said),
+        seller_id=seller_id,
+    )
+
+
+def wish_in(entries: Iterable[Entry]) -> Wish | None:
+    """What a seller has wished, by the entries about their schedule in the order of the log; None
+    where they have not, or a person has released it since."""
+    wish: Wish | None = None
+    for entry in entries:
+        said = content_of(entry)
+        if said.get("step") == "released":
+            wish = None
+        elif said.get("step") == "stopped":
+            wish = next((it for it in get_args(Wish) if it == said.get("reason")), wish)
+    return wish
 
 
 def claimed(
