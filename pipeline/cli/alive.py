@@ -19,7 +19,7 @@ _MADE_OF: Final = {
     **{it: (it,) for it in ("receive", "dashboard", "follow", "journey")},
 }
 """A word of a command -> the parts that it runs and that listen."""
-_LISTENS_NOWHERE: Final = ("alerts", "forward", "notices", "resume", "witness")
+_LISTENS_NOWHERE: Final = ("alerts", "backup", "forward", "notices", "resume", "witness")
 
 
 def parts_of(command: Iterable[str]) -> tuple[str, ...] | None:

@@ -196,6 +196,14 @@ def test_the_sender_looks_after_retries(deployed: Deployed, postgres: PostgresSe
 
 
 @pytest.mark.timeout(400)
+def test_a_backup_is_made_by_itself(deployed: Deployed, postgres: PostgresServer) -> None:
+    """The signing key is the dashboard's, whose folder no container shares here."""
+    beats = "select 1 from prazo.heartbeats where name = 'backup'"
+    with deployed.part("backup", postgres.url("inbox")):
+        wait_until(lambda: postgres.execute(postgres.url("inbox"), beats), pause=1)
+
+
+@pytest.mark.timeout(400)
 @pytest.mark.usefixtures("image")
 def test_the_dashboard_may_stand_below_a_path(owner: PostgresServer, tmp_path: Path) -> None:
     shape = Deployed.make(tmp_path / "deploy")

@@ -14,6 +14,7 @@ from tests.release.containers import done
 from tests.release.installed import ROOT, Installed
 
 UNITS = sorted(it.name for it in (ROOT / "deploy" / "systemd").glob("*.service"))
+TIMERS = sorted(it.name for it in (ROOT / "deploy" / "systemd").glob("*.timer"))
 USER = 1000
 THRESHOLD = 40
 """Tenths of systemd's own figure of exposure, from 0 to 10."""
@@ -33,17 +34,40 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_a_unit_is_sound_and_closed_enough(name: str, units: Path) -> None:
-    alone = os.environ | {"SYSTEMD_UNIT_PATH": f"{units}:"}
+def faults_of(unit: str, units: Path) -> list[str]:
+    """What systemd finds wrong with one of ours."""
     verified = subprocess.run(
-        ["systemd-analyze", "verify", units / name],
-        env=alone,
+        ["systemd-analyze", "verify", units / unit],
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{units}:"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert [it for it in verified.stderr.splitlines() if "prazo" in it] == []
+    return [it for it in verified.stderr.splitlines() if "prazo" in it]
+
+
+@pytest.mark.parametrize("name", TIMERS)
+def test_a_timer_starts_a_job_that_ends_and_whose_failure_waits_for_the_next_time(
+    name: str, units: Path
+) -> None:
+    """What all units share would start a backup that failed again after two seconds, for ever."""
+    job = name.replace(".timer", ".service")
+    assert faults_of(name, units) == []
+    for unit, is_job in ((job, True), ("prazo-serve.service", False)):
+        more = units / f"{unit}.d" / "more.conf"  # a second program, which a job alone may have
+        more.parent.mkdir()
+        more.write_text("[Service]\nExecStart=/bin/true\n", encoding="ascii")
+        try:
+            assert (faults_of(unit, units) == []) == is_job
+        finally:
+            shutil.rmtree(more.parent)
+    assert "\nRestart=no\n" in (units / "prazo-job-.service.d" / "job.conf").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_unit_is_sound_and_closed_enough(name: str, units: Path) -> None:
+    alone = os.environ | {"SYSTEMD_UNIT_PATH": f"{units}:"}
+    assert faults_of(name, units) == []
     options = ("--offline=yes", f"--threshold={THRESHOLD}", "--no-pager")
     done("systemd-analyze", "security", *options, name, env=alone)
 
