@@ -24,6 +24,7 @@ PAGE = Page(
 # The folders at the top of `queries/`, in the order in which an analyst will want them.
 GROUPS: Final = {
     "state": N_("Processes and deadlines"),
+    "trends": N_("Over time"),
     "submissions": N_("Submissions"),
     "sellers": N_("Sellers and denials"),
     "evidence": N_("Collection and evidence"),

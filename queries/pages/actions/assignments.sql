@@ -1,22 +1,7 @@
 -- One row per review process that somebody was assigned to: the latest assignment by as_of.
 -- key: process_id
 -- by: process_id
--- column: process_id | the platform's id of the review process
--- column: assignee | staff | who sees to the process; null where nobody is assigned
--- column: assigned_at | when that was said
--- column: actor | staff | who said it
--- column: reason | text | why
--- column: seq | the entry that says it
 
-select
-    process_id,
-    content ->> '$.assignee' as assignee,
-    occurred_at as assigned_at,
-    actor,
-    reason,
-    seq
-from fact_actions
-where kind = 'assignment'
-    and process_id is not null
-    and occurred_at <= as_of()
-qualify row_number() over (partition by process_id order by occurred_at desc, seq desc) = 1
+select process_id, assignee, assigned_at, actor, reason, seq
+from said_assignments
+qualify row_number() over (partition by process_id order by assigned_at desc, seq desc) = 1

@@ -15,6 +15,7 @@ purpose: each function should read like the paragraph of docs/rules.md that it f
     evidence.py    collections and coverage
     notices.py     how sellers were notified, what they are asked next, queues
     tries.py       what is retried, given up, and when a ticket is due
+    trends.py      how it goes over time
     alerts.py      what is alarming
     findings/      broken rules, one module for what each is about
 
@@ -173,11 +174,17 @@ Notices to sellers
     `finished_late`.
 51. `never_notified` has the seq of `expired_unfinished` or `finished_late`, `notified_late` that
     of the first receipt; `contact_recorded_late` is about each message and process.
+
+Over time
+52. A step after the finish, or before the opening, is none, also where no other is. A process that
+    was finished before it was opened has no step at all.
+53. By person and channel: months are those of `deadline_at` for what is due, of `finished_at` for
+    phases. An end that is dated after `as_of` has not come.
 """
 
 from datetime import datetime
 
-from . import deliveries, evidence, findings, notices, processes, sellers, submissions
+from . import deliveries, evidence, findings, notices, processes, sellers, submissions, trends
 from .model import Log, entries
 
 VIEWS = {
@@ -204,6 +211,13 @@ VIEWS = {
     "quarantine": deliveries.quarantine,
     "seller_notices": notices.seller_notices,
     "seller_watchlist": notices.seller_watchlist,
+    "on_time_by_month": trends.on_time_by_month,
+    "on_time_by_week": trends.on_time_by_week,
+    "on_time_by_person": trends.on_time_by_person,
+    "on_time_by_channel": trends.on_time_by_channel,
+    "phase_durations": trends.phase_durations,
+    "phases_by_person": trends.phases_by_person,
+    "phases_by_channel": trends.phases_by_channel,
 }
 
 

@@ -1,0 +1,210 @@
+"""How it goes over time (docs/rules.md#over-time)."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from .attempts import share
+from .model import Log
+from .notices import SELLER_STEPS, Contact, contacts, last_standing
+from .processes import Process, processes
+from .reading import day_of
+
+Key = tuple
+
+
+def month_of(moment: datetime) -> date:
+    return day_of(moment).replace(day=1)
+
+
+def week_of(moment: datetime) -> date:
+    """Its Monday."""
+    day = day_of(moment)
+    return day - timedelta(days=day.weekday())
+
+
+def reviewed(log: Log) -> list[Process]:
+    """Those with a review event."""
+    return [process for process in processes(log) if process.events]
+
+
+def fate(process: Process) -> str:
+    """One of four."""
+    if process.finish:
+        return "finished_late" if process.finished_late else "finished_in_time"
+    return "expired" if process.state == "EXPIRED" else "open"
+
+
+def grouped(of_it: Iterable[Process], key: Callable[[Process], Key]) -> dict[Key, list[Process]]:
+    found: dict[Key, list[Process]] = {}
+    for process in of_it:
+        found.setdefault(key(process), []).append(process)
+    return found
+
+
+def counted(of_it: list[Process], as_of: datetime) -> dict:
+    """How some processes stand against their deadlines."""
+    fates = [fate(process) for process in of_it]
+    due_so_far = [process for process in of_it if process.deadline_at <= as_of]
+    in_time = [process for process in due_so_far if fate(process) == "finished_in_time"]
+    return {
+        "due": len(of_it),
+        "finished_in_time": fates.count("finished_in_time"),
+        "finished_late": fates.count("finished_late"),
+        "expired": fates.count("expired"),
+        "open": fates.count("open"),
+        "due_so_far": len(due_so_far),
+        "on_time_share": share(len(in_time), len(due_so_far)),
+    }
+
+
+def on_time(log: Log, period: str, first_day: Callable[[datetime], date]) -> list[dict]:
+    of_each = grouped(
+        reviewed(log), lambda process: (first_day(process.deadline_at), process.review_type)
+    )
+    return [
+        {period: first, "review_type": review_type, **counted(of_it, log.as_of)}
+        for (first, review_type), of_it in of_each.items()
+    ]
+
+
+def on_time_by_month(log: Log) -> list[dict]:
+    return on_time(log, "month", month_of)
+
+
+def on_time_by_week(log: Log) -> list[dict]:
+    return on_time(log, "week", week_of)
+
+
+# --- by whom, by what ---
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Who had each process, and what had last reached its seller, when it came to its end."""
+
+    log: Log
+    contacts: Mapping[str, list[Contact]]
+
+    @classmethod
+    def of(cls, log: Log) -> "Ends":
+        return cls(log, contacts(log))
+
+    def at(self, process: Process) -> datetime | None:
+        """The earlier of its finish and its deadline; None while that is to come."""
+        moments = [process.deadline_at, process.finished_at]
+        end = min(moment for moment in moments if moment is not None)
+        return end if end <= self.log.as_of else None
+
+    def has_come_to(self, process: Process) -> bool:
+        return self.at(process) is not None
+
+    def person(self, process: Process) -> str | None:
+        return self.log.at(self.at(process)).assignees.get(process.process_id)
+
+    def channel(self, process: Process) -> str | None:
+        """Contacts by then, of which only later entries may say that they do not stand."""
+        of_it = self.contacts.get(process.process_id, [])
+        last = last_standing(one for one in of_it if one.at <= self.at(process))
+        return last.channel if last else None
+
+
+def on_time_by_person(log: Log) -> list[dict]:
+    return on_time_by(log, "assignee", Ends.of(log).person)
+
+
+def on_time_by_channel(log: Log) -> list[dict]:
+    return on_time_by(log, "channel", Ends.of(log).channel)
+
+
+def on_time_by(log: Log, name: str, whose: Callable[[Process], str | None]) -> list[dict]:
+    over = [process for process in reviewed(log) if Ends.of(log).at(process)]
+    of_each = grouped(over, lambda process: (month_of(process.deadline_at), whose(process)))
+    rows = []
+    for (month, who), of_it in of_each.items():
+        row = counted(of_it, log.as_of)
+        assert row.pop("open") == 0
+        rows.append({"month": month, name: who, "ended": row.pop("due"), **row})
+    return rows
+
+
+# --- phases ---
+
+
+def steps(log: Log) -> dict[str, dict[str, list[datetime]]]:
+    """Per process the instants of each step but the finish."""
+    found: dict[str, dict[str, list[datetime]]] = {}
+
+    def add(process_id: str, step: str, at: datetime) -> None:
+        found.setdefault(process_id, {}).setdefault(step, []).append(at)
+
+    for process_id, of_it in contacts(log).items():
+        for contact in of_it:
+            if contact.stands:
+                add(process_id, "contact", contact.at)
+    for entry in log.collections:
+        if entry.line.get("step") in SELLER_STEPS and entry.line.get("source") == "seller":
+            add(entry.line["process_id"], entry.line["step"], entry.occurred_at)
+    for process in processes(log):
+        for attempt in process.attempts:
+            if attempt.started_at is not None:
+                add(process.process_id, "sent", attempt.started_at)
+    return found
+
+
+def spans(log: Log) -> list[tuple[Process, str, int]]:
+    """Of each finished process and step the microseconds from its opening."""
+    all_steps = steps(log)
+    found = []
+    for process in reviewed(log):
+        if process.finish is None:
+            continue
+        of_it = {**all_steps.get(process.process_id, {}), "finished": [process.finished_at]}
+        for step, moments in of_it.items():
+            inside = [at for at in moments if process.opened_at <= at <= process.finished_at]
+            if inside:
+                span = (min(inside) - process.opened_at) // timedelta(microseconds=1)
+                found.append((process, step, span))
+    return found
+
+
+def durations(
+    log: Log, names: tuple[str, ...], key: Callable[[Process], Key], of: Callable[[Process], bool]
+) -> list[dict]:
+    found: dict[Key, list[int]] = {}
+    for process, step, span in spans(log):
+        if of(process):
+            place = (month_of(process.finished_at), *key(process), step)
+            found.setdefault(place, []).append(span)
+    return [
+        {
+            **dict(zip(("month", *names, "step"), place, strict=True)),
+            "processes": len(of_it),
+            "median_seconds": interpolated(of_it, 0.5) / 1e6,
+            "p90_seconds": interpolated(of_it, 0.9) / 1e6,
+        }
+        for place, of_it in found.items()
+    ]
+
+
+def phase_durations(log: Log) -> list[dict]:
+    return durations(log, ("review_type",), lambda process: (process.review_type,), lambda _: True)
+
+
+def phases_by_person(log: Log) -> list[dict]:
+    ends = Ends.of(log)
+    return durations(log, ("assignee",), lambda process: (ends.person(process),), ends.has_come_to)
+
+
+def phases_by_channel(log: Log) -> list[dict]:
+    ends = Ends.of(log)
+    return durations(log, ("channel",), lambda process: (ends.channel(process),), ends.has_come_to)
+
+
+def interpolated(values: list[int], part: float) -> float:
+    """Between the two values around that place, linearly."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * part
+    below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
+    return below + (above - below) * (place - math.floor(place))
