@@ -218,6 +218,7 @@ VIEWS = {
     "phase_durations": trends.phase_durations,
     "phases_by_person": trends.phases_by_person,
     "phases_by_channel": trends.phases_by_channel,
+    "denials_by_month": trends.denials_by_month,
 }
 
 

@@ -9,7 +9,8 @@ from .attempts import share
 from .model import Log
 from .notices import SELLER_STEPS, Contact, contacts, last_standing
 from .processes import Process, processes
-from .reading import day_of
+from .reading import DAY, day_of
+from .sellers import created_at, denials, enabled_at, seller_events, taxpayer_id
 
 Key = tuple
 
@@ -208,3 +209,74 @@ def interpolated(values: list[int], part: float) -> float:
     place = (len(ordered) - 1) * part
     below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
     return below + (above - below) * (place - math.floor(place))
+
+
+# --- denials ---
+
+FOLLOWED_FOR = 60 * DAY
+
+
+def denials_by_month(log: Log) -> list[dict]:
+    of_each: dict[Key, list[dict]] = {}
+    for denial in denials(log):
+        for pair in denial["reasons"]:
+            key = (month_of(denial["denied_at"]), pair["reason"], pair["detail"])
+            of_each.setdefault(key, []).append(denial)
+    return [
+        {"month": month, "reason": reason, "detail": detail, **fared(log, denied)}
+        for (month, reason, detail), denied in of_each.items()
+    ]
+
+
+def fared(log: Log, denied: list[dict]) -> dict:
+    """What became of the sellers of some denials, each from its first one on."""
+    first: dict[str, datetime] = {}
+    for denial in denied:
+        seller_id, at = denial["seller_id"], denial["denied_at"]
+        first[seller_id] = min(first.get(seller_id, at), at)
+    followed = [
+        (seller_id, at)
+        for seller_id, at in first.items()
+        if taxpayer_id(seller_events(log)[seller_id]) and at + FOLLOWED_FOR <= log.as_of
+    ]
+    returns = [(at, successors(log, seller_id, at)) for seller_id, at in followed]
+    returned = [(at, others) for at, others in returns if others]
+    cures = sorted(
+        (min(enablings) - at) / timedelta(seconds=1)
+        for at, others in returned
+        if (enablings := enabled_within(log, others, at))
+    )
+    return {
+        "denials": len(denied),
+        "retryable": [denial["retry"] for denial in denied].count(True),
+        "sellers": len(first),
+        "followed": len(followed),
+        "reonboarded": len(returned),
+        "cured": len(cures),
+        "median_seconds_to_cure": cures[math.ceil(len(cures) / 2) - 1] if cures else None,
+        "reonboarding_rate": share(len(returned), len(followed)),
+        "cure_rate": share(len(cures), len(returned)),
+    }
+
+
+def successors(log: Log, seller_id: str, denied_at: datetime) -> list[str]:
+    """Other sellers with that one's tax id, created within 60 days of its denial."""
+    events_of = seller_events(log)
+    tax_id = taxpayer_id(events_of[seller_id])
+    return [
+        other
+        for other, events in events_of.items()
+        if other != seller_id
+        and taxpayer_id(events) == tax_id
+        and denied_at < created_at(log, other) <= denied_at + FOLLOWED_FOR
+    ]
+
+
+def enabled_within(log: Log, sellers: list[str], denied_at: datetime) -> list[datetime]:
+    events_of = seller_events(log)
+    return [
+        at
+        for seller_id in sellers
+        for at in enabled_at(events_of[seller_id])
+        if denied_at < at <= denied_at + FOLLOWED_FOR
+    ]
