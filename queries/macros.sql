@@ -93,6 +93,22 @@ create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ende
 create or replace macro seller_patience() as
     to_hours(coalesce(cast(getvariable('await_seller_hours') as integer), 72));
 
+-- By which unfinished processes are in order of what can still be saved: a deadline ahead, the soonest first;
+-- then what has passed, the latest first; none is null, and comes last. No span of the calendar is as long as what
+-- parts them.
+create or replace macro savable_order(deadline_at) as
+    if(
+        deadline_at > as_of(),
+        epoch_us(deadline_at) - epoch_us(as_of()),
+        epoch_us(as_of()) - epoch_us(deadline_at) + 400000000000000000
+    );
+
+-- Filters of the Watchlist as an entry has them: before there were queues, pages wrote lanes, which overlapped.
+create or replace macro filters_now(query) as replace(
+    replace(query, 'lane=EXPIRED', 'queue=all&state=EXPIRED'),
+    'lane=savable', 'queue=all&state=OVERDUE&state=PENDING'
+);
+
 -- Channels by which a person tells a seller themselves (docs/rules.md#seller-notices).
 create or replace macro is_by_hand(channel) as channel in ('phone', 'letter');
 

@@ -28,12 +28,13 @@ _OPENED: Final = "saved views opened"
 BUILT_IN: Final[Mapping[str, Mapping[str, Query]]] = {
     "watchlist": {
         N_("Expired ACI, due this month"): (
-            ("lane", "EXPIRED"),
+            ("queue", "all"),
+            ("state", "EXPIRED"),
             ("type", "ACI"),
             ("period", "this_month"),
         ),
-        N_("Mine, soonest first"): (("lane", "savable"), ("whose", "mine")),
-        N_("Nobody's, soonest first"): (("lane", "savable"), ("whose", "unassigned")),
+        N_("Mine, soonest first"): (("queue", "all"), ("whose", "mine")),
+        N_("Unassigned, soonest first"): (("whose", "unassigned"),),
     },
     "denials": {
         N_("Denied this month"): (("period", "this_month"),),

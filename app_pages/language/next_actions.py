@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
+from pipeline.language import codes
 from pipeline.language.next_actions import ACTIONS
 
 _AS_ACI: Final = N_(
@@ -13,12 +14,33 @@ _AS_ACI: Final = N_(
 )
 
 
+_REASONS: Final[Mapping[str, str]] = {
+    "act_now": N_("the next step is yours."),
+    "expired": N_("the deadline has passed, and somebody else has to answer."),
+    "waiting_for_platform": N_("the platform has to answer."),
+    "waiting_for_seller": N_("the seller was contacted, and has to answer."),
+}
+_TOO_CLOSE: Final = N_("the deadline is too close to wait.")
+_BY_SCHEDULE: Final = N_("the schedule writes to the seller.")
+
+
 _ABOUT_TICKETS: Final = ("open_ticket", "await_platform")
 
 
 def action(code: str) -> str:
     """The short name of a next action."""
     return _(ACTIONS[code].name)
+
+
+def reason(process: Mapping[str, Any]) -> str:
+    """In which queue a process stands, and why (docs/rules.md#queues)."""
+    queue, action = process["queue"], process["next_action"]
+    why = _REASONS[queue]
+    if queue == "act_now" and action.startswith("await_"):
+        why = _TOO_CLOSE
+    elif queue == "waiting_for_seller" and action != "await_seller":
+        why = _BY_SCHEDULE
+    return f"{_(codes.QUEUES[queue])}: {_(why)}"
 
 
 def how(process: Mapping[str, Any]) -> str:

@@ -10,12 +10,16 @@ from app_pages.charts.deadlines import deadline_bars, review_flow
 from app_pages.charts.figure import AMBER, RED
 from app_pages.charts.sparkline import sparkline
 from app_pages.desk import first_steps, processes
+from app_pages.door import access
 from app_pages.door.pages import Page, Section
-from app_pages.language import code_texts, formats
+from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, explained, links, views
+from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
+
+FIRST = 5  # of the processes that wait for us, those that are named
 
 PAGE = Page(
     title=N_("Overview"),
@@ -27,7 +31,7 @@ PAGE = Page(
 
 
 def _counts(row: views.Row) -> list[str]:
-    """How many processes wait for an action, the gravest named first."""
+    """How many processes wait for an action, and how many of them are late or soon due."""
     badges = []
     if row["expired"]:
         expired = formats.number(row["expired"])
@@ -67,12 +71,21 @@ def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> N
         )
         _course(by_day, [day[column] for day in month], colour)
         if row[column]:
-            links.to_more("watchlist", state=state)
+            links.to_more("watchlist", queue=reports.ALL, state=state)
 
 
 def lead_to_day(point: Mapping[str, Any]) -> None:
     """From a bar to the processes that are due on its day."""
-    links.lead("watchlist", day=str(point["x"])[:10])
+    links.lead("watchlist", queue=reports.ALL, day=str(point["x"])[:10])
+
+
+def first_to_save(row: views.Row) -> None:
+    """One of the processes that can still be saved, in a line that leads to it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        links.to_process(row["process_id"], is_named=True)
+        st.markdown(code_texts.state_chip(row["state"]), width="content")
+        st.markdown(formats.time_left(row["seconds_to_deadline"]), width="content")
+        st.markdown(f"**{next_actions.action(row['next_action'])}**", width="content")
 
 
 links.follow()
@@ -142,7 +155,7 @@ with st.container(key="figures").grid(4, min_column_width=170):
         )
         _course(by_day, [day["due"] for day in views.read("coming_days")], AMBER)
         if figures["due_within_7_days"]:
-            links.to_more("watchlist", due="7")
+            links.to_more("watchlist", queue=reports.ALL, due="7")
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/block: " + _("Denial rate"),
@@ -161,9 +174,18 @@ with st.container(key="figures").grid(4, min_column_width=170):
 # --- what to do today --------------------------------------------------------------------------
 
 st.header(_("What needs action today"), anchor=False)
+in_queue = {row["queue"]: row["processes"] for row in views.read("queue_counts")}
+with st.container(horizontal=True, gap="small", key="queues"):
+    for code, name in codes.QUEUES.items():
+        if code in in_queue:
+            label = f"{_(name)} ({formats.number(in_queue[code])})"
+            links.to_named("watchlist", label, queue=code)
 actions = views.read("open_actions")
 if not actions:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
+elif access.may_read("open_processes"):
+    for row in views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST):
+        first_to_save(row)
 for row in actions:
     code = row["next_action"]
     elements.action_row(

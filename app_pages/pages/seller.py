@@ -9,6 +9,7 @@ from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, timeline, views
+from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
 from pipeline.log.kinds.erasure import ERASURE
@@ -96,7 +97,7 @@ if seller is None:
     elements.end_page()
 
 this = {"seller_id": asked}
-open_ones = views.read("open_processes", where=this, limit=OPEN_LISTED)
+open_ones = views.read("open_processes", where=this, order_by="deadline_at", limit=OPEN_LISTED)
 processes = views.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
 denials = views.read("denials", where=this, limit=LISTED)
 accounts = views.read("bank_accounts", where=this, limit=LISTED)
@@ -131,8 +132,8 @@ with elements.facts(4):
             seller["open_processes"],
             links.to_more,
             "watchlist",
+            queue=reports.ALL,
             seller=asked,
-            state=codes.UNFINISHED,
         ),
     )
     elements.fact(

@@ -1,6 +1,6 @@
-"""Watchlist: processes that are overdue or expired, worst first, and what to do about each.
+"""Watchlist: unfinished processes by queue, what can still be saved first, and what to do next.
 
-Other unfinished ones are a filter away: what is pending comes due, too.
+It opens on those whose next step is ours; each of the others stands in one other queue.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,8 @@ PAGE = Page(
     for_analysts=False,
 )
 
-EXPIRED = "EXPIRED"
 SOON = "7"
-ALL, SAVABLE, MINE, UNASSIGNED = "all", "savable", "mine", "unassigned"
+ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
 FOLDED = ("state", "due", "period", "assignee", "seller")
 
 
@@ -56,16 +55,16 @@ def listed() -> lists.Listed:
             "assignee": lists.text(_("Assigned to"), 88),
             "review_type": lists.text(_("Type"), 48),
         },
-        alt=_("Processes of the watchlist, the most urgent first"),
+        alt=_("Processes of the watchlist, what can still be saved first"),
         sorts={"time_left": "deadline_at"},
         act=many.for_many if casework.is_open() else None,
     )
 
 
-def nothing_late() -> None:
+def nothing_to_do() -> None:
     elements.empty_of_processes(
-        _("Nothing is in tolerance and nothing has expired"),
-        _("A process appears here from the first day of its tolerance period on."),
+        _("Nothing has to be done now"),
+        _("A process appears here once its next step is yours; the others wait in another queue."),
     )
 
 
@@ -85,6 +84,7 @@ def card(row: views.Row) -> None:
     elements.say_deleted(row)
     icon = ACTIONS[row["next_action"]].icon
     st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
+    st.markdown(formats.muted(next_actions.reason(row)))
     st.markdown(next_actions.how(row))
     if row["assignee"]:
         st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
@@ -114,29 +114,22 @@ def card(row: views.Row) -> None:
     st.markdown(elements.paths(fields))
 
 
-def adds_up(shown: Sequence[str]) -> str:
-    """The states that a lane has, each with how many are left: together they are its number."""
-    left = [it for it in shown if facets.rows(state=[it])]
-    parts = [f"{code_texts.word(codes.STATES, it)} {facets.of('state', it)}" for it in left]
-    return " + ".join(parts) or formats.number(0)
-
-
 with st.container(key="intro"):
     st.markdown(
         _(
-            "Processes in their tolerance period or past their deadline, the most urgent first."
-            " Choose a state under *More filters* to see others."
+            "Unfinished processes, what can still be saved first: the nearest deadline ahead, then"
+            " what has passed, the latest first. Each stands in one queue."
         )
     )
 
+by_queue = st.container(width="content")
 with lists.filters():
     with st.container(width="content"):
         saved.show("watchlist")
-    by_lane = st.container(width="content")
     with st.container(width="content"):
         whose = address.choice(
             _("Assigned to"),
-            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Nobody")},
+            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")},
             "whose",
         )
     by_type, by_action = st.container(width="content"), st.container(width=190)
@@ -169,50 +162,39 @@ where: dict[str, Sequence[object]] = {
 others = views.filtered(
     contains={"seller_id": seller, "assignee": assignee}, between={"deadline_at": deadline}
 )
-facets = views.Facets("open_processes", {"state": [], **where}, others)
-# Only now is it known among which rows these count.
-is_of_days = bool(where["is_due_within_7_days"]) or day is not None
-lanes_now = reports.lanes(is_of_days=is_of_days)
-lane_labels = {
-    ALL: _("Watchlist ({n})", n=facets.of("state", *lanes_now[ALL])),
-    SAVABLE: _("Can still be saved ({n})", n=facets.of("state", *lanes_now[SAVABLE])),
-    EXPIRED: _("Expired ({n})", n=facets.of("state", EXPIRED)),
-}
-explained = [_("What is in tolerance can still be saved: it counts in both lanes.")]
-explained += [f"**{label}** = {adds_up(lanes_now[code])}" for code, label in lane_labels.items()]
-with by_lane:
-    lane = address.choice(_("Lane"), lane_labels, "lane", help="\n\n".join(explained))
-offered = codes.UNFINISHED if lane == ALL else lanes_now[lane]
+where["state"] = address.asked_for("state", codes.UNFINISHED)
+facets = views.Facets("open_processes", {"queue": [], **where}, others)
+with by_queue:
+    # Only now is it known among which rows these count.
+    queue_names = facets.numbered("queue", code_texts.by_code(codes.QUEUES))
+    all_of_them = {ALL: _("All ({n})", n=formats.number(facets.rows()))}
+    queue = address.choice(_("Queue"), queue_names | all_of_them, "queue")
+facets = facets.choosing(queue=[] if queue == ALL else [queue])
 with by_state:
-    states = address.choices(
+    address.choices(
         _("State"),
         facets.numbered(
             "state",
             {
                 code: f"{code_texts.STATE_ICONS[code]} {code_texts.word(codes.STATES, code)}"
-                for code in offered
+                for code in codes.UNFINISHED
             },
         ),
         "state",
     )
-listed_states = states or lanes_now[lane]
 with by_nearness:
-    in_days = facets.of("is_due_within_7_days", True, state=states or offered)
+    in_days = facets.of("is_due_within_7_days", True)
     address.choices(_("Deadline"), {SOON: _("Due in 7 days ({n})", n=in_days)}, "due")
 with by_type:
     address.choices(
         _("Type"),
-        facets.numbered("review_type", {it: it for it in codes.REVIEW_TYPES}, state=listed_states),
+        facets.numbered("review_type", {it: it for it in codes.REVIEW_TYPES}),
         "type",
     )
 with by_action:
     address.choices(
         _("Next action"),
-        facets.numbered(
-            "next_action",
-            {it: next_actions.action(it) for it in ACTIONS},
-            state=listed_states,
-        ),
+        facets.numbered("next_action", {it: next_actions.action(it) for it in ACTIONS}),
         "action",
         placeholder=_("Any"),
     )
@@ -224,12 +206,11 @@ if day is not None:
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
 lists.with_card(
-    facets.choosing(state=states),
+    facets.choosing(queue=[]),
     listed(),
     card,
     counted=formats.processes,
-    within={"state": lanes_now[lane]},
-    order_by="deadline_at" if lane == SAVABLE else None,
+    within={} if queue == ALL else {"queue": [queue]},
     nothing_matches=_("No process matches these filters"),
-    when_empty=nothing_late,
+    when_empty=nothing_to_do if queue == reports.FIRST_QUEUE else None,
 )

@@ -141,7 +141,8 @@ def cell(row: views.Row, column: str) -> str:
 def next_step(process: views.Row) -> str:
     """What to do next about a process, and how, as Markdown."""
     action = ACTIONS[process["next_action"]]
-    return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}"
+    reason = formats.muted(next_actions.reason(process))
+    return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}  \n{reason}"
 
 
 def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:

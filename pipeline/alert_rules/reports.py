@@ -1,6 +1,6 @@
 """Scheduled reports: which list goes to whom by mail, and when."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal, Self
 from urllib.parse import parse_qsl
 
@@ -9,28 +9,20 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.alert_rules.parts import ClockTime, Part
 from pipeline.alert_rules.recipients import Day
 from pipeline.contract import review_types
-from pipeline.language.codes import UNFINISHED
+from pipeline.language.codes import QUEUES, UNFINISHED
 from pipeline.texts import is_tax_id, names_person
 
-
-def lanes(*, is_of_days: bool = False) -> Mapping[str, Sequence[str]]:
-    """Lanes of the Watchlist -> the states that each shows. `is_of_days`: of deadlines in some days
-    alone, of which all are shown."""
-    return {
-        "all": UNFINISHED if is_of_days else ("EXPIRED", "OVERDUE"),
-        "savable": ("OVERDUE", "PENDING"),
-        "EXPIRED": ("EXPIRED",),
-    }
-
-
+ALL: Final = "all"
+FIRST_QUEUE: Final = "act_now"
+"""What the Watchlist shows until another queue is chosen, or all of them."""
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
-    "lane": tuple(lanes()),
+    "queue": (*QUEUES, ALL),
     "state": UNFINISHED,
     "due": ("7",),
     "type": tuple(sorted(review_types.NAMES)),
     "action": None,
-    "whose": ("all", "mine", "unassigned"),
-    "period": ("all", "this_week", "this_month", "last_month"),
+    "whose": (ALL, "mine", "unassigned"),
+    "period": (ALL, "this_week", "this_month", "last_month"),
     "assignee": None,
     "seller": None,
     "sort": None,

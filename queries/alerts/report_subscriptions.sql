@@ -15,7 +15,7 @@ with steps as (
     select
         content ->> '$.name' as report_name,
         content ->> '$.recipient' as recipient,
-        content ->> '$.filters' as filters,
+        filters_now(content ->> '$.filters') as filters,
         content ->> '$.at' as "at",
         content ->> '$.days' as days,
         content ->> '$.weekday' as weekday,

@@ -98,7 +98,7 @@ def test_whoever_is_away_is_stood_in_for() -> None:
 def test_who_stands_in_for_somebody_gets_their_list_and_none_that_they_have_already() -> None:
     monday = at("2026-03-02T11:00:00Z")
     away = {"away": [{"first": "2026-03-02", "last": "2026-03-02"}], "stand_in": "bruno"}
-    of = by(away, filters="whose=mine&lane=EXPIRED")
+    of = by(away, filters="whose=mine&queue=all&state=EXPIRED")
     processes = [
         digest.Process(f"of {name}", "EXPIRED", None, None, None, name) for name in ("ana", "bruno")
     ]
@@ -109,11 +109,14 @@ def test_who_stands_in_for_somebody_gets_their_list_and_none_that_they_have_alre
 
 
 def test_of_each_state_the_nearest_deadlines_are_listed_and_a_week_ahead_is_due() -> None:
-    """A day ends before the first instant of the next one, by UTC as in the calendar."""
+    """A day ends before the first instant of the next one, by UTC as in the calendar. Without a
+    queue, what is to be done now is listed."""
     now = at("2026-03-02T11:00:00Z")
 
     def listed(filters: str, *deadlines: str) -> list[str]:
-        processes = [digest.Process(it, "PENDING", None, at(it), None, None) for it in deadlines]
+        pending = digest.Process("", "PENDING", None, 0, None, None, queue="act_now")
+        processes = [pending._replace(process_id=it, deadline_at=at(it)) for it in deadlines]
+        processes += [it._replace(queue="waiting_for_seller") for it in processes]
         of, saved = by(saved="soon"), {"soon": filters}
         parts = reports.said(Occasion("late", "ana", "ana"), of, processes, saved, now).parts
         return [it.process_id for part in parts for it in part.listed]
@@ -212,7 +215,7 @@ def test_each_is_sent_once_with_counts_ids_and_a_link_and_is_written_down(
 ) -> None:
     saved = view_step(
         *("saved", "watchlist", SAVED),
-        query="lane=EXPIRED",
+        query="lane=EXPIRED",  # as pages wrote it before there were queues
         for_all=True,
         actor="Bia",
         recorded_by="test",
@@ -226,7 +229,7 @@ def test_each_is_sent_once_with_counts_ids_and_a_link_and_is_written_down(
     assert "EM TOLERÂNCIA (OVERDUE): 1\np1: " in text
     assert "https://prazo.market.example/watchlist?type=ACP" in text
     assert "RELATÓRIO AGENDADO: SOON – 0 PROCESSOS\n" in text
-    assert "https://prazo.market.example/watchlist?lane=EXPIRED" in text
+    assert "https://prazo.market.example/watchlist?queue=all&state=EXPIRED" in text
     assert text.count("Vendedor s1\n") == 1
     told = [it for it in stores.rows("alerts_sent") if it["kind"] == "report"]
     assert [(it["recipient"], it["via"], it["tries"]) for it in told] == [("ana", "email", 1)] * 2
@@ -298,7 +301,8 @@ def test_a_report_says_that_its_saved_view_is_gone() -> None:
 
 def test_a_saved_view_that_names_a_person_is_neither_listed_nor_linked() -> None:
     """Ids that look personal are masked where a report is made: it would say that there is none."""
-    process = digest.Process("p1", "EXPIRED", None, None, None, None, seller_id="***25~0a1b2c3d4e")
+    shown = {"seller_id": "***25~0a1b2c3d4e", "queue": "act_now"}
+    process = digest.Process("p1", "EXPIRED", None, None, None, None, **shown)
     for query in ("seller=52998224725", "seller=529.982.247-25", "seller=ana%40market.example"):
         hers = Occasion("late", "ana", "ana")
         found = reports.said(hers, by(saved="x"), [process], {"x": query}, 0)

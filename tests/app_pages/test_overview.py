@@ -72,15 +72,18 @@ def test_a_share_over_nothing_is_a_dash(drawn: Visit) -> None:
     assert [it.proto.delta_description for it in app.metric][2:4] == ["within 24 hours", ""]
 
 
-def test_what_needs_action_is_listed_worst_first_with_what_to_do(drawn: Visit) -> None:
-    shown = page_text(drawn())
-    first, second, third = (
-        shown.index("Start a collection"),
-        shown.index("Correct the payload"),
-        shown.index("Remind the seller"),
+def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: Visit) -> None:
+    app = drawn()
+    shown = page_text(app)
+    _processes, actions = shown.split("What needs action today")[1].split(
+        "1 due in 7 days 1 process"
     )
-    assert first < second < third
-    assert "1 expired 1 due in 7 days 2 processes" in shown
+    assert "Start a collection" in actions.split("Remind the seller")[0]
+    assert "1 expired 1 due in 7 days 3 processes" in shown
+    assert [query for label, query in links(app) if label.startswith("prc_")] == [
+        f"process=prc_{name}" for name in ("today", "soon", "tolerated", "pending", "late")
+    ]
+    assert [it for it in links(app) if it[0] == "Act now (5)"] == [("Act now (5)", "queue=act_now")]
     assert "The platform found the payload invalid (400). Correct it and send it again." in shown
 
 
@@ -90,7 +93,8 @@ def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) ->
         app = visit()
     quarantine, *figures = [query for label, query in links(app) if label == "Show"][:5]
     assert quarantine == ""
-    assert figures == ["state=EXPIRED", "state=OVERDUE", "due=7", "ends=2026-06-01"]
+    of_all = ["queue=all&state=EXPIRED", "queue=all&state=OVERDUE", "queue=all&due=7"]
+    assert figures == [*of_all, "ends=2026-06-01"]
     assert app.header[0].value == "What needs action today"
 
 
@@ -122,7 +126,7 @@ def test_deadlines_long_past_are_counted_where_they_are_not_drawn(
 
 
 def test_with_nothing_overdue_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
-    with open_log(NEW):
+    with open_log([*NEW, collected("prc_new", "invited", NOW - timedelta(hours=1))]):
         assert "Nothing has to be done today." in page_text(visit())
 
 

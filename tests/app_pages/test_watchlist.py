@@ -1,4 +1,4 @@
-"""The watchlist shows the overdue and the expired, worst first, fifty a page."""
+"""The watchlist shows each queue, what can still be saved first, fifty a page."""
 
 from datetime import timedelta
 from urllib.parse import parse_qsl
@@ -36,26 +36,29 @@ def listed(app) -> list[str]:
     return list(app.dataframe[0].value["process_id"])
 
 
-def test_the_worst_come_first_and_pending_ones_not_at_all(drawn: Visit) -> None:
+def test_what_can_still_be_saved_comes_first_and_then_what_expired_last(drawn: Visit) -> None:
     app = drawn("watchlist")
-    assert listed(app) == ["prc_worst", "prc_late", "prc_soon", "prc_tolerated"]
+    assert listed(app) == ["prc_soon", "prc_tolerated", "prc_pending", "prc_late", "prc_worst"]
     grid = app.dataframe[0].value
     assert [list(states) for states in grid["state"]] == [
-        ["Expired"],
-        ["Expired"],
         ["In tolerance"],
         ["In tolerance"],
+        ["Pending"],
+        ["Expired"],
+        ["Expired"],
     ]
     assert list(grid["time_left"]) == [
-        "20 days late",
-        "10 days late",
         "4 days left",
         "5 days left",
+        "50 days left",
+        "10 days late",
+        "20 days late",
     ]
     assert list(grid["next_action"]) == [
+        "Submit the answers",
+        "Start a collection",
         "Start a collection",
         "Check the credentials",
-        "Submit the answers",
         "Start a collection",
     ]
 
@@ -68,8 +71,8 @@ def test_what_comes_next_is_a_filter_away(open_log: OpenLog, visit: Visit) -> No
     assert "No process matches these filters" in shown
 
 
-def test_the_card_tells_of_the_first_row_what_it_may_cost_and_what_to_do(drawn: Visit) -> None:
-    app = drawn("watchlist")
+def test_the_card_tells_of_a_row_what_it_may_cost_and_what_to_do(drawn: Visit) -> None:
+    app = drawn("watchlist", row="prc_worst")
     shown = page_text(app)
     assert metrics(app)["Deadline"] == ("20 days late", "12 May 2026, 09:00")
     assert "The seller can be exposed to regulatory penalties" in shown
@@ -91,11 +94,11 @@ def test_a_deadline_minutes_ago_is_minutes_late_and_not_a_day(
 ) -> None:
     with open_log(JUST_LATE_AND_DELETED):
         english, portuguese = (visit("watchlist", seller="BIA", lang=it) for it in ("en", "pt"))
-    assert list(english.dataframe[0].value["time_left"]) == ["4 min late", "2 h 07 left"]
-    assert metrics(english)["Deadline"][0] == "4 min late"
+    assert list(english.dataframe[0].value["time_left"]) == ["2 h 07 left", "4 min late"]
+    assert metrics(english)["Deadline"][0] == "2 h 07 left"
     assert list(portuguese.dataframe[0].value["time_left"]) == [
-        "4 min de atraso",
         "faltam 2 h 07",
+        "4 min de atraso",
     ]
 
 
@@ -122,12 +125,22 @@ def test_filters_stand_in_the_url_as_codes(open_log: OpenLog, visit: Visit) -> N
         assert app.query_params["type"] == "ACP"
 
 
+INVITED = [
+    review("prc_asked", before(days=2), seller="sel_ana"),
+    collected("prc_asked", "invited", before(days=1)),
+]
+
+
 @pytest.mark.parametrize(
     ("asked", "types", "states"),
     [
-        ({}, ["ACI (3)", "ACP (1)"], ["Expired (2)", "In tolerance (2)", "Pending (1)"]),
-        ({"lane": "savable"}, ["ACI (1)", "ACP (2)"], ["In tolerance (2)", "Pending (1)"]),
-        ({"lane": "EXPIRED"}, ["ACI (2)", "ACP (0)"], ["Expired (2)"]),
+        ({}, ["ACI (3)", "ACP (2)"], ["Expired (2)", "In tolerance (2)", "Pending (1)"]),
+        ({"queue": "waiting_for_seller"}, ["ACI (1)", "ACP (0)"], ["In tolerance (1)"]),
+        (
+            {"queue": "all"},
+            ["ACI (4)", "ACP (2)"],
+            ["Expired (2)", "In tolerance (3)", "Pending (1)"],
+        ),
         (
             {"state": "PENDING"},
             ["ACI (0)", "ACP (1)"],
@@ -135,56 +148,54 @@ def test_filters_stand_in_the_url_as_codes(open_log: OpenLog, visit: Visit) -> N
         ),
     ],
 )
-def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_lane(
+def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_queue(
     asked: dict[str, str],
     types: list[str],
     states: list[str],
     open_log: OpenLog,
     visit: Visit,
 ) -> None:
-    with open_log(HISTORY):
+    with open_log([*HISTORY, *INVITED]):
         app = visit("watchlist", **asked)
     assert sorted(app.pills(key="type").options) == types
     assert [plain(it) for it in app.pills(key="state").options if "(0)" not in it] == states
-    lane = app.segmented_control(key="lane")
-    assert lane.options == ["Watchlist (4)", "Can still be saved (3)", "Expired (2)"]
-    # 4 and 3 are more than all: what is in tolerance counts in both, and the page says so.
-    assert plain(lane.help).split("\n\n") == [
-        "What is in tolerance can still be saved: it counts in both lanes.",
-        "Watchlist (4) = Expired 2 + In tolerance 2",
-        "Can still be saved (3) = In tolerance 2 + Pending 1",
-        "Expired (2) = Expired 2",
+    pending = "state" in asked
+    assert app.segmented_control(key="queue").options == [
+        f"Act now ({1 if pending else 5})",
+        "Expired (0)",
+        "Waiting for the platform (0)",
+        f"Waiting for the seller ({0 if pending else 1})",
+        f"All ({1 if pending else 6})",
     ]
 
 
 @pytest.mark.parametrize(
-    ("asked", "lanes", "states", "types", "actions"),
+    ("asked", "queued", "states", "types", "actions"),
     [
         (
             {"type": "ACI"},
-            [3, 1, 2],
+            3,
             ["Expired (2)", "In tolerance (1)"],
-            ["ACI (3)", "ACP (1)"],
+            ["ACI (3)", "ACP (2)"],
             ["Check the credentials (1)", "Start a collection (1)", "Submit the answers (1)"],
         ),
         (
             {"seller": "caio"},
-            [1, 2, 0],
+            2,
             ["In tolerance (1)", "Pending (1)"],
-            ["ACP (1)"],
-            ["Start a collection (1)"],
+            ["ACP (2)"],
+            ["Start a collection (2)"],
         ),
         (
             {"action": "start_collection", "state": ["EXPIRED", "PENDING"]},
-            [2, 2, 1],
+            2,
             ["Expired (1)", "In tolerance (1)", "Pending (1)"],
             ["ACI (1)", "ACP (1)"],
             ["Check the credentials (1)", "Start a collection (2)"],
         ),
-        # Among those that are due in 7 days, pending ones would be on the first lane, too.
         (
             {"due": "7"},
-            [2, 2, 0],
+            2,
             ["In tolerance (2)"],
             ["ACI (1)", "ACP (1)"],
             ["Start a collection (1)", "Submit the answers (1)"],
@@ -193,7 +204,7 @@ def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_lane(
 )
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     asked: dict[str, str | list[str]],
-    lanes: list[int],
+    queued: int,
     states: list[str],
     types: list[str],
     actions: list[str],
@@ -208,9 +219,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
         widget = app.multiselect(key=key) if key == "action" else app.pills(key=key)
         return sorted(plain(it) for it in widget.options if "(0)" not in it)
 
-    names = ["Watchlist", "Can still be saved", "Expired"]
-    named = [f"{name} ({n})" for name, n in zip(names, lanes, strict=True)]
-    assert app.segmented_control(key="lane").options == named
+    assert app.segmented_control(key="queue").options[0] == f"Act now ({queued})"
     assert (left("state"), left("type"), left("action")) == (states, types, actions)
 
 
@@ -226,13 +235,10 @@ def test_a_number_is_what_a_click_on_its_filter_leads_to(open_log: OpenLog, visi
 def test_a_filter_stays_when_its_number_changes(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("watchlist", type="ACP")
-        app.segmented_control(key="lane").set_value("savable").run()
-        assert listed(app) == ["prc_tolerated", "prc_pending"]
+        app.segmented_control(key="queue").set_value("expired").run()
+        assert not app.dataframe
         assert app.pills(key="type").value == ["ACP"]
         assert app.query_params["type"] == "ACP"
-        # One that the lane does not have is no filter in it.
-        app = visit("watchlist", lane="EXPIRED", state="PENDING")
-        assert "state" not in app.query_params
 
 
 def test_a_link_opens_with_its_filters_in_either_language(open_log: OpenLog, visit: Visit) -> None:
@@ -246,7 +252,7 @@ def test_a_link_opens_with_its_filters_in_either_language(open_log: OpenLog, vis
 
 def test_a_code_that_is_no_filter_is_left_out(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
-        assert len(listed(visit("watchlist", state="' or 1=1 --"))) == 4
+        assert len(listed(visit("watchlist", state="' or 1=1 --"))) == 5
 
 
 def test_filters_that_match_nothing_say_so(drawn: Visit) -> None:
@@ -256,8 +262,9 @@ def test_filters_that_match_nothing_say_so(drawn: Visit) -> None:
 
 
 def test_an_empty_watchlist_says_when_it_will_not_be(open_log: OpenLog, visit: Visit) -> None:
-    with open_log([review("prc_new", before(days=1), kind="ACP")]):
-        assert "Nothing is in tolerance and nothing has expired" in page_text(visit("watchlist"))
+    new = review("prc_new", before(days=2), seller="sel_ana")
+    with open_log([new, collected("prc_new", "invited", before(days=1))]):
+        assert "Nothing has to be done now" in page_text(visit("watchlist"))
 
 
 def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_page(
@@ -267,10 +274,10 @@ def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_pa
     few = [review(f"prc_z{n}", before(days=45), kind="ACP") for n in range(60)]
     with open_log([*many, *few]):
         first = visit("watchlist", type="ACI")
-        assert listed(first) == [f"prc_{n:03}" for n in range(50)]
+        assert listed(first) == [f"prc_{n:03}" for n in range(119, 69, -1)]
         assert "120 processes · 50 a page" in page_text(first)
         app = visit("watchlist", type="ACI", page="3")
-        last = [f"prc_{n:03}" for n in range(100, 120)]
+        last = [f"prc_{n:03}" for n in range(19, -1, -1)]
         assert listed(app) == last
         assert listed(visit("watchlist", type="ACI", page="99")) == last
         assert listed(visit("watchlist", type="ACI", page="x")) == listed(first)
@@ -298,9 +305,9 @@ def test_a_day_and_a_period_that_are_both_chosen_both_count(open_log: OpenLog, v
 
 QUERIES = (
     "",
-    "lane=savable",
-    "lane=EXPIRED&type=ACI",
-    "lane=EXPIRED&state=PENDING",
+    "queue=all",
+    "queue=waiting_for_seller",
+    "queue=expired&state=PENDING",
     "due=7&type=ACP",
     "whose=unassigned&state=PENDING&state=EXPIRED",
     "seller=BIA",
@@ -317,7 +324,7 @@ def test_a_report_lists_what_the_page_shows(open_log: OpenLog, visit: Visit) -> 
     )
     now = instants.parse(AS_OF)
     assert now is not None
-    with open_log(HISTORY) as service:
+    with open_log([*HISTORY, *INVITED]) as service:
         rows = processes_in(service.reader.read("open_processes", as_of=now))
         for query in QUERIES:
             asked: dict[str, list[str]] = {}

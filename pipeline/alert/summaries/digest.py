@@ -35,6 +35,7 @@ class Process(NamedTuple):
     assignee: str | None
     review_type: str | None = None
     seller_id: str | None = None
+    queue: str | None = None
 
 
 class Part(NamedTuple):

@@ -23,7 +23,13 @@ from pipeline.alert.summaries.digest import MAX_LISTED, Part, Process, is_over, 
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.recipients import WorkingHours
-from pipeline.alert_rules.reports import NOT_IN_MESSAGES, Report, lanes, names_a_person
+from pipeline.alert_rules.reports import (
+    ALL,
+    FIRST_QUEUE,
+    NOT_IN_MESSAGES,
+    Report,
+    names_a_person,
+)
 from pipeline.errors import CallerError
 from pipeline.language.codes import UNFINISHED
 from pipeline.log.entries import Draft
@@ -194,20 +200,18 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     asked: dict[str, list[str]] = {}
     for key, value in parse_qsl(query):
         asked.setdefault(key, []).append(value)
-    lane = asked.get("lane", ["all"])[0]
-    states_of = lanes(is_of_days=not asked.keys().isdisjoint(("due", "day")))
-    within = states_of.get(lane, states_of["all"])
-    states = [it for it in asked.get("state", []) if lane == "all" or it in within]
-    whose = asked.get("whose", ["all"])[0]
+    queue = asked.get("queue", [FIRST_QUEUE])[0]
+    whose = asked.get("whose", [ALL])[0]
     recipient = rules.recipients[name]
     zone = ZoneInfo(recipient.zone or rules.hours.zone)
     moment = instants.of(now).replace(tzinfo=None)
-    first, beyond = periods.period(asked.get("period", ["all"])[0], moment, zone)
+    first, beyond = periods.period(asked.get("period", [ALL])[0], moment, zone)
     with contextlib.suppress(ValueError, OverflowError):
         day = date.fromisoformat(asked.get("day", [""])[0])
         first, beyond = periods.common((first, beyond), periods.utc_days(day, day))
     return (
-        process.state in (states or within)
+        queue in (process.queue, ALL)
+        and process.state in asked.get("state", [process.state])
         and ("due" not in asked or _is_due_soon(process, now))
         and process.review_type in asked.get("type", [process.review_type])
         and process.next_action in asked.get("action", [process.next_action])

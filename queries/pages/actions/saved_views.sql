@@ -14,7 +14,7 @@ with steps as (
         content ->> '$.page' as page,
         content ->> '$.name' as view_name,
         if(coalesce(content ->> '$.for_all', 'false') = 'true', '', coalesce(actor, '')) as owner,
-        content ->> '$.query' as query,
+        filters_now(content ->> '$.query') as query,
         step,
         occurred_at as saved_at,
         actor,

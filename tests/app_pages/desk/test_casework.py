@@ -51,28 +51,51 @@ def test_the_chosen_row_is_in_the_url_and_a_link_opens_its_card(
         elsewhere = visit("watchlist", row="prc_pending")
         unknown = visit("watchlist", row="prc_nobody")
     assert metrics(app)["Deadline"][0] == "4 days left"
-    assert list(app.dataframe[0].value["chosen"]) == ["", "▸", ""]
+    assert list(app.dataframe[0].value["chosen"]) == ["▸", "", "", ""]
     assert metrics(elsewhere)["Deadline"][0] == "50 days left"
     assert "This list does not have prc_nobody, or not any more" in page_text(unknown)
     assert "Deadline" not in metrics(unknown)
-    assert list(unknown.dataframe[0].value["chosen"]) == ["", "", ""]
+    assert list(unknown.dataframe[0].value["chosen"]) == [""] * 4
 
 
-def test_the_lanes_part_what_can_still_be_saved_from_what_has_expired(
+def test_what_can_still_be_saved_comes_first_and_what_waits_stands_in_a_queue_of_its_own(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    with open_log(HISTORY):
-        savable, expired = visit("watchlist", lane="savable"), visit("watchlist", lane="EXPIRED")
-    assert listed(savable) == ["prc_soon", "prc_later", "prc_pending"]
-    assert listed(expired) == ["prc_late"]
-    shown = page_text(savable)
-    assert "Can still be saved (3)" in shown
-    assert "Expired (1)" in shown
+    """A case that came an hour ago, and whose seller was called at once, is not to be done now."""
+    new = review("prc_new", before(hours=1), seller="sel_duda")
+    called = {
+        "kind": "seller_notice",
+        "occurred_at": instants.canonical(instants.from_datetime(before(minutes=50))),
+        "message_id": "n1",
+        "process_id": "prc_new",
+        "seller_id": "sel_duda",
+        "channel": "phone",
+        "outcome": "reached",
+        "actor": "Ana",
+    }
+    with open_log([*HISTORY, new, called]):
+        now, waiting = visit("watchlist"), visit("watchlist", queue="waiting_for_seller")
+        everything = visit("watchlist", queue="all")
+    assert listed(now) == ["prc_soon", "prc_later", "prc_pending", "prc_late"]
+    assert "Act now: the next step is yours." in page_text(now)
+    assert listed(waiting) == ["prc_new"]
+    assert "Waiting for the seller: the seller was contacted, and has to answer." in page_text(
+        waiting
+    )
+    assert len(listed(everything)) == 5
+    assert now.segmented_control(key="queue").options == [
+        "Act now (4)",
+        "Expired (0)",
+        "Waiting for the platform (0)",
+        "Waiting for the seller (1)",
+        "All (5)",
+    ]
 
 
 def test_all_rows_are_sorted_by_the_column_in_the_url(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         assert listed(visit("watchlist", sort="-deadline_at")) == [
+            "prc_pending",
             "prc_later",
             "prc_soon",
             "prc_late",
@@ -80,9 +103,10 @@ def test_all_rows_are_sorted_by_the_column_in_the_url(open_log: OpenLog, visit: 
         assert listed(visit("watchlist", sort="process_id")) == [
             "prc_late",
             "prc_later",
+            "prc_pending",
             "prc_soon",
         ]
-        assert listed(visit("watchlist", sort="no_such_column"))[0] == "prc_late"
+        assert listed(visit("watchlist", sort="no_such_column"))[0] == "prc_soon"
 
 
 def test_a_deadline_is_asked_for_by_month_and_by_the_day_of_a_bar(
@@ -101,13 +125,13 @@ def test_a_deadline_is_asked_for_by_month_and_by_the_day_of_a_bar(
     assert listed(day) == ["prc_soon"]
     assert "Due on 5 Jun 2026, a UTC day." in page_text(day)
     assert "No process matches these filters" in page_text(other)
-    assert listed(no_day)[0] == "prc_late"
+    assert listed(no_day)[0] == "prc_soon"
 
 
 def test_a_list_names_sellers_masked(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         names = list(visit("watchlist").dataframe[0].value["seller_name"])
-    assert names == ["sel_bia", "A*** S***", "sel_caio"]
+    assert names == ["A*** S***", "sel_caio", "sel_caio", "sel_bia"]
 
 
 def test_a_process_is_taken_with_one_click_and_is_mine_then(

@@ -67,7 +67,7 @@ HISTORY = [
 class Hand:
     """Does what a person does, and counts their clicks."""
 
-    takes: tuple[int, str] = (1, "prc_soon")
+    takes: tuple[int, str] = (1, "prc_later")
     """Which row of the watchlist it assigns, and which process that is."""
     has: str = "1 process"
     """What is its own afterwards."""
@@ -97,7 +97,7 @@ class Keys(Hand):
     """The same by the keyboard alone: Tab and Enter, arrows in a grid and between choices. A click
     is what Enter or Space does."""
 
-    takes = (2, "prc_later")
+    takes = (2, "prc_new")
     has = "2 processes"
 
     def click(self, what: Locator) -> None:
@@ -136,8 +136,8 @@ class Keys(Hand):
 def most_urgent_and_why(hand: Hand) -> None:
     page = hand.tab.page
     hand.click(page.locator("header").get_by_role("link", name="Watchlist"))
-    page.locator("code").get_by_text("prc_expired", exact=True).wait_for()
-    page.get_by_text("The seller can be exposed to regulatory penalties").wait_for()
+    page.locator("code").get_by_text("prc_soon", exact=True).wait_for()
+    page.get_by_text("A submission is still in time").wait_for()
 
 
 def assign(hand: Hand) -> None:
@@ -161,7 +161,7 @@ def expired_aci_this_month(hand: Hand) -> None:
     page = hand.tab.page
     hand.click(page.get_by_role("button", name="Views"))
     hand.click(page.get_by_role("button", name="Expired ACI, due this month"))
-    page.wait_for_url(lambda url: {"lane=EXPIRED", "type=ACI", "period=this_month"} <= asked(url))
+    page.wait_for_url(lambda url: {"state=EXPIRED", "type=ACI", "period=this_month"} <= asked(url))
 
 
 def asked(url: str) -> set[str]:
@@ -176,7 +176,7 @@ def send_the_list(hand: Hand) -> None:
     hand.click(page.get_by_role("button", name="Copy link"))
     page.get_by_text("The link to this page, as it is, is copied.").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.url
-    assert page.url.endswith("/watchlist?lane=savable")
+    assert page.url.endswith("/watchlist?queue=expired")
 
 
 def last_friday(hand: Hand) -> None:
@@ -240,7 +240,7 @@ JOBS: list[tuple[Callable[[Hand], None], str | None, int]] = [
     (assign, None, 2),
     (mine, None, 1),
     (expired_aci_this_month, None, 2),
-    (send_the_list, "/watchlist?lane=savable", 1),
+    (send_the_list, "/watchlist?queue=expired", 1),
     (since_yesterday, None, 1),
     (last_friday, "/watchlist", 2),
     (reasons_by_month, "/", 2),

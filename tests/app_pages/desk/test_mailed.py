@@ -31,7 +31,7 @@ def test_a_list_is_scheduled_and_ended_by_entries(
     file = tmp_path / "alerts.toml"
     file.write_text(FILE)
     with open_log(HISTORY, alerts_file=file) as service:
-        app = visit("watchlist", as_of=None, lane="EXPIRED", compare="friday")
+        app = visit("watchlist", as_of=None, queue="expired", compare="friday")
         assert app.selectbox(key="report_to").options == ["ana"]  # a webhook takes no reports
         # "To" is the end of a period elsewhere, and in Portuguese another word.
         assert app.selectbox(key="report_to").label == "Recipient"
@@ -46,11 +46,11 @@ def test_a_list_is_scheduled_and_ended_by_entries(
         assert "Recorded for late ones." in page_text(app)
         [row] = service.reader.read("report_subscriptions").to_pylist()
         said = [row[it] for it in ("report_name", "recipient", "filters", "days", "at", "actor")]
-        assert said == ["late ones", "ana", "lane=EXPIRED", "weekly", "08:00", "Bia"]
+        assert said == ["late ones", "ana", "queue=expired", "weekly", "08:00", "Bia"]
         app = visit("alerts", as_of=None)
         listed = table(app, "Report")
         assert [it for it in listed if it[0] != "monday"] == [
-            ["late ones", "lane=EXPIRED", "every week (Friday), 08:00", "ana"]
+            ["late ones", "queue=expired", "every week (Friday), 08:00", "ana"]
         ]
         press(app, "It is not sent any more")
         assert "A name is needed" in page_text(app)

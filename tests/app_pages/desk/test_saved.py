@@ -32,7 +32,7 @@ def opened(app, name: str) -> dict[str, str]:
     press(app, name)
     return {
         key: app.query_params[key]
-        for key in ("lane", "type", "sort", "period", "row")
+        for key in ("queue", "state", "type", "sort", "period", "row")
         if key in app.query_params
     }
 
@@ -41,7 +41,7 @@ def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody_until_an_entr
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY) as service:
-        query = {"lane": "savable", "sort": "-deadline_at", "row": "prc_soon"}
+        query = {"queue": "expired", "sort": "-deadline_at", "row": "prc_soon"}
         app = visit("watchlist", as_of=None, **query)
         save(app, "soon", actor="Ana")
         save(app, "for us", for_all=True)
@@ -54,7 +54,7 @@ def test_a_view_is_found_by_its_owner_and_one_for_all_by_everybody_until_an_entr
         left = names(app)
         assert app.selectbox(key="view_to_drop").value is None
         steps = service.reader.read("timeline", where={"kind": "saved_view"}).to_pylist()
-    assert visited == {"lane": "savable", "sort": "-deadline_at"}
+    assert visited == {"queue": "expired", "sort": "-deadline_at"}
     assert {"soon", "for us"} <= own
     assert "for us" in others
     assert "soon" not in others
@@ -102,7 +102,12 @@ def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, vi
 def test_there_are_views_from_the_start(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         asked = opened(visit("watchlist"), "Expired ACI, due this month")
-    assert asked == {"lane": "EXPIRED", "type": "ACI", "period": "this_month"}
+    assert asked == {
+        "queue": "all",
+        "state": "EXPIRED",
+        "type": "ACI",
+        "period": "this_month",
+    }
 
 
 LISTS = ("watchlist", "findings", "alerts", "since", "submissions", "evidence")
@@ -120,11 +125,11 @@ def test_a_name_that_looks_personal_is_masked_wherever_a_view_is_named(
 ) -> None:
     cpf = "529.982.247-25"
     with open_log(HISTORY):
-        app = visit("watchlist", as_of=None, lane="savable")
+        app = visit("watchlist", as_of=None, queue="all")
         save(app, f"of {cpf}", actor="Ana")
         labels = [it for it in names(app) if it.startswith("of ")]
         keys = [button.key or "" for button in app.button]
         offered = app.selectbox(key="view_to_drop").options
-        assert opened(app, labels[0]) == {"lane": "savable"}
+        assert opened(app, labels[0]) == {"queue": "all"}
     assert [it.startswith("of ***25~") for it in offered] == [True]
     assert not [it for it in (*labels, *keys, *offered) if cpf in it]

@@ -68,7 +68,9 @@ def test_filters_hold_at_both_instants_and_a_name_stands_for_an_instant(
     open_log: OpenLog, visit: Visit
 ) -> None:
     with open_log(HISTORY):
-        expired = page_text(visit("watchlist", as_of=LATER, compare=EARLIER, lane="EXPIRED"))
+        expired = page_text(
+            visit("watchlist", as_of=LATER, compare=EARLIER, queue="all", state="EXPIRED")
+        )
         by_name = page_text(visit("watchlist", as_of=LATER, compare="yesterday"))
         nonsense = page_text(visit("watchlist", as_of=LATER, compare="soon"))
         later = page_text(visit("watchlist", as_of=EARLIER, compare=LATER))

@@ -12,7 +12,7 @@ from tests.support.dashboard import Reader
 HISTORY = [
     review("prc_0", before(days=50)),
     review("prc_1", before(days=40)),
-    review("prc_2", before(days=20)),
+    review("prc_2", before(days=50), kind="ACP"),
 ]
 
 
@@ -30,10 +30,10 @@ def test_what_is_chosen_from_a_folded_list_stays_when_its_number_changes(tab: Re
     page = tab.open(f"/watchlist?as_of={AS_OF}&action=start_collection").page
     chosen = page.get_by_test_id("stMultiSelect")
     chosen.get_by_text("Start a collection (3)").wait_for()
-    page.get_by_role("radio", name="Expired (2)").click()
-    chosen.get_by_text("Start a collection (2)").wait_for()
     page.get_by_role("button", name="ACI (2)").click()
-    page.wait_for_url(re.compile("type=ACI"))
+    chosen.get_by_text("Start a collection (2)").wait_for()
+    page.get_by_role("radio", name="All (2)").click()
+    page.wait_for_url(re.compile("queue=all"))
     tab.settled()
     assert "action=start_collection" in page.url
     assert chosen.get_by_text("Start a collection (2)").is_visible()

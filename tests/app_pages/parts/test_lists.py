@@ -45,5 +45,5 @@ def test_an_id_in_the_place_of_a_name_says_that_it_is_cut(open_log: OpenLog, vis
     ]
     with open_log(history):
         app = visit("watchlist")
-    assert list(app.dataframe[0].value["seller_name"]) == ["sel_012345…", "sel_ana1234"]
+    assert list(app.dataframe[0].value["seller_name"]) == ["sel_ana1234", "sel_012345…"]
     assert any("<td>sel_0123456789abcdef</td>" in it.proto.body for it in app.get("html"))

@@ -312,14 +312,14 @@ def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     ("when", "listed"),
     [
         ("2026-03-28T12:00:00", []),
-        ("2026-03-28T12:00:00.000001", [("await_seller", 2, 0)]),
-        ("2026-03-31T11:59:59", [("await_seller", 2, 0)]),
-        ("2026-03-31T12:00:00", [("await_seller", 2, 1)]),
+        ("2026-03-28T12:00:00.000001", [("await_seller", 1, 0)]),
+        ("2026-03-31T11:59:59", [("await_seller", 1, 0)]),
+        ("2026-03-31T12:00:00", []),
     ],
 )
-def test_todays_list_has_what_waits_once_waiting_is_no_longer_safe_for_one_of_it(when, listed):
-    """With two hours left it would else say that nothing has to be done. All that wait are counted,
-    since all of them stand on the page to which it leads."""
+def test_todays_list_has_what_waits_from_when_waiting_is_not_safe_to_its_deadline(when, listed):
+    """With two hours left it would else say that nothing has to be done. What waits with more time
+    left stands in another queue."""
     invitations = ["2026-03-28T12:00:00Z", "2026-03-31T08:00:00Z"]
     history = [
         aci(),

@@ -253,6 +253,15 @@ def asking(log: Log) -> dict[str, str]:
     return found
 
 
+def savable_first(process: Process) -> tuple:
+    """Its place among unfinished processes: what is ahead, the soonest first; then what has passed,
+    the latest first; then what has no deadline."""
+    if process.deadline_at is None:
+        return 2, timedelta(0), process.process_id
+    left = process.deadline_at - process.as_of
+    return (0 if left > timedelta(0) else 1), abs(left), process.process_id
+
+
 def queue(process: Process, action: str) -> str:
     """Where an unfinished process waits, by its next action. No schedule runs: none has a rung."""
     left = None if process.deadline_at is None else process.deadline_at - process.as_of
