@@ -37,7 +37,7 @@ from pipeline.inbox import Head, Inbox, SignedHead
 from pipeline.inbox.clock import COMPARE_SECONDS
 from pipeline.inbox.signing_keys import KeyElsewhere, SigningKeys
 from pipeline.ledger.file import close_once_read
-from pipeline.ledger.store import Ledger
+from pipeline.ledger.store import MOST_UNSETTLED, Ledger
 from pipeline.log import tree
 
 LOG = logging.getLogger(__name__)
@@ -48,6 +48,9 @@ leave half a core to others."""
 SETTLE_SECONDS: Final = 2.0
 """For so long at most the rows of a few entries wait for a reader: to make them takes a tenth of a
 second of a core, for one entry as for a hundred."""
+GATHER_SECONDS: Final = 2.0
+"""While people read, entries that come one by one are taken together, once in so many seconds:
+after each batch rows are made for the next question, and no answer is the newest any more."""
 RETRY_SECONDS: Final = 2.0
 """After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
 LONGEST_RETRY_SECONDS: Final = 30.0
@@ -126,6 +129,8 @@ class Follower:
         self._sign_at = 0.0  # on the monotonic clock
         self._compare_at = time.monotonic() + COMPARE_SECONDS  # it was done when it was opened
         self._stop = threading.Event()
+        self._is_awaited = threading.Event()  # somebody waits for entries to be in the ledger
+        self._appended_at = -math.inf  # on the monotonic clock, by the thread that follows
         self._thread: threading.Thread | None = None
         self._problem: str | None = None
         self._is_verified = is_verified
@@ -307,7 +312,7 @@ class Follower:
                 self._make_again_in_time()
                 self._look_for_key_in_time()
                 before, from_here = self.ledger.size, time.monotonic()
-                appended = self.follow_once(lambda: not self._stop.is_set())
+                appended = self._follow_or_gather()
                 traces.followed(self._inbox, before, before + appended, from_here)
                 self._settle_in_time()
                 self._checkpoint_in_time()
@@ -328,6 +333,20 @@ class Follower:
             self._problem, pause = None, RETRY_SECONDS
             if self._note_lag() < MAX_ENTRIES_PER_BATCH or not appended:
                 self._stop.wait(max(LINGER_SECONDS, (time.monotonic() - began) / 2))
+
+    def _follow_or_gather(self) -> int:
+        """As `follow_once`; but while people read, the next few entries wait for others."""
+        is_awaited = self._is_awaited.is_set()
+        self._is_awaited.clear()
+        is_due = time.monotonic() >= self._appended_at + GATHER_SECONDS
+        if not (is_awaited or is_due) and self.ledger.is_watched:
+            self.check_continuity()
+            if self._inbox.last()[0] - self.ledger.size <= MOST_UNSETTLED:
+                return 0
+        appended = self.follow_once(lambda: not self._stop.is_set())
+        if appended:
+            self._appended_at = time.monotonic()
+        return appended
 
     def _is_right_again(self) -> bool:
         """Waits until the inbox has again what it lacked, by all that a start would prove: the
@@ -379,6 +398,7 @@ class Follower:
         follows, or follows here where there is none. Raises `LedgerBehind` after a while."""
         until = time.monotonic() + REACH_SECONDS
         while self.ledger.size < seq:
+            self._is_awaited.set()
             if self._thread is None:
                 self.catch_up()
             elif self.fork is None and time.monotonic() < until and self._thread.is_alive():

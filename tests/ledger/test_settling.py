@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -89,6 +89,43 @@ def test_the_follower_makes_rows_in_time_though_no_one_reads(settings, followed_
         service.start()
         deliver(followed_inbox, range(300, 301))
         wait_until(lambda: written(service) == 301)
+
+
+def test_few_entries_are_taken_together_while_people_read_unless_somebody_waits_for_them(
+    settings, followed_inbox, monkeypatch
+):
+    monkeypatch.setattr(follower, "LINGER_SECONDS", 0.01)
+    with closing(LedgerService(settings)) as service:
+        ledger, following = service.ledger, service._follower
+        service.start()
+        deliver(followed_inbox, range(300, 301))
+        wait_until(lambda: ledger.size == 301)  # nobody reads: at once
+        looked = Counted(following.check_continuity)
+        monkeypatch.setattr(following, "check_continuity", looked)
+        assert service.reader.count("process_state") == 301
+        deliver(followed_inbox, range(301, 303))
+        wait_until(lambda: looked.times > 5)
+        assert ledger.size == 301
+        service.reach(302)
+        assert ledger.size == 303
+        few = store.MOST_UNSETTLED
+        deliver(followed_inbox, range(303, 303 + few))
+        wait_until(lambda: looked.times > 10)
+        assert ledger.size == 303
+        deliver(followed_inbox, range(303 + few, 304 + few))
+        wait_until(lambda: ledger.size == 304 + few)  # many are not few
+
+
+class Counted:
+    """A function, and how often it was called."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self.times = 0
+        self._function = function
+
+    def __call__(self) -> None:
+        self.times += 1
+        self._function()
 
 
 @pytest.fixture
