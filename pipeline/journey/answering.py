@@ -21,7 +21,7 @@ from pipeline.contract.body import JsonValue, parse_json
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts.owners import Owned
 from pipeline.inbox.store import Statement
-from pipeline.journey import evidence, form
+from pipeline.journey import evidence, form, page_texts
 from pipeline.journey.entrance.sessions import Flow, Page, Session, Sessions
 from pipeline.journey.evidence import RECORDED_BY, Artifact, Shown
 from pipeline.journey.form import FaultCode, Question
@@ -180,9 +180,18 @@ class Answering:
 
     # --- screens ---
 
-    def landing(self, journey: Journey, language: Language, until: str) -> Drawn:
-        """The first screen of a link. `until`: when the link ends, in words."""
+    def landing(
+        self, journey: Journey, language: Language, until: str, when: str | None, *, is_late: bool
+    ) -> Drawn:
+        """The first screen of a link. In words: `until`, when the link ends; `when`, by when an
+        answer is due; None where nobody knows."""
         asked = self.form(journey)
+        asked_now = [
+            each.path
+            for question in asked.questions
+            for each in question.fields
+            if each.path != form.TYPE_PATH
+        ]
         return self.screens.draw(
             LANDING,
             language,
@@ -191,6 +200,9 @@ class Answering:
             most=len(self._questions(journey, asked.review, "business")),
             is_correction=journey.only_paths is not None,
             until=until,
+            asked=page_texts.in_words(asked_now, language),
+            when=when,
+            is_late=is_late,
         )
 
     def question(

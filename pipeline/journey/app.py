@@ -68,7 +68,7 @@ class JourneyPage:
         self._settings = settings
         self._inbox = open_guarded(settings)
         self._notices = None if make_notices is None else make_notices(settings, self._inbox)
-        self._visits = Visits(settings, self._inbox, can_renew=self._notices is not None)
+        self._visits = Visits(settings, self._inbox, self._notices)
         self._visits.warm_up()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="journey")
         self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")

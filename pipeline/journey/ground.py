@@ -23,6 +23,7 @@ from pipeline.journey.entrance.one_time_codes import Codes
 from pipeline.journey.entrance.sessions import Session, Sessions
 from pipeline.journey.evidence import Shown
 from pipeline.journey.links import Journey
+from pipeline.journey.notifying import Help, Notices
 from pipeline.journey.page_texts import LANGUAGES, Language
 from pipeline.journey.reviews import Reviews
 from pipeline.journey.screens import Drawn, Screens
@@ -93,14 +94,18 @@ class Place:
 class Ground:
     """What the handlers stand on."""
 
-    def __init__(self, settings: Settings, inbox: Inbox, *, can_renew: bool = False) -> None:
-        """`can_renew`: a new link can be sent in place of a dead one. Raises `SettingsError` where
-        a file of the settings cannot be used."""
+    def __init__(self, settings: Settings, inbox: Inbox, notices: Notices | None = None) -> None:
+        """`notices`: without it no new link is sent in place of a dead one. Raises `SettingsError`
+        where a file of the settings cannot be used."""
         self._settings = settings
-        self._can_renew = can_renew
+        self._can_renew = notices is not None
         self._inbox = inbox
         bands = Terms.of(settings).bands
-        self.screens = Screens(settings, None if bands is None else sorted(bands, key=_lowest))
+        self.screens = Screens(
+            settings,
+            None if bands is None else sorted(bands, key=_lowest),
+            Help if notices is None else notices.help,
+        )
         self._sessions = Sessions(inbox, round(settings.journey_idle_minutes * instants.MINUTE))
         self._codes = Codes(settings, inbox)
         self._door = Door(settings)

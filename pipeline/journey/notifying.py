@@ -1,7 +1,7 @@
 """What the seller's page asks of seller notices, whose room stands above it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pipeline.inbox import Inbox
 from pipeline.journey.links import Journey
@@ -10,8 +10,20 @@ from pipeline.log.kinds.seller_notice import COMMITMENT, JOURNEY, SELLER_NOTICE
 from pipeline.settings import Settings
 
 
+class Help(NamedTuple):
+    """Where sellers turn, in the marketplace's words."""
+
+    contact: str | None = None
+    """Whom they ask."""
+    genuine: str | None = None
+    """Where they look up that a message or a page is genuine."""
+
+
 class Notices(Protocol):
     """Sends to sellers."""
+
+    def help(self) -> Help:
+        """What the settings say now."""
 
     def renew(self, journey: Journey) -> None:
         """Sends a new link in place of one that was sent and works no more, to the same address,

@@ -4,7 +4,7 @@ The version of the wording stands in every entry of a journey; it changes with a
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Final, Literal
@@ -28,6 +28,28 @@ TEXTS: Final[Mapping[str, str]] = {
         "The payment platform that processes your sales has asked for a review of your"
         " registration. {name} is collecting the answers."
     ),
+    "landing_asked": N_("Asked for: {fields}. Please answer by {when}."),
+    "landing_late": N_(
+        "Asked for: {fields}. The time for it ended on {when}. You can still answer: do so today."
+    ),
+    "landing_asked_now": N_("Asked for: {fields}. Please answer now."),
+    "asked_other": N_("the details that the form asks for"),
+    "asked_confirmation": N_("your confirmation of the answers"),
+    "asked_and": N_("{first} and {last}"),
+    "landing_otherwise": N_("What happens without an answer"),
+    "cost": N_(
+        "Without an answer from you, the platform can block money that comes into your account or"
+        " leaves it."
+    ),
+    "landing_genuine": N_("How to tell that this is genuine"),
+    "genuine": N_(
+        "The address of this page begins with {host}, and nobody asks you for a password, a card or"
+        " a payment."
+    ),
+    "look_up": N_("You can check it here: {genuine}"),
+    "landing_contact": N_("Whom to ask"),
+    "contact": N_("Questions? {contact}"),
+    "ask_us": N_("Questions? Ask {name} in the way that you know."),
     "landing_count": N_("There are {n} short questions. Each answer is saved at once."),
     "landing_count_one": N_("There is one short question. The answer is saved at once."),
     "landing_count_range": N_(
@@ -135,6 +157,10 @@ TEXTS: Final[Mapping[str, str]] = {
         "This link was opened on another device or some time ago. To continue, you need a code,"
         " which comes to you by another way."
     ),
+    "code_why_same": N_(
+        "This link was opened on another device or some time ago. To continue, you need a code,"
+        " which comes to the address to which the link came."
+    ),
     "code_send": N_("Send the code"),
     "code_send_again": N_("Send another code"),
     "code_sent": N_("We have sent a code. It works for 10 minutes."),
@@ -200,12 +226,44 @@ _FAULTS: Final[Mapping[str, str]] = {
     "order": N_("{label}: the first value must be lower than the second."),
     "choice": N_("Choose one of the options: {label}."),
 }
+_GROUPS: Final[Mapping[str, str]] = {
+    "revenue": N_("your revenue"),
+    "address": N_("your address"),
+    "owner.revenue": N_("the owner's revenue"),
+    "owner.address": N_("the owner's address"),
+}
+"""What fields are parts of, as sellers know it."""
 _CHOSEN: Final = frozenset({"type", "bands", "state", "country"})
 
 
 def text(code: str, language: Language, /, **values: str) -> str:
     """One text of the page."""
     return _said(TEXTS[code], language, **values)
+
+
+def in_words(paths: Sequence[str], language: Language) -> str:
+    """Fields as a seller knows them, each group once; where there are none, the confirmation."""
+    if not paths:
+        return text("asked_confirmation", language)
+    groups = {_group(path) for path in paths}
+    names = [_said(name, language) for group, name in _GROUPS.items() if group in groups]
+    if not names or not groups <= set(_GROUPS):
+        names.append(text("asked_other", language))
+    *first, last = names
+    return text("asked_and", language, first=", ".join(first), last=last) if first else last
+
+
+def _group(path: str) -> str:
+    """What a path is a part of: `owner.address.city` is of the owner's address."""
+    parts = path.split(".")
+    return ".".join(parts[:2] if parts[0] == "owner" else parts[:1])
+
+
+def contact(whom: str | None, name: str, language: Language) -> str:
+    """Whom sellers ask. `whom`: in the marketplace's words, if it has any."""
+    if whom is None:
+        return text("ask_us", language, name=name)
+    return text("contact", language, contact=whom)
 
 
 def heading(question: Question, language: Language) -> str:
@@ -285,7 +343,7 @@ def all_texts() -> list[Mapping[str, tuple[str, ...]]]:
     """Everything that is said, in each language, for its version."""
     return [
         {code: tuple(_said(it, language) for language in LANGUAGES) for code, it in texts.items()}
-        for texts in (TEXTS, _QUESTIONS, _LABELS, _HINTS, CHOICES, _FAULTS)
+        for texts in (TEXTS, _QUESTIONS, _LABELS, _HINTS, CHOICES, _FAULTS, _GROUPS)
     ]
 
 

@@ -7,10 +7,11 @@ the same, they are the evidence, and nothing had to be stored for a screen that 
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import jinja2
 
@@ -18,6 +19,7 @@ from pipeline.errors import SettingsError
 from pipeline.journey import page_texts
 from pipeline.journey.form import PATTERNS, STATES, FaultCode, Field, Kind, Question, ends_of
 from pipeline.journey.links import shown_ref
+from pipeline.journey.notifying import Help
 from pipeline.journey.page_texts import Language
 from pipeline.settings import Settings
 from pipeline.submit.demand import TYPES
@@ -98,9 +100,18 @@ class Group(NamedTuple):
 class Screens:
     """Draws for one marketplace; raises `SettingsError` where its logo cannot be used."""
 
-    def __init__(self, settings: Settings, bands: Sequence[str] | None = None) -> None:
-        """`bands`: the platform's, of which a seller chooses one; None: nobody knows them."""
+    def __init__(
+        self,
+        settings: Settings,
+        bands: Sequence[str] | None = None,
+        help_now: Callable[[], Help] = Help,
+    ) -> None:
+        """`bands`: the platform's, of which a seller chooses one; None: nobody knows them.
+        `help_now`: where sellers turn."""
         self.bands = bands
+        self._help = help_now
+        page = urlsplit(settings.journey_url or "")
+        self._host = f"{page.scheme}://{page.netloc}"
         self.logo = (
             None if settings.journey_logo_file is None else _logo(settings.journey_logo_file)
         )
@@ -121,12 +132,16 @@ class Screens:
     ) -> Drawn:
         """One screen. `ref`: the journey's number, where the seller is in one."""
         other: Language = "en" if language == "pt-BR" else "pt-BR"
+        turn_to = self._help()
         said = self._templates.get_template(f"{template}.html").render(
             language=language,
             other_language=other,
             text=lambda code, **values: page_texts.text(code, language, **values),
             other_text=lambda code: page_texts.text(code, other),
             name=self._name,
+            host=self._host,
+            genuine=turn_to.genuine,
+            contact=page_texts.contact(turn_to.contact, self._name, language),
             has_logo=self.logo is not None,
             style=self.style,
             number=None if ref is None else shown_ref(ref),

@@ -65,7 +65,7 @@ class Visits(Ground):
         if self._session(visit, journey, now) is not None:  # a second press, or the first repeated
             return see(f"/r/{journey.ref}/")
         if what == "start" and journey.opened_at is None:
-            html = self._landing(visit, journey).signed("")
+            html = self._landing(visit, journey, now).signed("")
             return self._opened(visit, journey, LANDING, html, now)
         if journey.opened_at is None or not self._codes.has_way(journey):
             return self._first_screen(visit, journey, now)
@@ -139,7 +139,7 @@ class Visits(Ground):
         to its button is lost on the way, it has opened the link all the same.
         """
         if journey.opened_at is None:
-            response = page_of(self._landing(visit, journey).signed(""))
+            response = page_of(self._landing(visit, journey, now).signed(""))
             if not is_secret(self._secret(visit, journey)):
                 self._set_cookie(response, journey.ref, new_secret())
             return response
@@ -150,14 +150,24 @@ class Visits(Ground):
         status = 200 if fault is None else 422
         return page_of(self._code_screen(visit, journey, now, fault).signed(""), status)
 
-    def _landing(self, visit: Visit, journey: Journey) -> Drawn:
+    def _landing(self, visit: Visit, journey: Journey, now: int) -> Drawn:
+        process = self._answering.reviews.look(journey.process_id, journey.review).process
+        deadline = None if process is None else process.deadline_at
+        when = None if deadline is None else self._local(deadline, visit.language)
         until = self._local(journey.expires_at, visit.language)
-        return self._answering.landing(journey, visit.language, until)
+        return self._answering.landing(
+            journey, visit.language, until, when, is_late=deadline is not None and deadline <= now
+        )
 
     def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
         is_sent = self._codes.is_awaited(journey, now)
         return self.screens.draw(
-            CODE, visit.language, ref=journey.ref, is_sent=is_sent, fault=fault
+            CODE,
+            visit.language,
+            ref=journey.ref,
+            is_sent=is_sent,
+            fault=fault,
+            comes_along=self._codes.comes_along(journey),
         )
 
     def _opened(

@@ -13,7 +13,7 @@ from pipeline.errors import PrazoError
 from pipeline.inbox import Inbox
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.links import Journey
-from pipeline.journey.notifying import message_of
+from pipeline.journey.notifying import Help, message_of
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
 from pipeline.log.kinds.seller_notice import ADDRESS, SELLER_NOTICE
 from pipeline.notices.rules import NoticesFile
@@ -28,7 +28,7 @@ MOST_A_DAY: Final = 5
 
 
 class Renewing:
-    """Sends new links, as `pipeline.journey.notifying.Notices` says."""
+    """Sends new links and knows whom sellers ask, as `pipeline.journey.notifying.Notices` says."""
 
     def __init__(self, settings: Settings, inbox: Inbox) -> None:
         """Raises `SettingsError` where a file of the settings cannot be used."""
@@ -38,6 +38,11 @@ class Renewing:
         self._sending = Sending(
             settings, inbox, rules=self._notices.get(), mail=self._alerts.get().mail
         )
+
+    def help(self) -> Help:
+        """What the settings say of where sellers turn."""
+        rules = self._notices.get()
+        return Help(rules.contact, rules.genuine)
 
     def renew(self, journey: Journey) -> None:
         """Sends, if it may."""

@@ -12,6 +12,7 @@ from babel import Locale, dates
 
 from pipeline import instants
 from pipeline.hosts import parts_of_url
+from pipeline.journey import page_texts
 from pipeline.journey.page_texts import Language
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_
@@ -45,10 +46,6 @@ _LATE: Final = N_(
 )
 _PARTLY: Final = N_("Part of your answers has arrived.")
 _WHERE: Final = N_("It takes a few minutes: {link}")
-_COST: Final = N_(
-    "Without an answer from you, the platform can block money that comes into your account or"
-    " leaves it."
-)
 _CODE: Final = N_(
     "If the page asks you for a code, it comes to this same address. Give the code to nobody."
 )
@@ -56,19 +53,7 @@ _GENUINE: Final = N_(
     "How to tell that this message is genuine: the link begins with {host}, and nobody asks you for"
     " a password, a card or a payment."
 )
-_LOOK_UP: Final = N_("You can check it here: {genuine}")
-_CONTACT: Final = N_("Questions? {contact}")
-_ASK_US: Final = N_("Questions? Ask {name} in the way that you know.")
 _THANKS: Final = N_("Thank you.")
-_FIELDS: Final = {
-    "revenue": N_("your revenue"),
-    "address": N_("your address"),
-    "owner.revenue": N_("the owner's revenue"),
-    "owner.address": N_("the owner's address"),
-}
-_AND: Final = N_("{first} and {last}")
-_ALL: Final = N_("the details that the form asks for")
-_CONFIRMATION: Final = N_("your confirmation of the answers")
 _OTHER_REVIEW: Final = N_("Review of your registration")
 _NO_DEADLINE: Final = N_("now")
 
@@ -123,7 +108,10 @@ def written(
     words = sender.rules.words(template, language)
     places = _places(reviews, language, sender, code_comes_along=code_comes_along)
     if words is not None:
-        return Message(_line(words.subject.format(**places)), _joined(words, places))
+        text = _joined(words, places)
+        if "{code}" not in words.text and places["code"]:  # it is to be said in any words
+            text += "\n\n" + places["code"]
+        return Message(_line(words.subject.format(**places)), text)
     if template not in OURS:
         raise KeyError(template)
     is_late = all(it.is_late for it in reviews)
@@ -132,7 +120,7 @@ def written(
         _said(_HELLO, language),
         _said(_OPENINGS[template], language, **places),
         places["reviews"],
-        _said(_COST, language),
+        page_texts.text("cost", language),
         places["code"],
         places["genuine"],
         places["contact"],
@@ -148,7 +136,7 @@ def to_copy(asked: Asked, language: Language, zone: tzinfo) -> str:
         _said(_HELLO, language),
         _sentence(asked, language, zone),
         _said(_WHERE, language, link=asked.link),
-        _said(_COST, language),
+        page_texts.text("cost", language),
         _said(_THANKS, language),
     )
     return "\n\n".join(paragraphs)
@@ -170,19 +158,14 @@ def _places(
     rules, host = sender.rules, parts_of_url(sender.page).netloc
     genuine = _said(_GENUINE, language, host=f"https://{host}" if host else sender.page)
     if rules.genuine is not None:
-        genuine += " " + _said(_LOOK_UP, language, genuine=rules.genuine)
-    contact = (
-        _said(_ASK_US, language, name=sender.name)
-        if rules.contact is None
-        else _said(_CONTACT, language, contact=rules.contact)
-    )
+        genuine += " " + page_texts.text("look_up", language, genuine=rules.genuine)
     return {
         "name": sender.name,
         "deadline": clock(first, language, sender.zone),
         "reviews": "\n\n".join(review(it, language, sender.zone) for it in reviews),
         "code": _said(_CODE, language) if code_comes_along else "",
         "genuine": genuine,
-        "contact": contact,
+        "contact": page_texts.contact(rules.contact, sender.name, language),
     }
 
 
@@ -201,7 +184,7 @@ def _sentence(asked: Asked, language: Language, zone: tzinfo) -> str:
         _LATE if asked.is_late else _IN_TIME,
         language,
         when=clock(asked.deadline_at, language, zone),
-        fields=in_words(asked.missing, language),
+        fields=page_texts.in_words(asked.missing, language),
     )
 
 
@@ -214,24 +197,6 @@ def clock(at: int | None, language: Language, zone: tzinfo) -> str:
     local: datetime = instants.of(at).astimezone(zone)
     named = dates.get_timezone_name(local, locale=locale)
     return f"{dates.format_date(local.date(), 'long', locale=locale)}, {local:%H:%M} ({named})"
-
-
-def in_words(missing: Sequence[str], language: Language) -> str:
-    """The missing fields as a seller knows them; each group once."""
-    if not missing:
-        return _said(_CONFIRMATION, language)
-    groups = {_group(path) for path in missing}
-    names = [_said(name, language) for group, name in _FIELDS.items() if group in groups]
-    if not names or not groups <= set(_FIELDS):
-        names.append(_said(_ALL, language))
-    *first, last = names
-    return _said(_AND, language, first=", ".join(first), last=last) if first else last
-
-
-def _group(path: str) -> str:
-    """What a path is a part of: `owner.address.city` is of the owner's address."""
-    parts = path.split(".")
-    return ".".join(parts[:2] if parts[0] == "owner" else parts[:1])
 
 
 def _said(text: str, language: Language, /, **values: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,16 @@ from tests.notices.office import BY_MAIL, Office
 from tests.support.machine import wait_until
 
 FALSE = "/j/" + "x" * 43
+SAID = {
+    "en": (
+        *("The payment platform that processes your sales", "Asked for: your revenue", "answer by"),
+        *("can block money", "https://market.example/review", "Questions? Call 0800 123 456."),
+    ),
+    "pt-BR": (
+        *("O que é pedido: seu faturamento", "Responda até", "pode bloquear"),
+        *("https://market.example/review", "Dúvidas? Call 0800 123 456."),
+    ),
+}
 LINK = re.compile(r"http://127\.0\.0\.1:\d+(/j/[\w-]{43})")
 
 
@@ -32,7 +43,11 @@ def page_with_mail(folder: Path, server: MailServer) -> Iterator[tuple[Page, Off
         f'[mail]\nhost = "localhost"\nport = {server.port}\nsender = "avisos@market.example"\n'
         f'user = "prazo"\npassword_file = "{folder / "password"}"\nca_file = "{server.ca_file}"\n'
     )
-    with served(folder, PRAZO_ALERTS_FILE=str(folder / "alerts.toml")) as page:
+    (folder / "notices.toml").write_text(
+        'contact = "Call 0800 123 456."\ngenuine = "https://market.example/review"\n'
+    )
+    files = {f"PRAZO_{it.upper()}_FILE": str(folder / f"{it}.toml") for it in ("alerts", "notices")}
+    with served(folder, **files) as page:
         yield page, Office(folder, page.inbox)
 
 
@@ -81,7 +96,15 @@ def test_a_dead_link_brings_a_new_one_to_the_same_address_at_one_click(tmp_path:
         assert server.taken[1].get_content().startswith("Hello,"), "in the language of the first"
         wait_until(lambda: len(office.results()) == 2)
         fresh = links_of(server)[1]
+        for language, said in SAID.items():
+            landing = page.seller(language=language).get(fresh).html
+            shown = [it for it in (*said, page.base, "Loja do Zé") if it not in unescape(landing)]
+            assert shown == [], "who, what, by when, else what, is it genuine, whom to ask"
+            assert "maria" not in landing.lower()
         assert seller.open(page.base + fresh).slug == "revenue"
+        elsewhere = page.seller(language="en").get(fresh)
+        assert "comes to the address to which the link came" in elsewhere.html
+        assert "it comes to this same address" in server.taken[1].get_content()
         first, second = office.notices()
         assert second["channel"] == "email"
         assert second["address"] == first["address"]

@@ -47,6 +47,8 @@ def test_a_file_says_who_writes_by_what_and_in_which_words(tmp_path: Path) -> No
     assert own.subject == "Loja do Zé: até 4 de junho de 2026, 23:00 (Horário Padrão de Brasília)"
     assert own.text.startswith("Oi!\nAtualização periódica (ACP): a plataforma")
     assert own.text.endswith("Dúvidas? Write to help@market.example, or call 0800 123 456.")
+    same = texts.written("first", asked, "pt-BR", sender(read), code_comes_along=True)
+    assert same.text.endswith("ele chega a este mesmo endereço. Não passe o código a ninguém.")
     ours = texts.written("first", asked, "en", sender(read))
     assert "You can check it here: https://market.example/review" in ours.text
 

@@ -84,6 +84,10 @@ class Codes:
         """Whether a code can reach this seller."""
         return self._secrets is not None or (self._mail is not None and journey.email is not None)
 
+    def comes_along(self, journey: Journey) -> bool:
+        """Whether a code goes by the channel by which the link came, for want of another."""
+        return self._secrets is None and journey.channel == "email"
+
     def is_awaited(self, journey: Journey, now: int) -> bool:
         """Whether a code was sent that may still be typed."""
         return bool(self._inbox.query(_IS_SENT, journey.ref, *_lives(now)))
