@@ -99,6 +99,7 @@ class Dispatcher:
         self._subscriptions_at = 0.0
         self._beat_at = 0.0
         self._ended_well = False  # the last turn
+        self._is_held = False  # the inbox is a copy, as it was read last
 
     def run(self, stop: threading.Event) -> None:
         """Runs until `stop` is set; messages on their way then come to their end."""
@@ -125,6 +126,7 @@ class Dispatcher:
                 self._unrecorded.went_well()
             except CopyHeld as error:
                 LOG.error("alerts wait: %s", error)
+                self._is_held = True
                 self._stop.wait(HELD_SECONDS)
             except InboxUnavailable as error:
                 LOG.error("alerts wait: %s", error)
@@ -159,6 +161,7 @@ class Dispatcher:
 
     def _act(self, deliver: Deliver) -> None:
         copies.require_in_use(self._inbox)
+        self._is_held = False
         self._unrecorded.record(self._inbox, self._recording.subject)
         loaded = self._load()
         subscribed = self._subscriptions() if loaded.recipients else self._subscribed
@@ -312,7 +315,11 @@ class Dispatcher:
     # --- while there is no log ---
 
     def _do_without_the_log(self) -> None:
-        """Once the inbox has been away for a while, tells people without it."""
+        """Once the inbox has been away for a while, tells people without it; of a copy, nobody."""
+        with contextlib.suppress(InboxUnavailable):  # it may be read all the same
+            self._is_held = bool(copies.why_held(self._inbox))
+        if self._is_held:
+            return
         self._unrecorded.note(self._inbox.clock())
         rules = self._load()
         if not self._unrecorded.has_lasted or not rules.recipients:

@@ -11,7 +11,7 @@ import click
 from pipeline import signals
 from pipeline.cli.group import guarded_inbox, main, say, user
 from pipeline.cli.views import as_of_instant, as_rows, print_view
-from pipeline.errors import CallerError, PrazoError
+from pipeline.errors import CallerError, InboxMissing, PrazoError
 from pipeline.settings import Settings
 from pipeline.texts import counted, typed
 
@@ -192,15 +192,24 @@ def _fresh_links(settings: Settings, inbox: "Inbox") -> "Fresh | None":
 @alerts.command()
 @click.argument("recipient")
 def test(recipient: str) -> None:
-    """Send RECIPIENT a test message by every channel of theirs; nothing is recorded.
+    """Send RECIPIENT a test message by every channel of theirs; nothing is recorded. A copy of an
+    inbox sends none.
 
     Example: prazo alerts test ana
     """
     from pipeline import alert_rules
     from pipeline.alert.messages.trial import try_channels
     from pipeline.alert_rules.channels import all_channels
+    from pipeline.continuity.kept_heads import open_shared
+    from pipeline.inbox import copies
 
-    rules = alert_rules.with_recipients(alert_rules.load(Settings.load().alerts_file))
+    settings = Settings.load()
+    rules = alert_rules.with_recipients(alert_rules.load(settings.alerts_file))
+    with (
+        contextlib.suppress(InboxMissing),
+        contextlib.closing(open_shared(settings, create=False)) as inbox,
+    ):
+        copies.require_in_use(inbox)
     found = try_channels(rules, recipient)
     for via, fault in found.items():
         say(f"{via}: {'sent' if fault is None else f'not sent: {fault}'}")

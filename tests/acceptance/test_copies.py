@@ -135,8 +135,9 @@ def test_what_was_put_back_sends_nothing_before_a_person_says_that_it_is_the_one
         wait_until(copied.is_ready)
         assert copied.deliver(of_seller("sel_1")) == 200
         wait_until(lambda: all("nobody has said yet" in copied.said(it) for it in SENDERS))
-    sent = copied.prazo("alerts", "send")
-    assert (sent.returncode, "Nothing is sent from this inbox" in sent.stderr) == (1, True)
+    for words in (("send",), ("test", "ana")):
+        sent = copied.prazo("alerts", *words)
+        assert (sent.returncode, "Nothing is sent from this inbox" in sent.stderr) == (1, True)
     resumed = copied.prazo("resume", "--process", copied.review.process_id)
     assert (resumed.returncode, "Nothing is sent" in resumed.stderr) == (1, True)
     assert copied.sent() == (1, 0, 0)

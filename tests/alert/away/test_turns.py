@@ -23,8 +23,9 @@ from pipeline.alert.messages import transport
 from pipeline.alert.messages.transport import Unsure
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import InboxUnavailable
-from pipeline.inbox import open_inbox
+from pipeline.inbox import copies, open_inbox
 from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.log.actions import By
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from tests.alert.asked import Bare
@@ -162,6 +163,29 @@ def test_an_inbox_of_another_release_is_one_that_takes_no_entries(
         office.turn()
         assert {*office.got} == HEARD
         connection.execute(f"pragma user_version = {version}")
+
+
+def test_a_copy_tells_nobody_that_its_inbox_is_away(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: people heard of an inbox that nobody uses, and of what the other one had told."""
+    monkeypatch.setattr(dispatcher, "HELD_SECONDS", 0.0)
+    office.turn()
+    copies.hold(office.inbox)
+    office.dues = [office.expired()]
+    for office.gives, office.takes in ((True, True), (False, False), (True, False)):
+        office.turn()
+        office.turn()
+    assert office.got == []
+    office.takes = True
+    copies.confirm(office.inbox, By("it is the one", "Ana", "user:ana"))
+    office.turn()
+    office.turn()
+    assert office.got == [("ana", "expired")]
+    office.gives = office.takes = False
+    office.turn()
+    office.turn()
+    assert ("eva", "inbox_down") in office.got
 
 
 def test_one_failure_among_turns_that_go_well_alarms_nobody(
