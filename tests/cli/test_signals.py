@@ -103,7 +103,9 @@ def is_up(part: str, process: "subprocess.Popen[bytes]", environment: dict[str, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which signals are heeded")
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize(
+    "part", [pytest.param(it, marks=pytest.mark.long) if it == "follow" else it for it in PARTS]
+)
 def test_a_terminal_that_is_closed_ends_each_part_as_term_does_with_129(
     part: str, start: Start, environment: dict[str, str]
 ) -> None:
@@ -119,7 +121,13 @@ def test_a_terminal_that_is_closed_ends_each_part_as_term_does_with_129(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which signals are heeded")
-@pytest.mark.parametrize("part", ["receive", "serve", "follow", "dashboard", "forward"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("receive", "dashboard", "forward"),
+        *(pytest.param(it, marks=pytest.mark.long) for it in ("serve", "follow")),
+    ],
+)
 def test_where_it_was_ignored_at_the_start_it_does_nothing(
     part: str, start: Start, environment: dict[str, str]
 ) -> None:

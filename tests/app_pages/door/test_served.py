@@ -167,6 +167,7 @@ def test_whom_a_proxy_names_is_served_the_same_list(inner: str):
     assert httpx.get(f"{inner}/findings", headers=forwarded()).status_code == 200
 
 
+@pytest.mark.long
 def test_below_an_address_of_a_proxy_the_same_list_is_served(tmp_path: Path, browser: Browser):
     """The API under it was answered by a page, with 200."""
     fill(tmp_path, HISTORY)
