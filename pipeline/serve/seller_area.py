@@ -109,7 +109,7 @@ class Area:
         return said if time.monotonic() - at < KEPT_SECONDS else None
 
     def look(self, seller_id: str) -> dict[str, Any]:
-        """The seller's open reviews, in the order of the view. Raises `PrazoError`."""
+        """The seller's open reviews, what can still be saved first. Raises `PrazoError`."""
         if (known := self.kept(seller_id)) is not None:  # another request was faster
             return known
         at = self._service.now()

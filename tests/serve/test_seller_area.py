@@ -70,7 +70,7 @@ def test_open_reviews_are_named_without_a_person_and_nothing_is_recorded(
     said = answer.json()
     assert list(said) == ["seller_id", "as_of", "reviews"]
     assert said["seller_id"] == "sel_1"
-    late, first = said["reviews"]
+    first, late = said["reviews"]
     assert list(first) == [
         *("process_id", "review_type", "state", "deadline_at", "seconds_to_deadline"),
         *("fields_required", "fields_answered"),
@@ -171,7 +171,7 @@ def test_the_banner_shows_what_is_open_and_leads_to_the_sellers_page(
         found = tab.evaluate("it => axe.run(document, it)", options)
         assert [it["id"] for it in found["violations"]] == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
-        buttons.nth(1).focus()
+        buttons.first.focus()
         tab.keyboard.press("Enter")
         alert = banner.get_by_role("alert")
         tab.wait_for_function("document.querySelector('[role=alert]').textContent")
