@@ -3,10 +3,10 @@
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +18,9 @@ from pipeline.files.disk import GIVE_WRITE, not_writable
 from pipeline.settings import Settings
 from pipeline.texts import counted
 from pipeline.written import read_given
+
+AGAIN_HOURS: Final = 1.0
+"""After a backup that failed: of a store that was away, or a log that had no entry yet."""
 
 if TYPE_CHECKING:
     from pipeline.continuity.backup import BackedUp
@@ -34,7 +37,7 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool, every: float | Non
     """Copy inbox and artifacts to FOLDER while everything runs; run it again to add what is new.
 
     With PRAZO_BACKUP_TO an encrypted copy of FOLDER goes there, too. With --every it goes on until
-    it is stopped; what fails is said, and tried again at the next time.
+    it is stopped; what fails is said, and tried again within an hour.
 
     Exit 1 where the backup is not whole: each artifact that it lacks is named. Entries that are not
     as they were recorded are named, and nothing is copied.
@@ -45,12 +48,19 @@ def backup(folder: Path, with_keys: bool, as_it_stands: bool, every: float | Non
         sys.exit(0 if _back_up(settings, folder, with_keys, as_it_stands) else 1)
     stop = threading.Event()
     signals.stop_by_signals(stop.set)
+    again_and_again(lambda: _back_up(settings, folder, with_keys, as_it_stands=False), every, stop)
+
+
+def again_and_again(once: Callable[[], object], every: float, stop: threading.Event) -> None:
+    """Does it every so many hours until it is to stop; after a failure, which is said, earlier."""
     while not stop.is_set():
+        hours = every
         try:
-            _back_up(settings, folder, with_keys, as_it_stands=False)
+            once()
         except PrazoError as error:
             say(str(error), err=True)
-        stop.wait(every * 3600)
+            hours = min(every, AGAIN_HOURS)
+        stop.wait(hours * 3600)
 
 
 def _back_up(settings: Settings, folder: Path, with_keys: bool, as_it_stands: bool) -> bool:

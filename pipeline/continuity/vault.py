@@ -101,7 +101,7 @@ class Vault:
         `NoRoom`, and then there is no copy."""
         recipient = _read(pyrage.x25519.Recipient.from_str, to, "PRAZO_BACKUP_RECIPIENT")
         name = instants.of(now).strftime(_STAMP)
-        with self._doing("written"):
+        with self._doing("written"), self._left_out(name):
             with self._store.open_output_stream(f"{self._at}/{name}{_DATA}") as stream:
                 out = _Measured(stream)
                 try:
@@ -170,6 +170,18 @@ class Vault:
                 if name in gone or is_left:
                     self._store.delete_file(f"{self._at}/{name}{suffix}")
         return sorted(gone)
+
+    @contextmanager
+    def _left_out(self, name: str) -> Iterator[None]:
+        """Where the block fails, removes what there is of a copy, if the store still answers: on a
+        full disk it would take the room of the next one."""
+        try:
+            yield
+        except BaseException:
+            for suffix in (_NOTE, _DATA):
+                with suppress(OSError):
+                    self._store.delete_file(f"{self._at}/{name}{suffix}")
+            raise
 
     def _names(self) -> list[tuple[str, str]]:
         """(name, suffix) of each file of ours."""

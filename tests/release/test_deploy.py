@@ -199,6 +199,8 @@ def test_the_sender_looks_after_retries(deployed: Deployed, postgres: PostgresSe
 def test_a_backup_is_made_by_itself(deployed: Deployed, postgres: PostgresServer) -> None:
     """The signing key is the dashboard's, whose folder no container shares here."""
     beats = "select 1 from prazo.heartbeats where name = 'backup'"
+    with deployed.nginx():
+        assert delivery(deployed) == 200  # of a log without an entry there is no backup
     with deployed.part("backup", postgres.url("inbox")):
         wait_until(lambda: postgres.execute(postgres.url("inbox"), beats), pause=1)
 

@@ -4,11 +4,13 @@ S3; and it comes back, whatever happened to the machine."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,15 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
 from pipeline import instants
+from pipeline.cli.backups import again_and_again
 from pipeline.continuity import backup as backups
 from pipeline.continuity import vault as vaults
 from pipeline.continuity.vault import Keep, Kept, Vault
-from pipeline.errors import NoRoom, NotRestored
+from pipeline.errors import NoRoom, NotRestored, OperatorError
 from pipeline.settings import Settings
 from tests import fork_server
 from tests.audit.conftest import environment
+from tests.faults.shim import disk
 from tests.support.commands import here
 from tests.support.machine import free_port, wait_until
 from tests.support.stores import environment_in
@@ -41,6 +45,13 @@ def location(
     if request.param == "a folder":
         yield str(tmp_path / "elsewhere")
         return
+    with store_of_s3(monkeypatch) as (url, _):
+        yield url
+
+
+@contextmanager
+def store_of_s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ThreadedMotoServer]]:
+    """The URL of a store that is empty, and its server, which may be stopped and started again."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "prazo")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=free_port(), verbose=False)
@@ -51,7 +62,7 @@ def location(
     )
     bucket = f"kept-{port}"  # what a server holds outlives it, in this process
     store.create_dir(bucket)
-    yield f"s3://{bucket}/prazo?endpoint_override={host}:{port}&scheme=http&region=x"
+    yield f"s3://{bucket}/prazo?endpoint_override={host}:{port}&scheme=http&region=x", server
     server.stop()
 
 
@@ -164,6 +175,50 @@ def test_a_store_that_is_full_or_goes_away_has_no_half_copy(
     assert threading.active_count() < 20
 
 
+def test_a_disk_that_is_full_midway_keeps_the_room_for_the_next_copy(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Before: what was cut off filled it for a day, and no copy could be made meanwhile."""
+    with disk(tmp_path / "elsewhere", 2_000_000) as place:
+        vault = Vault(str(place / "copies"))
+        whole = put(vault, folder)
+        ballast = place / "ballast"
+        ballast.write_bytes(bytes(shutil.disk_usage(place).free - 150_000))
+        with pytest.raises(NoRoom, match=r"cannot be written: .*No space left"):
+            put(vault, folder, NOW + instants.HOUR)
+        assert vault.copies() == [whole]
+        assert len(vault._names()) == 2
+        assert shutil.disk_usage(place).free >= 140_000
+        ballast.unlink()
+        again = put(vault, folder, NOW + 2 * instants.HOUR)
+        assert vault.copies() == [whole, again]
+
+
+def test_a_store_that_goes_away_midway_has_no_half_copy_once_it_is_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that speaks S3, with a part of the copy: parts are of ten megabytes."""
+    (folder / "artifacts" / "large").write_bytes(os.urandom(12_000_000))
+    with store_of_s3(monkeypatch) as (location, server):
+        vault = Vault(location)
+        whole = put(vault, folder)
+        real = vaults._Measured.write
+
+        def write(self: vaults._Measured, some: bytes) -> int:
+            if self.size > 11_000_000:
+                server.stop()
+            return real(self, some)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(vaults._Measured, "write", write)
+            with pytest.raises(OperatorError, match=r"cannot be written: .*connect to server"):
+                put(vault, folder, NOW + instants.HOUR)
+        server.start()
+        assert vault.copies() == [whole]
+        again = put(vault, folder, NOW + 2 * instants.HOUR)
+        assert vault.copies() == [whole, again]
+
+
 def test_a_backup_that_could_not_be_sent_does_not_count_as_made(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -229,6 +284,27 @@ def test_by_schedule_one_follows_another(settings: Settings, tmp_path: Path) -> 
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert "was removed" in out
+
+
+def test_a_backup_that_failed_does_not_wait_for_the_next_day() -> None:
+    """The first one of a new log, which has no entry yet, or one while the store was away."""
+    waited: list[float | None] = []
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout)
+            if len(waited) == 3:
+                self.set()
+            return self.is_set()
+
+    outcomes = iter([OperatorError("Nothing was copied", "the store is away"), None])
+
+    def once() -> None:
+        if (error := next(outcomes, None)) is not None:
+            raise error
+
+    again_and_again(once, 24.0, Stop())
+    assert waited == [3600, 86400, 86400]
 
 
 def test_the_newest_of_each_day_week_and_month_stay() -> None:
