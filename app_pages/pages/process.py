@@ -147,7 +147,8 @@ if process is None:
 
 state = process["state"]
 fields = process["requested_fields"] or ()
-next_up = views.read_one("next_actions", where=this)
+is_finished = process["finished_at"] is not None
+next_up = None if is_finished else views.read_one("next_actions", where=this)
 journey = views.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
 phases = views.read("process_phases", where=this, limit=explained.TABLE_ROWS)
@@ -181,7 +182,7 @@ with st.container(border=True):
         journeys.say_if_held(process)
 
 with elements.facts(4):
-    if process["finished_at"] is None:
+    if not is_finished:
         left = formats.time_left(process["seconds_to_deadline"])
         elements.fact(
             _("Deadline"),
@@ -286,7 +287,7 @@ with course:
         else:
             st.markdown(_("Nothing has been sent yet."))
 with trail:
-    if process["finished_at"] is None:
+    if not is_finished:
         with st.container(border=True):
             casework.contacts(process)
     with st.container(border=True):

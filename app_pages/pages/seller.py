@@ -97,8 +97,12 @@ if seller is None:
     elements.end_page()
 
 this = {"seller_id": asked}
-open_ones = views.read("open_processes", where=this, order_by="deadline_at", limit=OPEN_LISTED)
 processes = views.read("process_state", where=this, order_by="opened_at desc", limit=LISTED)
+are_all = len(processes) < LISTED
+in_total = len(processes) if are_all else views.count("process_state", where=this)
+open_ones: Sequence[views.Row] = ()
+if not are_all or any(it["finished_at"] is None for it in processes):
+    open_ones = views.read("open_processes", where=this, order_by="deadline_at", limit=OPEN_LISTED)
 denials = views.read("denials", where=this, limit=LISTED)
 accounts = views.read("bank_accounts", where=this, limit=LISTED)
 newest = timeline.newest_of_seller(asked)
@@ -126,7 +130,7 @@ with elements.facts(4):
     elements.fact(
         _("Open processes"),
         formats.number(seller["open_processes"]),
-        _("{n} in total", n=formats.number(views.count("process_state", where=this))),
+        _("{n} in total", n=formats.number(in_total)),
         "orange" if seller["open_processes"] else "gray",
         lead=elements.lead_if(
             seller["open_processes"],

@@ -13,10 +13,10 @@ from typing import Final, Generic, TypeVar
 LOG = logging.getLogger(__name__)
 
 MAX_ANSWERS: Final = 512
-AGE_TO_COST: Final = 80
+AGE_TO_COST: Final = 400
 """An answer is given for this many times as long as it took to work out, even though entries came
-in since. So each of some thirty questions takes an eightieth of the time at most, however many
-people ask under full traffic."""
+in since. So all of some thirty questions take a thirteenth of the time at most, however many people
+ask under full traffic."""
 MAX_AGE_SECONDS: Final = 30.0
 """The greatest age of an answer that is given, from when work on it began."""
 RENEWED_AFTER_SECONDS: Final = 20.0
