@@ -13,6 +13,7 @@ from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
 from app_pages.parts import elements, links, views
 from pipeline import instants
 from pipeline.continuity import service
+from pipeline.language import codes
 
 DRAWER_SCRIPT: Final = """(() => {
     if (window.prazoDrawer) return
@@ -94,13 +95,14 @@ def lead_keyboard() -> None:
 
 
 def bell(names: Callable[[], Sequence[str]]) -> None:
-    """Links with the number of alerts that nobody has taken yet, of those among them that wait for
-    the reader under any of these names, and of requests that wait for a second person. A number
-    that is zero is left out."""
+    """Links with the number of alerts that nobody has taken yet and that are more than to be known,
+    of those among them that wait for the reader under any of these names, and of requests that wait
+    for a second person. A number that is zero is left out."""
     if not access.may_open("alerts"):
         return
-    by_assignee = views.groups("alerts", ["assignee"], where={"is_open": True})
-    waiting = sum(row["rows"] for row in by_assignee)
+    every = views.groups("alerts", ["severity", "assignee"], where={"is_open": True})
+    pressing = [row for row in every if row["severity"] != codes.INFO]
+    waiting = sum(row["rows"] for row in pressing)
     to_approve = _to_approve()
     if not waiting and not to_approve:
         return
@@ -108,11 +110,14 @@ def bell(names: Callable[[], Sequence[str]]) -> None:
     if to_approve:
         label += " · " + _("{n} to approve", n=formats.number(to_approve))
     own = set(names())
-    theirs = sum(row["rows"] for row in by_assignee if row["assignee"] in own)
+    theirs = sum(row["rows"] for row in pressing if row["assignee"] in own)
+    # What it counts is what it opens: a filter that leaves nothing out is left out.
+    severities = [] if len(pressing) == len(every) else [*codes.PRESSING]
     with st.container(horizontal=True, vertical_alignment="center", gap=None, key="bell"):
-        links.to_alerts(label)
+        links.to_alerts(label, severity=severities)
         if theirs:
-            links.to_alerts(_("{n} for you", n=formats.number(theirs)), whose="mine")
+            own_label = _("{n} for you", n=formats.number(theirs))
+            links.to_alerts(own_label, severity=severities, whose="mine")
 
 
 def _to_approve() -> int:

@@ -107,9 +107,9 @@ def to_package(scope: str, subject: str) -> None:
     _to("evidence", _("Make a package"), "inventory_2", scope=scope, subject=subject)
 
 
-def to_alerts(label: str, **query: str) -> None:
-    """What is due and nobody has taken yet."""
-    _to("alerts", label, "notifications_active", shown="open", **query)
+def to_alerts(label: str, *, severity: Sequence[str] = (), **query: str) -> None:
+    """What is due and nobody has taken yet, of these severities; of all where none is given."""
+    _to("alerts", label, "notifications_active", shown="open", severity=severity, **query)
 
 
 def to_more(page: str, **query: str | Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 from pipeline import instants
@@ -17,8 +18,8 @@ from pipeline.alert.entries import DIGEST, NOBODY, REPORT, Address, Due, Item, S
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.alert_rules.ladder import RISK_HOURS
-from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route, Via
-from pipeline.language.codes import SEVERITIES
+from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Recipient, Route, Via
+from pipeline.language.codes import INFO, SEVERITIES
 from pipeline.log.entries import Draft
 
 BACKOFF: Final = tuple(
@@ -40,11 +41,23 @@ FIRST_APART: Final = 4
 """From this try on, alerts that failed in one message are tried in parts. One of them may be what
 the channel does not take; nobody knows which, and it must not hold the others back."""
 PARTS: Final = 7
-"""The most parts, unless a part would hold more than `MAX_ITEMS`. So once a channel works again,
+"""The most parts, unless a part would hold more than a message may. So once a channel works again,
 fifty alerts come in seven messages, not in fifty."""
 MAX_ITEMS: Final = 50
 """Alerts in one message; the others come in further messages."""
+MAX_LISTED: Final = 1000
+"""The same of alerts that are listed, a line each, and hold no links of their own."""
 _SEVERITIES: Final = tuple(SEVERITIES)
+
+
+class Wait(IntEnum):
+    """For what an alert waits before it is sent, the least patient first."""
+
+    NOTHING = 0
+    WORK = 1
+    """That the recipient works."""
+    DIGEST = 2
+    """The hour of the recipient's digest."""
 
 
 class Message(NamedTuple):
@@ -124,23 +137,22 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
             continue
         if not alarm.is_open(now):
             continue
-        for address, delivery, can_wait in _unreached(due, alarm, rules, now):
+        for address, delivery, wait in _unreached(due, alarm, rules, now):
             number, before = delivery.tries, delivery.tries_before
             if address.via == "":
                 plan.given_up.append(GivenUp(due, address, "no route takes it"))
             elif _is_tried_out(delivery, now):
                 why = f"given up after {_tries(delivery)} tries"
                 plan.given_up.append(GivenUp(due, address, why, before))
-            elif _may_try(delivery, now) and (
-                not can_wait or _is_time(due, address.to, alarms, rules, now)
-            ):
+            elif _may_try(delivery, now) and _is_time(wait, due, address.to, alarms, rules, now):
                 item = Item(due, address.level, number + 1, before)
                 waiting.setdefault((address.to, address.via), []).append(item)
             elif _has_just_failed(delivery, now):
                 item = Item(due, address.level, number, before)
                 failed.setdefault((address.to, address.via), []).append(item)
     for (to, via), items in waiting.items():
-        parts = _parts_of_messages(items, failed.get((to, via), []))
+        is_listed = via in rules.recipients[to].read_by_people and lists_info(rules.recipients[to])
+        parts = _parts_of_messages(items, failed.get((to, via), []), is_listed=is_listed)
         plan.messages += [Message(to, via, part) for part in parts]
     plan.messages.sort(key=lambda message: _urgency(message.items[0]))
     return plan
@@ -148,31 +160,46 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
 
 def _unreached(
     due: Due, alarm: Alarm, rules: AlertRules, now: int
-) -> Iterator[tuple[Address, Delivery, bool]]:
+) -> Iterator[tuple[Address, Delivery, Wait]]:
     """Every address that is to be told by now and was not, with how far telling it has come, and
-    whether it can wait. One that was given up is among them only while nobody was told."""
+    for what it waits. One that was given up is among them only while nobody was told."""
     # Whoever is no longer among the recipients may have left: reaching them counts for nothing.
     reached = {
         (to, via)
         for (to, via, _), known in alarm.deliveries.items()
         if known.is_sent and to in rules.recipients
     }
-    for address, can_wait in _addresses(due, alarm, rules, now):
+    for address, wait in _addresses(due, alarm, rules, now):
         delivery = alarm.deliveries.get(address, Delivery())
         is_over = delivery.is_given_up and (reached or address == NOBODY)
         if (address.to, address.via) not in reached and not is_over:
-            yield address, delivery, can_wait
+            yield address, delivery, wait
 
 
-def _parts_of_messages(items: list[Item], failed: list[Item]) -> list[tuple[Item, ...]]:
+def lists_info(recipient: Recipient) -> bool:
+    """Whether what a recipient is only to know is listed for them, a line each."""
+    return not recipient.seller_links
+
+
+def _parts_of_messages(
+    items: list[Item], failed: list[Item], *, is_listed: bool
+) -> list[tuple[Item, ...]]:
     """The alerts of each message that is to leave now for one recipient by one channel, of those
-    that wait for it. `failed`: what the channel has just not taken."""
+    that wait for it. `failed`: what the channel has just not taken. `is_listed`: what is only to be
+    known is, in messages of its own."""
     held = min(map(_urgency, failed), default=None)
     items = sorted((it for it in items if held is None or _urgency(it) < held), key=_urgency)
     failing = [it for it in items if it.number - it.tries_before >= FIRST_APART]
     others = [it for it in items if it.number - it.tries_before < FIRST_APART]
-    most = min(MAX_ITEMS, math.ceil(len(failing) / PARTS))
-    return [*_parted(others, MAX_ITEMS), *_parted(failing, most)]
+    found: list[tuple[Item, ...]] = []
+    for is_info, most in ((False, MAX_ITEMS), (True, MAX_LISTED)):
+        whole, apart = (
+            [it for it in some if is_info is (is_listed and it.due.severity == INFO)]
+            for some in (others, failing)
+        )
+        found += _parted(whole, most)
+        found += _parted(apart, min(most, math.ceil(len(apart) / PARTS)))
+    return found
 
 
 def _parted(items: list[Item], most: int) -> Iterator[tuple[Item, ...]]:
@@ -183,17 +210,29 @@ def _parted(items: list[Item], most: int) -> Iterator[tuple[Item, ...]]:
 def _urgency(item: Item) -> tuple[int, float, str]:
     due = item.due
     deadline = float("inf") if due.deadline_at is None else due.deadline_at
+    if due.kind == DIGEST:  # what gathered follows it
+        deadline = -deadline
     return _SEVERITIES.index(due.severity), deadline, due.alert
 
 
-def _is_time(due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules, now: int) -> bool:
-    """Whether a recipient is told now of an alert that can wait for their working hours: during
-    these, and outside of them if the deadline passes before they work again, unless they were told
-    shortly before it."""
-    recipient = rules.recipients[name]
+def _is_time(
+    wait: Wait, due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules, now: int
+) -> bool:
+    """Whether a recipient is told now of an alert. One that can wait for their working hours:
+    during these, and outside of them if the deadline passes before they work again, unless they
+    were told shortly before it. What gathers: not before the hour of their digest, unless its
+    deadline passes sooner, and then until the end of that day, whenever they work."""
+    if wait is Wait.NOTHING:
+        return True
+    recipient, deadline = rules.recipients[name], due.deadline_at
+    if wait is Wait.DIGEST:
+        gathers_until = hours.next_digest(rules.hours, recipient, _raised(alarms[due.alert], now))
+        if now < gathers_until and (deadline is None or gathers_until < deadline):
+            return False
+        if now >= gathers_until and hours.is_digest_time(rules.hours, recipient, now):
+            return True
     if hours.is_open(rules.hours, recipient, now):
         return True
-    deadline = due.deadline_at
     if deadline is None or deadline <= now or due.state == "FINISHED":
         return False
     if deadline > hours.next_opening(rules.hours, recipient, now):
@@ -205,6 +244,11 @@ def _is_time(due: Due, name: str, alarms: Mapping[str, Alarm], rules: AlertRules
         for alert in rungs & alarms.keys()
         for address, delivery in alarms[alert].deliveries.items()
     )
+
+
+def _raised(alarm: Alarm, now: int) -> int:
+    """When an alert was raised; since when it is due, where a clock that was ahead says that."""
+    return alarm.since if alarm.raised_at > now + instants.ALLOWED_AHEAD else alarm.raised_at
 
 
 def _may_try(delivery: Delivery, now: int) -> bool:
@@ -240,27 +284,33 @@ def _is_over(delivery: Delivery, now: int, patience: int) -> bool:
 
 def _addresses(
     due: Due, alarm: Alarm, rules: AlertRules, now: int
-) -> Iterator[tuple[Address, bool]]:
-    """Every address that is to be told by now, each at its lowest level, and whether telling it can
-    wait until that recipient works."""
+) -> Iterator[tuple[Address, Wait]]:
+    """Every address that is to be told by now, each at its lowest level, and for what telling it
+    waits."""
     if due.kind in (DIGEST, REPORT) and due.assignee is not None:
         for via in rules.recipients[due.assignee].read_by_people:
-            yield Address(due.assignee, via, 0), False
+            yield Address(due.assignee, via, 0), Wait.NOTHING
         return
-    addresses: dict[tuple[str, Via], tuple[int, bool]] = {}
+    addresses: dict[tuple[str, Via], tuple[int, Wait]] = {}
     for route in rules.routes:
         if not route.takes(due.kind, due.severity, due.role, due.review_type):
             continue
-        can_wait = due.severity not in route.at_any_hour
         for level, names in _levels(route, due, alarm, rules, now):
             for name in names:
                 for via in rules.recipients[name].channels:
-                    lower, waits = addresses.get((name, via), (level, can_wait))
-                    addresses[name, via] = min(lower, level), waits and can_wait
+                    wait = _wait(route, due.severity, rules.recipients[name], via)
+                    lower, least = addresses.get((name, via), (level, wait))
+                    addresses[name, via] = min(lower, level), min(least, wait)
     if not addresses:
-        yield NOBODY, False
-    for (name, via), (level, waits) in addresses.items():
-        yield Address(name, via, level), waits
+        yield NOBODY, Wait.NOTHING
+    for (name, via), (level, wait) in addresses.items():
+        yield Address(name, via, level), wait
+
+
+def _wait(route: Route, severity: str, recipient: Recipient, via: Via) -> Wait:
+    if severity in route.at_any_hour:
+        return Wait.NOTHING
+    return Wait.DIGEST if severity == INFO and recipient.gathers(via) else Wait.WORK
 
 
 def _levels(

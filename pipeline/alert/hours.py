@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Container
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -25,13 +25,35 @@ def is_open(hours: WorkingHours, recipient: Recipient | None, at: int) -> bool:
 def next_opening(hours: WorkingHours, recipient: Recipient, at: int) -> float:
     """When the recipient begins to work next, after an instant; both in microseconds. Infinite
     where nobody works within a year."""
+    return _next(hours.start, hours, recipient, at)
+
+
+def next_digest(hours: WorkingHours, recipient: Recipient, at: int) -> float:
+    """When what gathers is sent to the recipient next, after an instant: at the hour of their
+    digest on a working day. Infinite where nobody works within a year."""
+    return _next(_digest_hour(hours, recipient), hours, recipient, at)
+
+
+def is_digest_time(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
+    """Whether the hour of the recipient's digest has come on a working day that is not over."""
+    local = local_time(hours, recipient, at)
+    has_come = local.time() >= _digest_hour(hours, recipient)
+    return has_come and is_working_day(hours, local.date())
+
+
+def _digest_hour(hours: WorkingHours, recipient: Recipient) -> time:
+    return hours.start if recipient.digest_at is None else recipient.digest_at
+
+
+def _next(clock: time, hours: WorkingHours, recipient: Recipient, at: int) -> float:
+    """The next working day's instant of a time of day, after an instant."""
     today = local_time(hours, recipient, at)
     for ahead in range(366):
         day = today.date() + timedelta(days=ahead)
-        begins = datetime.combine(day, hours.start, today.tzinfo).astimezone(UTC)
-        opening = instants.from_datetime(begins)
-        if opening > at and is_working_day(hours, day):
-            return opening
+        begins = datetime.combine(day, clock, today.tzinfo).astimezone(UTC)
+        found = instants.from_datetime(begins)
+        if found > at and is_working_day(hours, day):
+            return found
     return math.inf
 
 

@@ -83,6 +83,8 @@ class Recipient(_Reached):
     zone: Zone | None = None
     digest_at: ClockTime | None = None
     """When a summary of the day is sent, by their own clock; none: never."""
+    info_at_once: bool = False
+    """Alerts of the severity `notice` do not gather until the hour of the digest."""
     stand_in: str | None = None
     away: tuple[Away, ...] = ()
     seller_links: bool = False
@@ -108,6 +110,11 @@ class Recipient(_Reached):
         """Those by which digests and reports go: a program asks the views."""
         return tuple(via for via in self.channels if not all_channels()[via].is_for_programs)
 
+    def gathers(self, via: Via) -> bool:
+        """Whether what is only to be known waits for the hour of the digest by a channel. A program
+        gathers by itself."""
+        return not self.info_at_once and via in self.read_by_people
+
     def names(self, name: str) -> tuple[str, ...]:
         """Every name under which processes are assigned to them. `name`: theirs in the file."""
         known = (all_channels()[via].names(self) for via in self.channels)
@@ -118,6 +125,8 @@ class Recipient(_Reached):
         yield from (self.role, *self.channels, self.language)
         if self.digest_at is not None:
             yield f"digest_at: {self.digest_at:%H:%M}"
+        if self.info_at_once:
+            yield "info_at_once"
         if self.stand_in is not None:
             yield f"stand_in: {self.stand_in}"
         if self.zone is not None:

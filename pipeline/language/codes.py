@@ -44,10 +44,14 @@ OUTCOMES: Final[Mapping[str, str]] = {
 }
 """Of an attempt."""
 
+INFO: Final = "notice"
+"""The severity of what is only to be known."""
+PRESSING: Final = ("breach", "risk")
+"""The others: somebody has to see to it."""
 SEVERITIES: Final[Mapping[str, str]] = {
     "breach": N_("Breach"),
     "risk": N_("Risk"),
-    "notice": N_("Notice"),
+    "notice": N_("Info"),
 }
 """Of a finding or an alert, the gravest first."""
 

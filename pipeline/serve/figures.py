@@ -11,6 +11,7 @@ from pipeline.errors import InboxUnavailable
 from pipeline.http.outgoing.looks import Looked, Looks
 from pipeline.inbox import Inbox
 from pipeline.journey.entrance import door
+from pipeline.language.codes import INFO
 from pipeline.ledger.views.reader import Reader
 
 LOOK_SECONDS: Final = 30.0
@@ -37,8 +38,9 @@ class Figures(NamedTuple):
 
     @property
     def oldest_seconds(self) -> float:
-        """For how long the oldest alert that nobody took or put off has been due; 0 for none."""
-        return max((self._since(it["oldest_since"]) for it in self.alerts), default=0.0)
+        """For how long the oldest breach or risk that nobody took or put off is due; 0 for none."""
+        pressing = [it for it in self.alerts if it["severity"] != INFO]
+        return max((self._since(it["oldest_since"]) for it in pressing), default=0.0)
 
     @property
     def silence_seconds(self) -> float:

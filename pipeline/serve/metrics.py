@@ -203,7 +203,7 @@ def _alerts(found: Figures) -> Iterator[Metric]:
     yield _gauges("prazo_alerts", "Alerts that are due", "severity", due)
     yield _gauge(
         "prazo_oldest_unacknowledged_alert_seconds",
-        "For how long the oldest alert that nobody took or put off has been due; 0 for none",
+        "For how long the oldest breach or risk that nobody took or put off is due; 0 for none",
         found.oldest_seconds,
     )
     yield _gauge(

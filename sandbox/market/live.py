@@ -118,9 +118,7 @@ class Live:
             while True:
                 allowed = (loop.time() - began_at) / self._pause_seconds
                 if self._service.said - said_before + 1 <= allowed:
-                    acts, weights = zip(*self._acts, strict=True)
-                    self._rng.choices(acts, weights)[0]()
-                    self._service.post_events()
+                    self.act()
                 await self._serve_marketplace()
                 await asyncio.sleep(_TICK_SECONDS * self._rng.uniform(0.5, 1.5))
         finally:
@@ -130,6 +128,12 @@ class Live:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if self._edge is not None:
                 await self._edge.close()
+
+    def act(self) -> None:
+        """Does one thing that a platform does, and posts what it said of it."""
+        acts, weights = zip(*self._acts, strict=True)
+        self._rng.choices(acts, weights)[0]()
+        self._service.post_events()
 
     def _hear(self, message: Message) -> None:
         self._marketplace.hear(message.body, self._service.clock.now())

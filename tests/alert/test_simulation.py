@@ -33,8 +33,8 @@ WORLDS = depth.rounds(1, 1200)
 LOOK_BACK = DAY
 """Shorter than a week-end: what was raised has to outlast it."""
 HELD = 14 * DAY
-LONGEST_NIGHT = 4 * DAY
-"""From the evening before a long week-end to the morning after it."""
+LONGEST_NIGHT = 5 * DAY
+"""From the morning before a long week-end, after the digest, to the morning after it."""
 START = instants.parse("2026-02-20T00:00:00Z")  # the clocks of Lisbon change in March
 assert START is not None
 
@@ -90,7 +90,7 @@ class Review(NamedTuple):
         return Due(
             alert=name_of(kind, f"{self.deadline_at}:{self.name}"),
             kind=kind,
-            severity="breach" if kind == "expired" else "notice",
+            severity=self._severity(now),
             role="officer",
             assignee=None,
             process_id=self.name,
@@ -102,6 +102,11 @@ class Review(NamedTuple):
             next_action="submit",
             seq=None,
         )
+
+    def _severity(self, now: int) -> str:
+        if now >= self.deadline_at:
+            return "breach"
+        return "risk" if self.deadline_at - now < 72 * HOUR else "notice"
 
 
 class World(Bare):

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipeline import instants
@@ -17,6 +18,7 @@ from pipeline.alert.decision import Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages import transport
+from pipeline.alert.summaries.digest import Process
 from pipeline.alert_rules import AlertRules
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError, InboxUnavailable
@@ -25,7 +27,7 @@ from pipeline.ledger.views.reader import Reader
 from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from pipeline.log.ndjson import read_line
-from pipeline.serve.due_alerts import due_in
+from pipeline.serve.due_alerts import OPEN_VIEW, due_in, processes_in
 from tests.alert.asked import Bare
 from tests.alert.test_decision import ANA, MAIL, at
 from tests.support.events import review
@@ -84,10 +86,16 @@ class Desk(Bare):
     def new(self) -> list[Due]:
         return self._rows("new_alerts")
 
+    def open_processes(self) -> list[Process]:
+        return processes_in(self._read(OPEN_VIEW))
+
     def _rows(self, view: str) -> list[Due]:
+        return due_in(self._read(view))
+
+    def _read(self, view: str) -> pa.Table:
         self.service.catch_up()
         reader = Reader(self.service.reader._ledger, alert_rules=self.rules.for_views)
-        return due_in(reader.read(view, as_of=self.now))
+        return reader.read(view, as_of=self.now)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +114,7 @@ def desk(once_followed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     rules = AlertRules.model_validate(
         {
             "mail": MAIL,
-            "recipients": {"ana": ANA},
+            "recipients": {"ana": ANA | {"info_at_once": True}},
             "look_back_days": 1,
             "ladder": {"opened": [], "before": ["7d"], "expired": True},
         }

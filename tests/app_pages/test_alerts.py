@@ -45,7 +45,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
 ) -> None:
     with open_log(HISTORY):
         app = visit("alerts", severity="breach")
-    assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Notice (0)"]
+    assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Info (0)"]
     assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or put off (0)"]
 
 
@@ -105,6 +105,19 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         page.session_state[acting._NAME] = "bia"
         assert list(page.run().dataframe[0].value["process_id"]) == ["prc_soon"]
         assert "Nobody sees to it (1)" in page.pills(key="shown").options
+
+
+@pytest.mark.usefixtures("bell")
+def test_the_bell_counts_what_presses_and_leads_to_just_that(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """What is only to be known is on the page, and in the digest."""
+    with open_log([*HISTORY, review("prc_new", before(days=2))]):
+        app = visit("ledger")
+        assert bell(app) == ["2 alerts"]
+        [(_, query)] = [it for it in all_links(app) if it[0] == "2 alerts"]
+        assert query == "shown=open&severity=breach&severity=risk"
+        assert "Info (1)" in visit("alerts").pills(key="severity").options
 
 
 def test_without_recipients_the_page_says_that_nobody_hears_of_it(

@@ -12,9 +12,10 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from pipeline import conditions, findings, instants
+from pipeline.alert.decision import lists_info
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.messages.links import Links
-from pipeline.alert.summaries.digest import Part
+from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
@@ -131,12 +132,19 @@ def message(
     has none. `lists`: what those of them that are digests and reports say."""
     language = recipient.language
     here = ZoneInfo(recipient.zone or zone)
+    gathered = [it.due for it in items if it.due.is_rung and it.due.severity == codes.INFO]
+    if len(gathered) == 1 or not lists_info(recipient):
+        gathered = []
+    known = {due.alert for due in gathered}
     parts = [
         _listing(lists[due.alert], language, links, here)
         if due.kind in (DIGEST, REPORT)
         else _lines(due, name, language, links, here, now)
         for due, *_ in items
+        if due.alert not in known
     ]
+    if gathered:
+        parts.append(_gathered(gathered, language, links, here))
     first = items[0].due
     heading = _heading(first, language, now)
     if isinstance(report := lists.get(first.alert), Said):
@@ -222,17 +230,42 @@ def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple
         named = _PARTS.get(part.name)
         heading = state(part.name, language) if named is None else said_in(language, named)
         lines.append(("", f"{heading}: {part.total}"))
-        for process in part.listed:
-            deadline = "–" if process.deadline_at is None else local(process.deadline_at, here)
-            action = next_action(process.next_action or "", language)
-            said_of = f"{deadline} · {action}"
-            if process.seller_id:
-                said_of += f" · {said_in(language, _LABELS['seller'])} {_id(process.seller_id)}"
-            lines.append((_id(process.process_id), said_of))
+        lines += [_line(process, language, here) for process in part.listed]
         if part.total > len(part.listed):
             more = part.total - len(part.listed)
             lines.append(("…", said_in(language, N_("and {n} more"), n=more)))
     return lines
+
+
+def _line(of: Process | Due, language: Language, here: ZoneInfo) -> tuple[str, str]:
+    """A process in one line."""
+    deadline = "–" if of.deadline_at is None else local(of.deadline_at, here)
+    said_of = f"{deadline} · {next_action(of.next_action or '', language)}"
+    if of.seller_id:
+        said_of += f" · {said_in(language, _LABELS['seller'])} {_id(of.seller_id)}"
+    return _id(of.process_id or "–"), said_of
+
+
+def _gathered(
+    dues: list[Due], language: Language, links: Links, here: ZoneInfo
+) -> list[tuple[str, str]]:
+    """What was only to be known, by its kinds, the soonest deadline first."""
+    severity = said_in(language, codes.SEVERITIES[codes.INFO]).lower()
+    lines = []
+    for kind in dict.fromkeys(due.kind for due in dues):
+        of_kind = [due for due in dues if due.kind == kind]
+        lines.append(("", f"{title(kind, language)} ({severity}): {len(of_kind)}"))
+        lines += [_line(due, language, here) for due in of_kind]
+    if (ledger_at := next((it.ledger_at for it in dues if it.ledger_at), None)) is not None:
+        lines.append(_standing_still(ledger_at, language, here))
+    if (page := links.alerts()) is not None:
+        lines.append((said_in(language, _LABELS["open"]), Link(page)))
+    return lines
+
+
+def _standing_still(ledger_at: int, language: Language, here: ZoneInfo) -> tuple[str, str]:
+    said = said_in(language, _STANDS_STILL, at=local(ledger_at, here))
+    return said_in(language, _LABELS["stands_still"]), said
 
 
 def _lines(
@@ -270,8 +303,7 @@ def _lines(
             named.append(said_in(language, N_("and {n} more"), n=more))
         lines.append((label("files"), ", ".join(named)))
     if due.ledger_at is not None:
-        standing = said_in(language, _STANDS_STILL, at=local(due.ledger_at, here))
-        lines.append((label("stands_still"), standing))
+        lines.append(_standing_still(due.ledger_at, language, here))
     if (page := links.page(due)) is not None:
         lines.append((label("open"), Link(page)))
     if (for_seller := links.for_seller(due)) is not None:

@@ -78,7 +78,7 @@ class Office:
         self.fault: str | None = None
         self.got: list[tuple[str, str | None, bool]] = []
         """(kind, process, whether it says of when the ledger is) of what an officer was told."""
-        people = {"ana": {"email": "a@market.example"}}
+        people = {"ana": {"email": "a@market.example", "info_at_once": True}}
         people |= {"eva": {"email": "e@market.example", "role": "admin"}}
         said = {"mail": MAIL, "recipients": people, "hours": ALWAYS, "watch": {"receivers": []}}
         ladder = service.alert_rules.get().ladder

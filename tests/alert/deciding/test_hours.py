@@ -7,7 +7,6 @@ from pipeline.alert.watch import name_of
 from tests.alert.test_decision import (
     ANA,
     BRUNO,
-    MONDAY,
     NIGHT,
     TUESDAY,
     Log,
@@ -87,7 +86,7 @@ def test_a_route_says_which_severities_wait_for_no_hours() -> None:
     for severities in (["risk"], ["breach", "notice"], []):
         by = rules(routes=[{"to": ["ana"], "at_any_hour": severities}])
         assert len(told(log, every, by, NIGHT)) == len(severities)
-        assert len(told(log, every, by, MONDAY)) == 3
+        assert len(told(log, every, by, TUESDAY)) == 3
 
 
 def test_of_two_routes_to_somebody_one_that_does_not_wait_is_enough() -> None:
