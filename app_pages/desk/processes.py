@@ -55,7 +55,8 @@ def listed() -> lists.Listed:
 def card(row: views.Row) -> None:
     """How a process stands, and the way to its story."""
     st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
-    badges = [code_texts.state_chip(row["state"]), code_texts.type_chip(row["review_type"])]
+    chip = code_texts.state_chip(row["state"], row["seconds_to_deadline"])
+    badges = [chip, code_texts.type_chip(row["review_type"])]
     if row["finished_late"]:
         badges.append(formats.badge(_("Finished late"), "violet", ":material/schedule:"))
     st.markdown(" ".join(badges))

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from app_pages.language import occurrences, rulebook, sellers
 from app_pages.language.code_texts import Colour
 from app_pages.language.i18n import N_
+from pipeline.language import codes
 
 
 class Change(NamedTuple):
@@ -18,9 +19,9 @@ class Change(NamedTuple):
 
 CHANGES: Final[Mapping[str, Change]] = {
     "opened": Change(N_("New"), "blue", ":material/fiber_new:"),
-    "overdue": Change(N_("In tolerance"), "orange", ":material/alarm:"),
-    "expired": Change(N_("Expired"), "red", ":material/event_busy:"),
-    "finished": Change(N_("Finished"), "green", ":material/check_circle:"),
+    "overdue": Change(codes.STATES["OVERDUE"], "orange", ":material/alarm:"),
+    "expired": Change(codes.STATES["EXPIRED"], "red", ":material/event_busy:"),
+    "finished": Change(codes.STATES["FINISHED"], "green", ":material/check_circle:"),
     "denied": Change(N_("Denied"), "violet", ":material/block:"),
     "finding": Change(N_("Finding"), "gray", ":material/gavel:"),
     "alert": Change(N_("Alert"), "gray", ":material/notifications:"),

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from app_pages.language import formats
 from app_pages.language.i18n import N_, language, said_in
 from pipeline.continuity import service
-from pipeline.language import codes
+from pipeline.language import codes, states
 from pipeline.language.catalogue import Language
 from pipeline.serve.identifiers import mask_within
 from pipeline.texts import PERSONAL
@@ -68,9 +68,7 @@ OUTCOME_COLOURS: Final[Mapping[str, Colour]] = {
 ENDS: Final[Mapping[str, str]] = {
     "finished_in_time": N_("Finished in time"),
     "finished_late": N_("Finished late"),
-    "pending": N_("Pending"),
-    "overdue": N_("In tolerance"),
-    "expired": N_("Expired"),
+    **{code.lower(): codes.STATES[code] for code in ("PENDING", "OVERDUE", "EXPIRED")},
 }
 
 
@@ -96,9 +94,11 @@ def masked(text: str) -> str:
     return mask_within(text, service.current().inbox.log_key) if is_personal else text
 
 
-def state_chip(state: str) -> str:
-    """A process's state as a chip: a colour, and a word for readers who cannot see it."""
-    return formats.badge(word(codes.STATES, state), STATE_COLOURS[state], STATE_ICONS[state])
+def state_chip(state: str, seconds: int | None) -> str:
+    """A process's state as a chip, with what it means and the time left: a colour, and words for
+    readers who cannot see it. `seconds`: to the deadline, if that matters still."""
+    said = states.standing(state, seconds, language())
+    return formats.badge(said, STATE_COLOURS[state], STATE_ICONS[state])
 
 
 def outcome_chip(outcome: str) -> str:

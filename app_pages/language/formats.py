@@ -11,6 +11,7 @@ from babel import Locale, dates, numbers
 
 from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
 from pipeline.continuity import service
+from pipeline.language import states
 from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
@@ -23,12 +24,12 @@ _NAMES = {**LANGUAGES, "en": Locale("en")}
 seller's page write `Sep`."""
 _DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
 _DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
-_MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH:mm"}
-_CLOCK = {"en": "HH:mm", "pt": "HH:mm"}
+_MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH'h'mm"}
+_CLOCK = {"en": "HH:mm", "pt": "HH'h'mm"}
 _SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
-GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH:mm"}
+GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH[h]mm"}
 """The grid writes instants in the browser, by a pattern of its own dialect."""
-SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": "dd/mm/yyyy hh:mm"}
+SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": 'dd/mm/yyyy hh"h"mm'}
 SHEET_DAY = {"en": "d mmm yyyy", "pt": "dd/mm/yyyy"}
 """A spreadsheet has a dialect of its own, too."""
 
@@ -152,7 +153,7 @@ def separators() -> str:
 
 def share(value: float | None) -> str:
     """A share of one as a percentage with one digit after the comma; a dash for none."""
-    return "–" if value is None else numbers.format_percent(value, "#,##0.0 %", locale=locale())
+    return "–" if value is None else numbers.format_percent(value, "#,##0.0%", locale=locale())
 
 
 def change(value: int) -> str:
@@ -184,36 +185,13 @@ def seconds(value: float) -> str:
 
 
 def time_left(seconds: int | None) -> str:
-    """Seconds to a deadline in words: `2 h 07 left`, `4 min late`, `3 days left`; a dash for none.
-
-    At the deadline itself it is late, as the view's state says.
-    """
-    if seconds is None:
-        return "–"
-    minutes = abs(seconds) // 60
-    days, hours = minutes // 1440, minutes // 60
-    if seconds <= 0:
-        return _("{time} late", time=_span(minutes))
-    # The first number in it decides between singular and plural.
-    return ngettext(
-        "{time} left", "{time} left", days or hours or minutes or 1, time=_span(minutes)
-    )
+    """Seconds to a deadline in words, as `pipeline.language.states` says them; a dash for none."""
+    return "–" if seconds is None else states.time_left(seconds, language())
 
 
 def time_badge(seconds: int | None) -> str:
     """The same as a badge: red once it is late."""
     return badge(time_left(seconds), "red" if seconds is not None and seconds <= 0 else "gray")
-
-
-def _span(minutes: int) -> str:
-    """A time in words: of three days and more the days are enough, of less the hours matter."""
-    days, hours = divmod(minutes // 60, 24)
-    if days:
-        in_words = ngettext("{n} day", "{n} days", days, n=number(days))
-        return _("{days} {n} h", days=in_words, n=hours) if hours and days < 3 else in_words
-    if hours:
-        return f"{hours} h {minutes % 60:02}"
-    return f"{minutes} min" if minutes else _("less than 1 min")
 
 
 def value(raw: object) -> str:

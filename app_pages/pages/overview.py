@@ -83,8 +83,9 @@ def first_to_save(row: views.Row) -> None:
     """One of the processes that can still be saved, in a line that leads to it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         links.to_process(row["process_id"], is_named=True)
-        st.markdown(code_texts.state_chip(row["state"]), width="content")
-        st.markdown(formats.time_left(row["seconds_to_deadline"]), width="content")
+        st.markdown(
+            code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width="content"
+        )
         st.markdown(f"**{next_actions.action(row['next_action'])}**", width="content")
 
 
@@ -141,7 +142,7 @@ with st.container(key="figures").grid(4, min_column_width=170):
         figures,
         "OVERDUE",
         AMBER,
-        _("In the tolerance period of an ACP, or an open ACI: a submission is still in time."),
+        _("An ACP whose first 30 days are over, or an open ACI: a submission is still in time."),
     )
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(

@@ -160,11 +160,7 @@ newest = timeline.newest(asked)
 with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.header(formats.plain(views.shown("process_id", asked)), anchor=False, width="content")
-        st.badge(
-            code_texts.word(codes.STATES, state),
-            icon=code_texts.STATE_ICONS[state],
-            color=code_texts.STATE_COLOURS[state],
-        )
+        st.markdown(code_texts.state_chip(state, process["seconds_to_deadline"]), width="content")
         st.badge(
             formats.plain(code_texts.word(codes.REVIEW_TYPES, process["review_type"])),
             color="gray",

@@ -29,7 +29,8 @@ LISTED = 100
 def open_process(process: views.Row) -> None:
     """One open process among its siblings: how urgent, what is asked, what to do."""
     state, fields = process["state"], process["requested_fields"] or ()
-    st.markdown(f"{code_texts.state_chip(state)} {code_texts.type_chip(process['review_type'])}")
+    chip = code_texts.state_chip(state, process["seconds_to_deadline"])
+    st.markdown(f"{chip} {code_texts.type_chip(process['review_type'])}")
     st.markdown(
         f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"
@@ -42,7 +43,7 @@ def open_process(process: views.Row) -> None:
 
 
 def say_what_is_late(processes: Sequence[views.Row]) -> None:
-    """How many of the open processes are expired, or in tolerance: an enabled seller can be about
+    """How many of the open processes are EXPIRED or OVERDUE: an enabled seller can be about
     to be blocked."""
     for state in ("EXPIRED", "OVERDUE"):
         count = sum(it["state"] == state for it in processes)

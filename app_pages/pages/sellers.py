@@ -105,7 +105,7 @@ def card(row: views.Row) -> None:
     )
     for process in found:
         with st.container(border=True):
-            chip = code_texts.state_chip(process["state"])
+            chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
             kind = code_texts.type_chip(process["review_type"])
             left = formats.time_left(process["seconds_to_deadline"])
             st.markdown(f"{chip} {kind} **{left}**")

@@ -64,9 +64,7 @@ def card(row: views.Row) -> None:
         st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
         process = views.read_one("process_state", where={"process_id": row["process_id"]})
         if process is not None:
-            chip = code_texts.state_chip(process["state"])
-            left = process["seconds_to_deadline"]
-            st.markdown(chip if left is None else f"{chip} **{formats.time_left(left)}**")
+            st.markdown(code_texts.state_chip(process["state"], process["seconds_to_deadline"]))
         if row["assignee"]:
             st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
             casework.say_if_away(row["assignee"])

@@ -79,7 +79,8 @@ def card(row: views.Row) -> None:
         delta_arrow="off",
         delta_color=code_texts.STATE_COLOURS[state],
     )
-    st.markdown(f"{code_texts.state_chip(state)} {code_texts.type_chip(row['review_type'])}")
+    chip = code_texts.state_chip(state, row["seconds_to_deadline"])
+    st.markdown(f"{chip} {code_texts.type_chip(row['review_type'])}")
     st.markdown(code_texts.word(code_texts.COSTS, state))
     elements.say_deleted(row)
     icon = ACTIONS[row["next_action"]].icon

@@ -496,7 +496,7 @@ def chips(label: str, colours: Mapping[str, str], width: int | None = 102) -> An
 
 
 def coded(
-    label: str, words: Mapping[str, str], colours: Mapping[str, code_texts.Colour], width: int = 102
+    label: str, words: Mapping[str, str], colours: Mapping[str, code_texts.Colour], width: int = 132
 ) -> Any:
     """Cells are lists of the words of codes; each word a chip in the colour of its code, orange
     where it has none of its own."""

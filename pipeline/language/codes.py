@@ -6,13 +6,13 @@ from typing import Final
 from pipeline.language.catalogue import N_
 
 STATES: Final[Mapping[str, str]] = {
-    "EXPIRED": N_("Expired"),
-    "OVERDUE": N_("In tolerance"),
-    "PENDING": N_("Pending"),
-    "FINISHED": N_("Finished"),
-    "UNKNOWN": N_("Unknown"),
+    "EXPIRED": N_("EXPIRED · late"),
+    "OVERDUE": N_("OVERDUE · in time"),
+    "PENDING": N_("PENDING · in time"),
+    "FINISHED": N_("FINISHED · done"),
+    "UNKNOWN": N_("UNKNOWN · no event"),
 }
-"""Of a review process."""
+"""Of a review process: the contract's state, then what it means."""
 UNFINISHED: Final = tuple(it for it in STATES if it != "FINISHED")
 
 REVIEW_TYPES: Final[Mapping[str, str]] = {

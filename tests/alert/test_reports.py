@@ -226,7 +226,7 @@ def test_each_is_sent_once_with_counts_ids_and_a_link_and_is_written_down(
     [message] = mail.taken  # both at once, since both are due
     text = message.get_body(("plain",)).get_content().replace("\r\n", "\n")
     assert "RELATÓRIO AGENDADO: LATE – 1 PROCESSO\n" in text
-    assert "EM TOLERÂNCIA (OVERDUE): 1\np1: " in text
+    assert "OVERDUE · NO PRAZO: 1\np1: " in text
     assert "https://prazo.market.example/watchlist?type=ACP" in text
     assert "RELATÓRIO AGENDADO: SOON – 0 PROCESSOS\n" in text
     assert "https://prazo.market.example/watchlist?queue=all&state=EXPIRED" in text

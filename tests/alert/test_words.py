@@ -53,7 +53,10 @@ def test_an_id_from_outside_is_neither_a_header_nor_a_line_nor_markup() -> None:
 def test_no_id_becomes_a_link_and_our_own_links_are_some() -> None:
     text = message("https://evil.example/pay", "www.evil.example")
     assert text.html.count("<a href=") == text.html.count('<a href="https://prazo.example/') == 2
-    assert "Processo: https://evil[.]example/pay · ACI · Em tolerância (OVERDUE)" in text.plain
+    assert (
+        "Processo: https://evil[.]example/pay · ACI · OVERDUE · no prazo, falta menos de 1 min"
+        in text.plain
+    )
     assert "Vendedor: www[.]evil[.]example" in text.plain
     assert "evil[.]example/pay" in text.subject
 
@@ -73,11 +76,8 @@ def test_one_of_a_unit_is_said_in_the_singular() -> None:
 def test_no_alert_sends_an_officer_back_to_bed() -> None:
     """At a deadline a message said to wait for a seller whose link lay in that officer's mail."""
     lines = message("p1", "s1", "await_seller").plain.splitlines()
-    assert "Prazo: 31/12/1969 21:00 (-03) (venceu agora)" in lines
+    assert "Prazo: 31/12/1969 21:00 (-03)" in lines
     assert "Próxima ação: Confirmar que o vendedor foi consultado, e aguardar a resposta" in lines
-    assert alert_texts.time_left(59, "pt") == "em menos de 1 minuto"
-    assert alert_texts.time_left(-59, "en") == "passed just now"
-    assert alert_texts.time_left(-60, "en") == "passed 1 minute ago"
 
 
 def test_a_deadline_that_is_to_come_has_not_passed() -> None:
@@ -86,7 +86,7 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
     assert early.subject == "[Prazo] EXPIRED segundo a plataforma, antes do prazo – p1"
     assert early.plain.startswith("EXPIRED SEGUNDO A PLATAFORMA, ANTES DO PRAZO (RISCO)\n")
     late = message("p1", "s1", kind="expired", deadline_at=0)
-    assert late.subject == "[Prazo] Prazo vencido (EXPIRED) – p1"
+    assert late.subject == "[Prazo] EXPIRED · prazo vencido – p1"
 
 
 def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:

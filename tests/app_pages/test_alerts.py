@@ -31,7 +31,7 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
         graver = visit("alerts", severity="breach").dataframe[0].value
     grid = app.dataframe[0].value
     assert list(grid["process_id"]) == ["prc_late", "prc_soon"]
-    assert list(grid["kind"]) == ["Deadline passed (EXPIRED)", "Less than 3 days left"]
+    assert list(grid["kind"]) == ["EXPIRED · deadline passed", "Less than 3 days left"]
     assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
     assert "2 alerts" in page_text(app)
     assert list(graver["process_id"]) == ["prc_late"]
@@ -252,7 +252,7 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "Em alerta desde" in shown
         assert "eva · e-mail · " in shown
         press(app, "Record it")
-        assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
+        assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app)
         there.button(key="acknowledge prc_late").click().run()  # it thought that it was Bia's
         assert "Nothing was recorded: Eva has seen to it since" in page_text(there)
         assert len(service.inbox.find(kind="alert")) == 4
@@ -278,5 +278,5 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
         app.text_input(key=f"snooze_actor {own}").set_value("Bia")
         press(app, "Record it")
-        assert "Recorded for Deadline passed (EXPIRED) prc_late." in page_text(app)
+        assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app)
         assert app.session_state[acting._NAME] == "Bia"

@@ -446,7 +446,7 @@ def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     assert (rows.count(), rows.first.is_visible()) == (50, False)
     assert page.get_by_role("button", name="Download").is_visible()
     page.emulate_media(media="print")
-    assert rows.first.inner_text().split("\t")[:3] == ["prc_000", "sel_ana", "Expired"]
+    assert rows.first.inner_text().split("\t")[:3] == ["prc_000", "sel_ana", "EXPIRED · late"]
     assert rows.last.is_visible()
     assert "Seller: contains sel_a · Page 1 of 3" in page.locator("p.prazo-printed").inner_text()
     for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):

@@ -34,7 +34,7 @@ HISTORY = [
 
 def test_one_sentence_says_how_few_reasons_explain_most(drawn: Visit) -> None:
     shown = page_text(drawn("denials"))
-    assert "1 reason accounts for 80.0 % of all reasons given." in shown
+    assert "1 reason accounts for 80.0% of all reasons given." in shown
     assert "The most frequent is “Document: photo quality too low” (8)." in shown
 
 
@@ -53,9 +53,9 @@ def test_the_page_says_that_figures_and_charts_do_not_follow_the_filters_of_the_
 def test_what_became_of_the_denied_follows_the_rules(drawn: Visit) -> None:
     shown = metrics(drawn("denials"))
     assert shown["Denied sellers"] == ("10", "10 denials")
-    assert shown["Can be corrected"][0] == "90.0 %"
-    assert shown["Came back"] == ("20.0 %", "2 as new sellers")
-    assert shown["Cured"] == ("50.0 %", "1 came back in vain")
+    assert shown["Can be corrected"][0] == "90.0%"
+    assert shown["Came back"] == ("20.0%", "2 as new sellers")
+    assert shown["Cured"] == ("50.0%", "1 came back in vain")
 
 
 def test_how_long_a_cure_took_is_said(drawn: Visit) -> None:
@@ -216,7 +216,7 @@ def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> Non
     assert sum(cured["y"]) + sum(others["y"]) == 2
     assert "In the last 12 weeks 2 denied sellers came back; 1 cured so far." in page_text(app)
     # Of those decided in the last 7 days, `sel_21` was enabled and `sel_9` denied.
-    assert metrics(app)["Denial rate"][0] == "50.0 %"
+    assert metrics(app)["Denial rate"][0] == "50.0%"
 
 
 def test_denials_are_listed_by_type_of_seller(open_log: OpenLog, visit: Visit) -> None:

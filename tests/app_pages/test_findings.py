@@ -48,7 +48,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:
     """Anyone who had chosen risks, or typed a process, read "Breach (2)" and "Expired, unfinished
-    (1)" as before. prc_idle is in tolerance, and nobody has begun on it."""
+    (1)" as before. prc_idle is OVERDUE, and nobody has begun on it."""
     with open_log([*HISTORY, review("prc_idle", before(days=28))]):
         pages = [
             visit("findings", **asked)
@@ -66,7 +66,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     ]
     expired, idle, unproven = [
         "Expired, unfinished (1)",
-        "In tolerance, journey not started (1)",
+        "OVERDUE, journey not started (1)",
         "Field sent without evidence (1)",
     ]
     assert [set(left(it.multiselect(key="rule").options)) for it in pages] == [

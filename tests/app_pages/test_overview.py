@@ -41,10 +41,10 @@ NEW = [review("prc_new", NOW - timedelta(days=1), kind="ACP")]
 def test_the_four_figures_are_those_of_the_log(open_log: OpenLog, visit: Visit) -> None:
     with open_log(WITH_MORE):
         shown = metrics(visit())
-    assert shown["Expired"][0] == "4"
-    assert shown["In tolerance"][0] == "3"
+    assert shown["EXPIRED · late"][0] == "4"
+    assert shown["OVERDUE · in time"][0] == "3"
     assert shown["Due in 7 days"] == ("2", "1")
-    assert shown["Denial rate"][0] == "25.0 %"
+    assert shown["Denial rate"][0] == "25.0%"
 
 
 def test_each_figure_has_its_course_and_its_change(drawn: Visit) -> None:
@@ -138,7 +138,7 @@ def test_each_chart_says_what_it_shows_and_what_it_rests_on(
         app = visit()
         shown = page_text(app)
         assert "1 late, 2 due within 7 days; the next deadline: 1 Jun 2026, 19:00." in shown
-        assert "16.7 % of them are finished in time." in shown
+        assert "16.7% of them are finished in time." in shown
         assert not app.dataframe
         unfold(app, "behind_review_flow")
     rows = app.dataframe[0].value

@@ -136,9 +136,9 @@ def test_the_clock_is_drawn_phase_by_phase(open_log: OpenLog, visit: Visit) -> N
         if trace["mode"] == "lines"
     ]
     assert bands == [
-        ("Pending", ["2026-04-17T12:00:00", "2026-05-17T12:00:00"], 1),
-        ("In tolerance", ["2026-05-17T12:00:00", "2026-06-01T12:00:00"], 1),
-        ("In tolerance", ["2026-06-01T12:00:00", "2026-06-16T12:00:00"], 0.35),
+        ("PENDING · in time", ["2026-04-17T12:00:00", "2026-05-17T12:00:00"], 1),
+        ("OVERDUE · in time", ["2026-05-17T12:00:00", "2026-06-01T12:00:00"], 1),
+        ("OVERDUE · in time", ["2026-06-01T12:00:00", "2026-06-16T12:00:00"], 0.35),
     ]
     assert figure["layout"]["shapes"][0]["x0"] == "2026-06-01T12:00:00"
 

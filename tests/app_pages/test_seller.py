@@ -137,7 +137,7 @@ def test_the_header_says_what_is_late_before_it_says_enabled(
 ) -> None:
     with open_log(HISTORY):
         shown = page_text(visit("seller", seller_id="sel_dora"))
-    expired, tolerated = shown.index("Expired: 2"), shown.index("In tolerance: 1")
+    expired, tolerated = shown.index("EXPIRED · late: 2"), shown.index("OVERDUE · in time: 1")
     assert expired < tolerated < shown.index("Enabled")
 
 
@@ -263,5 +263,5 @@ def test_pages_say_what_was_erased_and_show_the_rest(
     assert "Erasure" not in busy
     assert "Erased, as the audit trail says." in process
     assert "Erasure" in seller
-    assert "Finished" in process
+    assert "FINISHED · done" in process
     assert "Ana called" not in process

@@ -44,9 +44,9 @@ def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
         app = visit("sellers")
         assert listed(app) == ["sel_bia", "sel_ana", "sel_caio"]
         assert list(app.dataframe[0].value["reviews"]) == [
-            "1 In tolerance",
-            "1 Expired, 1 In tolerance",
-            "1 Expired",
+            "1 OVERDUE · in time",
+            "1 EXPIRED · late, 1 OVERDUE · in time",
+            "1 EXPIRED · late",
         ]
         assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
         assert listed(visit("sellers", state="OVERDUE")) == ["sel_bia"]

@@ -32,11 +32,11 @@ def shown(app) -> list[tuple[str, str]]:
 def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("since")
-    assert shown(app) == [("Denied", ""), ("Expired", "prc_expired"), ("New", "prc_new")]
+    assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired"), ("New", "prc_new")]
     text = page_text(app)
     assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00." in text
     assert "New (1)" in text
-    assert "Finished (0)" in text
+    assert "FINISHED · done (0)" in text
     # What the badge says stands in no heading once more.
     assert "Denied" not in [it.value for it in app.header]
 
@@ -83,11 +83,11 @@ def test_friday_goes_further_back_and_a_kind_is_a_click_away(
 ) -> None:
     with open_log(HISTORY):
         app = visit("since", since="friday")
-        assert ("Finished", "prc_done") in shown(app)
+        assert ("FINISHED · done", "prc_done") in shown(app)
         assert ("New", "prc_older") not in shown(app)
         app = visit("since", since="friday", change="finished")
-        assert shown(app) == [("Finished", "prc_done")]
-        assert "Finished" in page_text(app)
+        assert shown(app) == [("FINISHED · done", "prc_done")]
+        assert "FINISHED · done" in page_text(app)
 
 
 def test_without_a_visit_before_it_is_the_last_day(
@@ -97,7 +97,7 @@ def test_without_a_visit_before_it_is_the_last_day(
     with open_log(HISTORY):
         app = visit("since", since="visit")
     assert "This browser knows of no visit before" in page_text(app)
-    assert shown(app) == [("Denied", ""), ("Expired", "prc_expired")]
+    assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired")]
 
 
 def test_an_empty_period_says_so(open_log: OpenLog, visit: Visit) -> None:

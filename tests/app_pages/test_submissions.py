@@ -24,8 +24,8 @@ HISTORY = [
 
 def test_the_figures_are_those_of_the_rules(drawn: Visit) -> None:
     shown = metrics(drawn("submissions"))
-    assert shown["Accepted first time"][0] == "33.3 %"
-    assert shown["Recovered by a retry"][0] == "50.0 %"
+    assert shown["Accepted first time"][0] == "33.3%"
+    assert shown["Recovered by a retry"][0] == "50.0%"
     assert shown["Waiting for a retry"][0] == "0"
     assert shown["Given up"] == ("0", "none")
 

@@ -41,11 +41,11 @@ def test_what_can_still_be_saved_comes_first_and_then_what_expired_last(drawn: V
     assert listed(app) == ["prc_soon", "prc_tolerated", "prc_pending", "prc_late", "prc_worst"]
     grid = app.dataframe[0].value
     assert [list(states) for states in grid["state"]] == [
-        ["In tolerance"],
-        ["In tolerance"],
-        ["Pending"],
-        ["Expired"],
-        ["Expired"],
+        ["OVERDUE · in time"],
+        ["OVERDUE · in time"],
+        ["PENDING · in time"],
+        ["EXPIRED · late"],
+        ["EXPIRED · late"],
     ]
     assert list(grid["time_left"]) == [
         "4 days left",
@@ -134,17 +134,21 @@ INVITED = [
 @pytest.mark.parametrize(
     ("asked", "types", "states"),
     [
-        ({}, ["ACI (3)", "ACP (2)"], ["Expired (2)", "In tolerance (2)", "Pending (1)"]),
-        ({"queue": "waiting_for_seller"}, ["ACI (1)", "ACP (0)"], ["In tolerance (1)"]),
+        (
+            {},
+            ["ACI (3)", "ACP (2)"],
+            ["EXPIRED · late (2)", "OVERDUE · in time (2)", "PENDING · in time (1)"],
+        ),
+        ({"queue": "waiting_for_seller"}, ["ACI (1)", "ACP (0)"], ["OVERDUE · in time (1)"]),
         (
             {"queue": "all"},
             ["ACI (4)", "ACP (2)"],
-            ["Expired (2)", "In tolerance (3)", "Pending (1)"],
+            ["EXPIRED · late (2)", "OVERDUE · in time (3)", "PENDING · in time (1)"],
         ),
         (
             {"state": "PENDING"},
             ["ACI (0)", "ACP (1)"],
-            ["Expired (2)", "In tolerance (2)", "Pending (1)"],
+            ["EXPIRED · late (2)", "OVERDUE · in time (2)", "PENDING · in time (1)"],
         ),
     ],
 )
@@ -175,28 +179,28 @@ def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_queue(
         (
             {"type": "ACI"},
             3,
-            ["Expired (2)", "In tolerance (1)"],
+            ["EXPIRED · late (2)", "OVERDUE · in time (1)"],
             ["ACI (3)", "ACP (2)"],
             ["Check the credentials (1)", "Start a collection (1)", "Submit the answers (1)"],
         ),
         (
             {"seller": "caio"},
             2,
-            ["In tolerance (1)", "Pending (1)"],
+            ["OVERDUE · in time (1)", "PENDING · in time (1)"],
             ["ACP (2)"],
             ["Start a collection (2)"],
         ),
         (
             {"action": "start_collection", "state": ["EXPIRED", "PENDING"]},
             2,
-            ["Expired (1)", "In tolerance (1)", "Pending (1)"],
+            ["EXPIRED · late (1)", "OVERDUE · in time (1)", "PENDING · in time (1)"],
             ["ACI (1)", "ACP (1)"],
             ["Check the credentials (1)", "Start a collection (2)"],
         ),
         (
             {"due": "7"},
             2,
-            ["In tolerance (2)"],
+            ["OVERDUE · in time (2)"],
             ["ACI (1)", "ACP (1)"],
             ["Start a collection (1)", "Submit the answers (1)"],
         ),
@@ -211,7 +215,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog,
     visit: Visit,
 ) -> None:
-    """Anyone who had chosen a type read "In tolerance (12)", and found three."""
+    """Anyone who had chosen a type read "OVERDUE · in time (12)", and found three."""
     with open_log(HISTORY):
         app = visit("watchlist", **asked)
 
@@ -226,7 +230,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
 def test_a_number_is_what_a_click_on_its_filter_leads_to(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("watchlist", type="ACI")
-        assert "In tolerance (1)" in [plain(it) for it in app.pills(key="state").options]
+        assert "OVERDUE · in time (1)" in [plain(it) for it in app.pills(key="state").options]
         app.pills(key="state").set_value(["OVERDUE"]).run()
         assert listed(app) == ["prc_soon"]
         assert app.pills(key="type").options == ["ACP (1)", "ACI (1)"]

@@ -135,8 +135,8 @@ def test_another_program_reads_every_deadline_and_no_caller_chooses_where_its_li
     token, asked = feeds.new().token, {"host": "elsewhere.example", "x-forwarded-proto": "http"}
     found = feeds.events(token, **asked)
     assert list(found) == [
-        "ACI prc_1: In tolerance (OVERDUE)",
-        "ACI prc/2 : In tolerance (OVERDUE)",
+        "ACI prc_1: OVERDUE · in time",
+        "ACI prc/2 : OVERDUE · in time",
     ]
     first, second = found.values()
     assert (first.dtstart.value, second.dtstart.value) == (soon, later)
@@ -148,7 +148,7 @@ def test_another_program_reads_every_deadline_and_no_caller_chooses_where_its_li
     assert first.dtstamp.value == NOW - timedelta(days=2)
     known = feeds.service.settings, feeds.service.alert_rules.get(), token, "pt"
     address = calendar.address(*known).removeprefix("https://prazo.example")
-    in_portuguese = feeds.events(address)["ACI prc_1: Em tolerância (OVERDUE)"]
+    in_portuguese = feeds.events(address)["ACI prc_1: OVERDUE · no prazo"]
     assert in_portuguese.description.value == "Vendedor sel_1"
     assert in_portuguese.uid.value == first.uid.value
     (tmp_path / "alerts.toml").write_text("")  # without an address there is no link
@@ -167,7 +167,7 @@ def test_a_deadline_that_moves_keeps_its_uid_and_a_finished_one_is_cancelled(fee
     assert int(after.sequence.value) > int(before.sequence.value)
     feeds.record(*accepted("prc_1"))
     [(summary, finished)] = feeds.events(token).items()
-    assert (summary, finished.status.value) == ("ACI prc_1: Finished (FINISHED)", "CANCELLED")
+    assert (summary, finished.status.value) == ("ACI prc_1: FINISHED · done", "CANCELLED")
     assert finished.uid.value == before.uid.value
     assert int(finished.sequence.value) > int(after.sequence.value)
 
@@ -177,12 +177,12 @@ def test_an_assignee_has_their_own_calendar(feeds: Feeds) -> None:
     feeds.record(review("prc_1", soon), review("prc_2", soon), review("prc_3", soon))
     feeds.record(assignment("prc_1", "bia"), assignment("prc_2", "ana"))
     token, everybody = feeds.new("bia").token, feeds.new().token
-    assert list(feeds.events(token)) == ["ACI prc_1: In tolerance (OVERDUE)"]
+    assert list(feeds.events(token)) == ["ACI prc_1: OVERDUE · in time"]
     assert len(feeds.events(everybody)) == 3
     feeds.record(assignment("prc_1", "ana"))
     [taken] = feeds.events(token).values()
     assert taken.status.value == "CANCELLED"
-    assert feeds.events(everybody)["ACI prc_1: In tolerance (OVERDUE)"].status.value == "CONFIRMED"
+    assert feeds.events(everybody)["ACI prc_1: OVERDUE · in time"].status.value == "CONFIRMED"
 
 
 def test_nothing_personal_is_in_it(feeds: Feeds) -> None:
@@ -269,9 +269,9 @@ def test_a_feed_that_is_cut_says_so(feeds: Feeds, monkeypatch: pytest.MonkeyPatc
     feeds.record(*(review(f"prc{it}", NOW + timedelta(days=it)) for it in (-8, 9, -1, 1)))
     token = feeds.new().token
     assert sorted(feeds.events(token)) == [
-        "ACI prc-1: Expired (EXPIRED)",
-        "ACI prc1: In tolerance (OVERDUE)",
-        "ACI prc9: In tolerance (OVERDUE)",
+        "ACI prc-1: EXPIRED · late",
+        "ACI prc1: OVERDUE · in time",
+        "ACI prc9: OVERDUE · in time",
     ]
     text = feeds.ask(f"/calendar/{token}.ics").text
     assert "X-WR-CALDESC:Only the first 3 of 4 deadlines" in text
@@ -308,7 +308,7 @@ def test_a_deadline_at_an_end_of_the_calendar_is_written(deadline: str) -> None:
     rows = [row(deadline_at=datetime.fromisoformat(deadline))]
     text = calendar.written(rows, 1, base="http://127.0.0.1", log_key=b"k").decode()
     assert f"DTSTART:{deadline[:4]}" in text
-    assert "SUMMARY:review prc_1: In tolerance (OVERDUE)" in text
+    assert "SUMMARY:review prc_1: OVERDUE · in time" in text
 
 
 def test_no_id_adds_a_line_of_its_own() -> None:

@@ -19,7 +19,7 @@ from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert.summaries.reports import Said
 from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.language import codes
+from pipeline.language import codes, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
@@ -34,8 +34,8 @@ Lists = Mapping[str, list[Part] | Said | Exception]
 
 _RUNGS: Final[Mapping[str, str]] = {
     "opened": N_("Process opened"),
-    "overdue": N_("In tolerance, still in time (OVERDUE)"),
-    "expired": N_("Deadline passed (EXPIRED)"),
+    "overdue": codes.STATES["OVERDUE"],
+    "expired": N_("EXPIRED · deadline passed"),
 }
 _REPORTED_EXPIRED: Final = N_("EXPIRED by the platform's report, before the deadline")
 _LISTS: Final[Mapping[str, str]] = {
@@ -50,7 +50,7 @@ _LOST: Final = N_(
     " address"
 )
 _PARTS: Final[Mapping[str, str]] = {
-    "late": NC_("processes", "Expired"),
+    "late": codes.STATES["EXPIRED"],
     "this_week": N_("Due in 7 days"),
     "new": N_("New since the last working day"),
     "untaken": N_("Alerts that nobody has taken"),
@@ -110,8 +110,8 @@ def _heading(due: Due, language: Language, now: int) -> str:
 
 
 def state(code: str, language: Language) -> str:
-    """A process's state in a few words, with the platform's own."""
-    return f"{said_in(language, codes.STATES[code])} ({code})" if code in codes.STATES else code
+    """A process's state, and what it means."""
+    return states.standing(code, None, language)
 
 
 def next_action(code: str, language: Language) -> str:
@@ -170,27 +170,6 @@ def _page(due: Due, lists: Lists, links: Links) -> str | None:
     if due.kind == REPORT and isinstance(report := lists[due.alert], Said):
         return links.watchlist(report.query)
     return links.overview() if due.kind == DIGEST else links.page(due)
-
-
-def time_left(seconds: int, language: Language) -> str:
-    """How long until a deadline, or since it passed, in its largest unit that is not zero."""
-    if 0 < seconds < 60:
-        return said_in(language, N_("in under a minute"))
-    if -60 < seconds <= 0:
-        return said_in(language, N_("passed just now"))
-    days, hours, minutes = seconds_parts(abs(seconds))
-    if days:
-        time = counted_in(language, "{n} day", "{n} days", days, n=days)
-    elif hours:
-        time = counted_in(language, "{n} hour", "{n} hours", hours, n=hours)
-    else:
-        time = counted_in(language, "{n} minute", "{n} minutes", minutes, n=minutes)
-    return said_in(language, N_("passed {time} ago") if seconds < 0 else N_("in {time}"), time=time)
-
-
-def seconds_parts(seconds: int) -> tuple[int, int, int]:
-    """Whole days, hours and minutes."""
-    return seconds // 86_400, seconds // 3600 % 24, seconds // 60 % 60
 
 
 def _listing(
@@ -277,15 +256,15 @@ def _lines(
     severity = said_in(language, codes.SEVERITIES[due.severity]).lower()
     lines = [("", f"{_heading(due, language, now)} ({severity})")]
     if due.process_id:
-        stands = due.state and state(due.state, language)
+        left = None if due.deadline_at is None else (due.deadline_at - now) // instants.SECOND
+        stands = due.state and states.standing(due.state, left, language)
         known = (_id(due.process_id), due.review_type, stands)
         kinds = " · ".join(it for it in known if it)
         lines.append((label("process"), kinds))
     if due.seller_id:
         lines.append((label("seller"), _id(due.seller_id)))
     if due.deadline_at is not None:
-        left = time_left((due.deadline_at - now) // instants.SECOND, language)
-        lines.append((label("deadline"), f"{local(due.deadline_at, here)} ({left})"))
+        lines.append((label("deadline"), local(due.deadline_at, here)))
     else:
         lines.append((label("since"), local(due.since, here)))
     condition = _CONDITIONS.get(due.kind)

@@ -8,7 +8,7 @@ from typing import Final
 from pipeline import findings, instants
 from pipeline.audit.package.first_page import FIRST_PAGE
 from pipeline.contract import review_types
-from pipeline.language import codes
+from pipeline.language import codes, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.log.kinds import kinds
 
@@ -77,11 +77,10 @@ class Words:
         """A time between two instants in its two largest units, such as `+4 d 1 h`."""
         return f"{'-' if microseconds < 0 else '+'}{self._duration(abs(microseconds))}"
 
-    def time_left(self, seconds: int) -> str:
-        """Whole seconds to a deadline, such as `2 h 7 min left` or `4 min late`; late from the
-        deadline itself on."""
-        text = NC_("a report", "{time} left") if seconds > 0 else N_("{time} late")
-        return said_in(self.into, text, time=self._duration(abs(seconds) * instants.SECOND))
+    def standing(self, state: str, seconds: str | int | None) -> str:
+        """A process's state with what it means; with the whole seconds to its deadline, where a
+        table says them, also the time left."""
+        return states.standing(state, None if seconds in (None, "") else int(seconds), self.into)
 
     def summary(
         self, totals: Mapping[str, Mapping[str, int]], processes: int, uncovered: int
@@ -114,9 +113,9 @@ class Words:
     def _counts(self, table: str, totals: Mapping[str, int], codes: Iterable[str]) -> list[str]:
         """How many there are of each of these codes, of which there are any."""
         return [
-            f"{self.number(totals[code])} × {self.of(table, code).lower()}"
+            f"{self.number(totals[code])} × {word if table == 'state' else word.lower()}"
             for code in codes
-            if totals.get(code)
+            if totals.get(code) and (word := self.of(table, code))
         ]
 
     def _duration(self, microseconds: int) -> str:
@@ -177,9 +176,7 @@ TEXTS: Final[Mapping[str, str]] = {
     ),
     "about_whole": N_("{days} days, every field is sent."),
     "about_partial": N_("{days} days, only the requested fields are sent."),
-    "about_OVERDUE": N_(
-        "In its tolerance period: the deadline has not passed, and a submission is in time."
-    ),
+    "about_OVERDUE": N_("The deadline has not passed, and a submission is in time."),
     "about_EXPIRED": N_("The deadline passed before an accepted submission."),
     "about_breach": N_("A rule was broken."),
     "about_risk": N_("Something that can become a breach, or cannot be shown not to be one."),

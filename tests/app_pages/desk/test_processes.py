@@ -38,7 +38,14 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
             [visit("process", **asked).button_group(key=key).options for key in ("ends", "type")]
             for asked in ({}, {"ends": "expired"}, {"opened": "90", "type": "ACP"})
         ]
-    ends = ("Any", "Finished in time", "Finished late", "Pending", "In tolerance", "Expired")
+    ends = (
+        "Any",
+        "Finished in time",
+        "Finished late",
+        "PENDING · in time",
+        "OVERDUE · in time",
+        "EXPIRED · late",
+    )
     assert said == [
         [
             [f"{name} ({n})" for name, n in zip(ends, numbers, strict=True)],

@@ -46,7 +46,10 @@ def test_rows_that_came_went_and_changed_are_counted_and_shown_side_by_side(
         "prc_went": ["gone"],
     }
     changed = found["prc_changed"][1]
-    assert (list(changed["then_state"]), list(changed["state"])) == (["In tolerance"], ["Expired"])
+    assert (list(changed["then_state"]), list(changed["state"])) == (
+        ["OVERDUE · in time"],
+        ["EXPIRED · late"],
+    )
 
 
 def test_an_instant_is_picked_again_after_another_comparison(

@@ -86,8 +86,8 @@ def test_a_figure_of_nothing_leads_nowhere(open_log: OpenLog, visit: Visit) -> N
             for page in ("submissions", "denials")
         }
     assert [(row[0], row[1][0]) for row in list(metrics(overview).items())[:4]] == [
-        ("Expired", "0"),
-        ("In tolerance", "0"),
+        ("EXPIRED · late", "0"),
+        ("OVERDUE · in time", "0"),
         ("Due in 7 days", "0"),
         ("Denial rate", "–"),
     ]

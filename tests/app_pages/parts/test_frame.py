@@ -54,7 +54,7 @@ def test_every_page_states_its_instant_its_last_entry_its_proof_and_that_it_is_n
 def test_an_instant_may_be_written_with_any_offset(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         for written in ("2026-05-01T12:00:00Z", "2026-05-01T09:00-03:00", "2026-05-01 12:00"):
-            assert metrics(visit(as_of=written))["Expired"][0] == "0"
+            assert metrics(visit(as_of=written))["EXPIRED · late"][0] == "0"
 
 
 def test_what_is_not_an_instant_or_at_an_end_of_the_calendar_is_named_and_now_is_shown(
@@ -81,7 +81,7 @@ def test_a_picked_instant_is_read_in_the_readers_zone(open_log: OpenLog, visit: 
         app = visit(as_of=None)
         app.datetime_input(key="picked").set_value(datetime.fromisoformat("2026-05-01T09:00")).run()
         assert app.query_params["as_of"] == "2026-05-01T12:00:00Z"
-        assert metrics(app)["Expired"][0] == "0"
+        assert metrics(app)["EXPIRED · late"][0] == "0"
         app.button(key="as_of yesterday").click().run()
         assert app.datetime_input(key="picked").value is None  # else nobody could pick it again
 

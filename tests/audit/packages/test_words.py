@@ -7,21 +7,25 @@ from pipeline.audit.package.report_texts import WORDS
 
 
 @pytest.mark.parametrize(
-    ("seconds", "english", "portuguese"),
+    ("state", "seconds", "english", "portuguese"),
     [
-        (3 * 86_400, "3 d left", "vence em 3 d"),
-        (2 * 3600 + 7 * 60 + 5, "2 h 7 min left", "vence em 2 h 7 min"),
-        (1, "1 s left", "vence em 1 s"),
-        (0, "less than 1 s late", "menos de 1 s de atraso"),
-        (-240, "4 min late", "4 min de atraso"),
-        (-86_400, "1 d late", "1 d de atraso"),
+        ("OVERDUE", 29 * 86_400, "OVERDUE · in time, 29 days left", "no prazo, faltam 29 dias"),
+        ("PENDING", 7620, "PENDING · in time, 2 h 07 left", "no prazo, faltam 2 h 07"),
+        ("EXPIRED", 0, "EXPIRED · less than 1 min late", "menos de 1 min de atraso"),
+        ("EXPIRED", -86_400, "EXPIRED · 1 day late", "1 dia de atraso"),
+        ("EXPIRED", 86_400, "EXPIRED · by the platform's report, 1 day left", "falta 1 dia"),
+        ("FINISHED", "", "FINISHED · done", "FINISHED · concluído"),
+        ("UNKNOWN", None, "UNKNOWN · no event", "UNKNOWN · sem evento"),
     ],
 )
-def test_the_time_to_a_deadline_is_as_exact_as_it_is_near(
-    seconds: int, english: str, portuguese: str
+def test_a_state_is_said_first_then_what_it_means_and_the_time_left(
+    state: str, seconds: str | int | None, english: str, portuguese: str
 ) -> None:
-    assert WORDS["en"].time_left(seconds) == english
-    assert WORDS["pt"].time_left(seconds) == portuguese
+    """OVERDUE read "in tolerance", which no platform says; and nobody saw that time was left."""
+    assert WORDS["en"].standing(state, seconds) == english
+    said = WORDS["pt"].standing(state, seconds)
+    assert said.startswith(state)
+    assert said.endswith(portuguese)
 
 
 def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
@@ -30,11 +34,12 @@ def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
         "findings": {"notice": 4, "breach": 3},
     }
     assert WORDS["en"].summary(totals, 1203, 2) == (
-        "This package is about 1,203 processes: 1 × expired, 2 × in tolerance, 1,200 × finished."
+        "This package is about 1,203 processes: 1 × EXPIRED · late, 2 × OVERDUE · in time, 1,200 ×"
+        " FINISHED · done."
         " Findings: 3 × breach, 4 × notice. Fields sent without evidence: 2."
     )
     assert WORDS["pt"].summary({"processes": {"FINISHED": 1}, "findings": {}}, 1, 0) == (
-        "Este pacote trata de 1 processo: 1 × concluído."
+        "Este pacote trata de 1 processo: 1 × FINISHED · concluído."
         " Nenhuma regra foi violada, e todo campo enviado tem evidência."
     )
     assert (

@@ -14,7 +14,7 @@
 -- rule: overdue_unstarted
 -- place: 280
 -- severity: risk
--- name: In tolerance, journey not started
+-- name: OVERDUE, journey not started
 -- means: The seller has not been asked, and the deadline keeps running.
 -- remedy: Start a collection journey.
 
