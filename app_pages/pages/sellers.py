@@ -114,7 +114,38 @@ def card(row: views.Row) -> None:
             casework.remind(process)
     elements.say_if_cut("open_processes", found, MOST_REVIEWS, where=this)
     notices(this)
+    progress(this)
     links.to_seller(row["seller_id"])
+
+
+@st.fragment(run_every=views.TICK_SECONDS)
+def progress(this: dict[str, object]) -> None:
+    """How far the seller has come with each review of the latest notices, as it happens. It stands
+    last, so nothing moves under whoever is writing in the card."""
+    sent = views.read("seller_notices", where=this, limit=MOST_NOTICES)
+    if not sent:
+        return
+    of = {"process_id": sorted({it["process_id"] for it in sent})}
+    states = {it["process_id"]: it for it in views.read("process_state", where=of)}
+    journeys = [it for it in views.read("process_journeys", where=of) if it["opened_at"]]
+    if not journeys:
+        return
+    st.header(_("What the seller did"), anchor=False)
+    for journey in journeys:
+        chip = code_texts.state_chip(states[journey["process_id"]]["state"])
+        parts = [
+            f"{_(text)} {formats.minute(journey[column])}"
+            for column, text in _STEPS.items()
+            if journey[column] is not None
+        ]
+        st.markdown(" · ".join([f"{chip} {elements.cell(journey, 'process_id')}", *parts]))
+
+
+_STEPS = {
+    "opened_at": N_("opened"),
+    "answered_at": N_("latest answer"),
+    "confirmed_at": N_("confirmed"),
+}
 
 
 def notices(this: dict[str, object]) -> None:
