@@ -109,6 +109,17 @@ create or replace macro filters_now(query) as replace(
     'lane=savable', 'queue=all&state=OVERDUE&state=PENDING'
 );
 
+-- The rungs that a start of the schedule of seller notices names, in hours; without any, ours
+-- (docs/notices.md#schedule).
+create or replace macro schedules_of(said) as from_json(
+    coalesce(
+        said,
+        '[{"rungs": [{"after": 0}, {"after": 168}, {"after": 336}, {"after": 600}, {"after": 672}, {"late": 72}]}]'
+    ),
+    '[{"review_type": "VARCHAR", "rungs": [{"after": "INTEGER", "before": "INTEGER", "late": "INTEGER",
+                                            "channel": "VARCHAR"}]}]'
+);
+
 -- Channels by which a person tells a seller themselves (docs/rules.md#seller-notices).
 create or replace macro is_by_hand(channel) as channel in ('phone', 'letter');
 

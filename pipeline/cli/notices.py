@@ -16,6 +16,7 @@ from pipeline.texts import counted, printable
 if TYPE_CHECKING:
     from pipeline.inbox import Inbox
     from pipeline.notices.dispatcher import NoticeDispatcher
+    from pipeline.notices.ladders import Ladders
 
 _BAD = ("failed", "uncertain", "refused")
 
@@ -99,6 +100,8 @@ def status() -> None:
         say("The schedule runs here." if runs else "The schedule does not run here.")
         sends = _dispatcher(settings, inbox)
         sends.scope.read_on()
+        if runs and sends.scope.ladders != _in_file(settings):
+            say("The file has other rungs: they count once somebody starts it again.")
         _say_plan(sends, inbox)
         _say_if_nothing_runs_it(settings, inbox)
 
@@ -120,12 +123,12 @@ def start(before: bool, backlog: bool, actor: str | None, dry_run: bool) -> None
     with guarded_inbox(settings) as inbox:
         sends = _dispatcher(settings, inbox)
         sends.scope.read_on()
-        if backlog:
-            sends.scope.add_backlog()
+        rungs = _in_file(settings)
+        sends.scope.foresee(rungs, backlog=backlog)
         _say_plan(sends, inbox)
         if before or dry_run:
             return
-        seq = started.start(inbox, actor=actor, recorded_by=user(), backlog=backlog)
+        seq = started.start(inbox, rungs, actor=actor, recorded_by=user(), backlog=backlog)
         _say_if_nothing_runs_it(settings, inbox)
     say(f"started, entry {seq}")
 
@@ -212,6 +215,13 @@ def _hold(seller: str, actor: str, *, is_held: bool, is_dry: bool) -> None:
     with guarded_inbox(Settings.load()) as inbox:
         seq = started.hold(inbox, seller, is_held=is_held, actor=actor, recorded_by=user())
     say(f"{done}, entry {seq}")
+
+
+def _in_file(settings: Settings) -> "Ladders":
+    """The rungs of the settings' file."""
+    from pipeline.notices import ladders, rules
+
+    return ladders.of_rules(rules.load(settings.notices_file))
 
 
 def _dispatcher(settings: Settings, inbox: "Inbox") -> "NoticeDispatcher":

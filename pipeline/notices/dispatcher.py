@@ -25,6 +25,8 @@ from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
+from pipeline.notices import ladders
+from pipeline.notices.ladders import Ladders, rungs_of
 from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.schedule import Decision, Said, Times, due
 from pipeline.notices.sellers import Open, Refused, Seller
@@ -79,12 +81,14 @@ class Planned(NamedTuple):
 
 class Scope:
     """The processes for which the schedule counts: those received live while it ran, and with the
-    backlog those that came before. Read from the log, entry by entry."""
+    backlog those that came before; and their rungs. Read from the log, entry by entry."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._read = 0
         self._is_running = False
+        self.ladders: Ladders | None = None
+        """As it was started; None while it does not run."""
         self._seller_of: dict[str, str] = {}
         self.processes: set[str] = set()
 
@@ -109,6 +113,7 @@ class Scope:
         entry = self._inbox.entry(seq)
         said = {} if entry is None else content_of(entry)
         self._is_running = said.get("step") == "started"
+        self.ladders = ladders.read(said.get("schedules")) if self._is_running else None
         if self._is_running and said.get("backlog") is True:
             self.processes |= self._seller_of.keys()
         return {*self._seller_of.values()}
@@ -122,9 +127,11 @@ class Scope:
         """The sellers for whom the schedule counts."""
         return {self._seller_of[it] for it in self.processes}
 
-    def add_backlog(self) -> None:
-        """Takes all processes, as a start with the backlog would."""
-        self.processes |= self._seller_of.keys()
+    def foresee(self, rungs: Ladders, *, backlog: bool) -> None:
+        """Takes what a start would take now."""
+        self.ladders = rungs
+        if backlog:
+            self.processes |= self._seller_of.keys()
 
 
 class NoticeDispatcher:
@@ -176,8 +183,6 @@ class NoticeDispatcher:
         if not hours.is_open(rules.hours, None, now):
             return 0
         wanted = self.scope.sellers()
-        if rules != self._sending.rules:  # a new rung may be due before the next look
-            self._agenda |= dict.fromkeys(wanted, 0)
         self._sending.rules, self._sending.mail = rules, self._mail()
         waiting = [it for it, at in self._agenda.items() if at <= now]
         for seller_id in {*waiting} - wanted:
@@ -266,8 +271,8 @@ class NoticeDispatcher:
         own |= {it.seq: it for it in of_seller if it.process_id in (None, review.process_id)}
         is_asked = not review.is_done and review.unanswerable is None
         times = Times(review.opened_at, review.deadline_at, is_asked)
-        rungs = self._sending.rules.rungs(review.review_type)
-        return due(times, [*_said(own)], now, rungs)
+        known = self.scope.ladders or ladders.of_rules(self._sending.rules)
+        return due(times, [*_said(own)], now, rungs_of(known, review.review_type))
 
     def _takes_twice(self, review: Open, message_id: str) -> bool:
         """Whether the channel of a message takes its id twice as once."""

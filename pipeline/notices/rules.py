@@ -197,11 +197,6 @@ class NoticeRules(Part):
         has_own = self.words(template, language) is not None
         return self.templates[template].version if has_own else OURS[template]
 
-    def rungs(self, review_type: str | None) -> tuple[Rung, ...]:
-        """The rungs of a type of review; ours where the file does not say them."""
-        found = self.schedule.get(review_type or "")
-        return RUNGS if found is None else found.rungs
-
     @field_validator("channels")
     @classmethod
     def _known_channels(cls, channels: dict[str, Webhook]) -> dict[str, Webhook]:

@@ -12,6 +12,8 @@ from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.kinds.notice_schedule import decided
+from pipeline.notices import ladders
+from pipeline.notices.ladders import Ladders
 
 _NAME: Final = "seller notices by the schedule"
 _HERE: Final = """
@@ -33,10 +35,18 @@ def is_started(inbox: Inbox) -> bool:
     return bool(rows) and rows[0][0] == _place_of(inbox)
 
 
-def start(inbox: Inbox, *, actor: str | None, recorded_by: str, backlog: bool) -> int:
-    """Starts the schedule here; the seq of the entry. `backlog`: also for processes that came
-    before. Raises `WrongUsage` without a name, and `InboxUnavailable`."""
-    draft = decided("started", actor=actor, recorded_by=recorded_by, backlog=backlog)
+def start(
+    inbox: Inbox, rungs: Ladders, *, actor: str | None, recorded_by: str, backlog: bool
+) -> int:
+    """Starts the schedule here, with these rungs; the seq of the entry. `backlog`: also for
+    processes that came before. Raises `WrongUsage` without a name, and `InboxUnavailable`."""
+    draft = decided(
+        "started",
+        actor=actor,
+        recorded_by=recorded_by,
+        backlog=backlog,
+        schedules=ladders.said(rungs),
+    )
     [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, _place_of(inbox))))
     assert receipt.entry is not None
     return receipt.entry.seq

@@ -39,8 +39,11 @@ fact_artifacts as (
     from main.fact_artifacts where seq in (select seq from fact_collections)
 ),
 
+-- What is decided about the schedule of seller notices is about all processes, or those of a seller.
 fact_actions as (
     from main.fact_actions where process_id in (from asked)
+    union all
+    from main.fact_actions where kind = 'notice_schedule' and process_id is null
 ),
 
 fact_notices as (

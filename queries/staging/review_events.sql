@@ -12,6 +12,7 @@
 -- column: deadline_at | the deadline it carries
 -- column: requested_fields | the field paths it asks for
 -- column: content_sha256 | digest of the content: orders what nothing else does
+-- column: origin | live or ingested
 
 select
     seq,
@@ -24,7 +25,8 @@ select
     status,
     deadline_at,
     requested_fields,
-    content_sha256
+    content_sha256,
+    origin
 from fact_reviews
 anti join superseded_deliveries using (seq)
 where occurred_at <= as_of()

@@ -13,7 +13,7 @@ from pipeline.inbox import open_inbox
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
-from pipeline.notices import channels, started
+from pipeline.notices import channels, ladders, started
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules
 from pipeline.notices.started import is_started
@@ -24,8 +24,8 @@ from tests.support.stores import in_use
 ANA: Any = {"actor": "Ana", "recorded_by": "user:test"}
 
 
-def rules_for(office: Office, server: WebhookServer) -> NoticeRules:
-    sms = office.webhook(server.url, address=False)
+def rules_for(office: Office, url: str) -> NoticeRules:
+    sms = office.webhook(url, address=False)
     rungs = [
         {"after": "0d", "channel": "sms"},
         {"after": "7d", "channel": "sms"},
@@ -46,14 +46,15 @@ def sender(office: Office, rules: NoticeRules, **more: Any) -> NoticeDispatcher:
 
 
 def start(office: Office, *, backlog: bool = False) -> int:
-    return started.start(office.inbox, backlog=backlog, **ANA)
+    rungs = ladders.of_rules(rules_for(office, "https://sms.example"))
+    return started.start(office.inbox, rungs, backlog=backlog, **ANA)
 
 
 def test_nothing_goes_out_before_the_start_and_then_only_for_what_comes(office: Office) -> None:
     office.seller("sel_old")
     office.review("prc_old", "sel_old")
     with WebhookServer().running() as server:
-        sends = sender(office, rules_for(office, server))
+        sends = sender(office, rules_for(office, server.url))
         assert sends.turn() == 0
         start(office)
         assert sends.turn() == 0, "it came before"
@@ -61,7 +62,7 @@ def test_nothing_goes_out_before_the_start_and_then_only_for_what_comes(office: 
         office.review("prc_new", "sel_new")
         assert sends.turn() == 1
         assert sends.turn() == 0
-        assert sender(office, rules_for(office, server)).turn() == 0, "nor after a restart"
+        assert sender(office, rules_for(office, server.url)).turn() == 0, "nor after a restart"
         assert len(server.taken) == 1
         [notice] = office.notices()
         assert (notice["process_id"], notice["rung"]) == ("prc_new", "after_0d")
@@ -82,7 +83,7 @@ def test_the_next_rung_comes_in_its_time_and_half_an_answer_changes_the_words(
     office.review("prc_1", "sel_1")
     clock = [office.inbox.now()]
     with WebhookServer().running() as server:
-        sends = sender(office, rules_for(office, server), now=lambda: clock[0])
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
         assert sends.turn() == 1
         office.answer("prc_1", "sel_1", revenue="1000_to_5000")
         clock[0] += 6 * instants.DAY
@@ -113,7 +114,7 @@ def test_what_is_over_or_kept_back_gets_nothing(office: Office, why: str) -> Non
         case "stopped":
             started.stop(office.inbox, **ANA)
     with WebhookServer().running() as server:
-        sends = sender(office, rules_for(office, server))
+        sends = sender(office, rules_for(office, server.url))
         assert sends.turn() == 0
         assert server.taken == []
         if why == "held":
@@ -127,7 +128,7 @@ def test_one_message_speaks_of_two_reviews_and_each_keeps_its_rung(office: Offic
     office.review("prc_1", "sel_1", days=20)
     office.review("prc_2", "sel_1", days=10)
     with WebhookServer().running() as server:
-        assert sender(office, rules_for(office, server)).turn() == 1
+        assert sender(office, rules_for(office, server.url)).turn() == 1
         assert len(server.taken) == 1
     found = {(it["process_id"], it["rung"]) for it in office.notices()}
     assert found == {("prc_1", "after_0d"), ("prc_2", "after_0d")}
@@ -141,7 +142,7 @@ def test_a_service_that_is_away_gets_one_message_to_try_not_all(office: Office) 
     clock = [office.inbox.now()]
     with WebhookServer().running() as server:
         server.status = 503
-        sends = sender(office, rules_for(office, server), now=lambda: clock[0])
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
         sends._sending._wait = lambda _: None
         first = sends.turn()
         assert first <= 4, "those that were on their way at once"
@@ -170,7 +171,7 @@ def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
     copy = Office(elsewhere, open_inbox(elsewhere / "inbox.db"))
     with closing(copy.inbox), WebhookServer().running() as server:
         assert not is_started(copy.inbox)
-        sends = sender(copy, rules_for(copy, server))
+        sends = sender(copy, rules_for(copy, server.url))
         assert sends.turn() == 0
         assert server.taken == []
         in_use(elsewhere / "inbox.db")
@@ -190,7 +191,7 @@ def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
         raise KeyboardInterrupt
 
     with WebhookServer().running() as server:
-        rules = rules_for(office, server)
+        rules = rules_for(office, server.url)
         with monkeypatch.context() as dying:
             dying.setattr(channels, "hand_over", gone)
             with pytest.raises(KeyboardInterrupt):
@@ -213,7 +214,7 @@ def test_a_repeat_that_is_not_taken_does_not_say_that_the_first_never_came(
     office.review("prc_1", "sel_1")
     clock = [office.inbox.now()]
     with WebhookServer().running() as server:
-        rules = rules_for(office, server)
+        rules = rules_for(office, server.url)
         with monkeypatch.context() as silent:
             silent.setattr(channels, "hand_over", lambda *_: channels.Came("uncertain"))
             assert sender(office, rules, now=lambda: clock[0]).turn() == 1
@@ -228,7 +229,7 @@ def test_the_schedule_of_another_log_decides_nothing_here(office: Office) -> Non
     office.seller("sel_old")
     office.review("prc_old", "sel_old")
     with WebhookServer().running() as server:
-        sends = sender(office, rules_for(office, server))
+        sends = sender(office, rules_for(office, server.url))
         start(office)
         line = {"kind": NOTICE_SCHEDULE, "step": "started", "backlog": True}
         line["occurred_at"] = instants.canonical(office.inbox.now())

@@ -208,6 +208,13 @@ def retracted(occurred_at: str, message_id: str = "n1", **more: Any) -> dict[str
     }
 
 
+def schedule(step: str, occurred_at: str, **more: Any) -> dict[str, Any]:
+    """What was decided about the schedule of seller notices, for all unless it names a process or a
+    seller."""
+    line = {"kind": "notice_schedule", "occurred_at": occurred_at, "step": step, "actor": "Ana"}
+    return live({**line, **more})
+
+
 def action(kind: str, occurred_at: str, **more: Any) -> dict[str, Any]:
     """An override or a replacement."""
     return {

@@ -16,6 +16,7 @@ from tests.support.lines import (
     refusal,
     result,
     retracted,
+    schedule,
     seller,
     started,
     webhook,
@@ -152,6 +153,8 @@ RICH = [
     action(
         "notice_schedule", "2026-05-07T00:00:00Z", process_id="p11", step="claimed", rung="day_0"
     ),
+    schedule("started", "2026-05-28T06:00:00Z"),
+    live(aci("e14", "2026-05-28T07:00:00Z", process_id="p12")),
 ]
 """Something of everything, so that every view has rows."""
 

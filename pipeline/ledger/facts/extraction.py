@@ -190,6 +190,7 @@ def _webhook(entry: Entry, keys: Keys) -> Iterable[Fact]:
             review.deadline_at,
             review.requested_fields,
             event.content_sha256,
+            entry.origin,
         )
     elif (seller := event.seller) is not None:
         yield SellerEvent(
@@ -413,6 +414,7 @@ def _acted(entry: Entry, said: Mapping[str, JsonValue]) -> Action:
         step=step if isinstance(step, str) else None,
         content=json.dumps(content, ensure_ascii=False),
         body_sha256=_sha256(entry.body),
+        origin=entry.origin,
     )
 
 

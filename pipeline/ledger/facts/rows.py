@@ -60,6 +60,7 @@ class ReviewFact(NamedTuple):
     deadline_at: Instant | None
     requested_fields: tuple[str, ...] | None
     content_sha256: bytes
+    origin: str
 
 
 _FIELD_TYPES: Final[Mapping[str, Any]] = {"number": float, "flag": bool, "instant": Instant}
@@ -264,6 +265,7 @@ class Action(NamedTuple):
     step: str | None  # of a ticket, an alert or a calendar: which
     content: str | None
     body_sha256: bytes
+    origin: str
 
 
 Fact = (

@@ -51,6 +51,7 @@
 -- column: unnotified_from | from when on it shows that nobody contacted the seller between the first receipt and the end of the time; null where somebody did
 -- column: late_notice_from | from when on it shows that nobody did in the first half of that time; null where somebody did, or it was finished before
 -- column: first_received_seq | the entry of the first of its events
+-- column: was_received_live | the first of its events came by a webhook, not by a file
 -- column: has_late_contact | a contact that stands was recorded more than 24 hours after it happened
 
 with undated as (
@@ -97,6 +98,7 @@ reviews as (
         max(created_at) filter (where gravity(status) is not null) as last_open_report_at,
         min(occurred_at) as first_received_at,
         arg_min(seq, struct_pack(occurred_at, seq)) as first_received_seq,
+        arg_min(origin = 'live', struct_pack(occurred_at, seq)) as was_received_live,
         arg_min(deadline_at, place) as first_deadline_at,
         min(occurred_at) filter (where status = 'OVERDUE') as overdue_received_at,
         min(occurred_at) filter (where status = 'EXPIRED') as expired_received_at,
@@ -249,6 +251,7 @@ known as (
         reviewed.identity_changed,
         reviewed.first_received_at,
         reviewed.first_received_seq,
+        reviewed.was_received_live,
         reviewed.first_deadline_at,
         reviewed.events = 1 or (
             are_alike
@@ -411,6 +414,7 @@ select
             then greatest(half_at, withdrawn_early_at)
     end as late_notice_from,
     first_received_seq,
+    was_received_live,
     coalesce(has_late_contact, false) as has_late_contact
 from halved
 left join contacted using (process_id)

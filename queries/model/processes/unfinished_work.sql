@@ -35,6 +35,8 @@ select
         else 'start_collection'
     end as next_action,
     case
+        when next_action in ('start_collection', 'remind_seller') and scheduled.process_id is not null
+            then if(state = 'EXPIRED', 'expired', 'waiting_for_seller')
         when not starts_with(next_action, 'await_')
             or (
                 next_action <> 'await_answer'
@@ -51,3 +53,4 @@ select
 from unfinished_states as states
 left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
 left join answer_progress on answer_progress.process_id = states.process_id
+left join scheduled_processes as scheduled on scheduled.process_id = states.process_id

@@ -49,4 +49,4 @@ def assert_same_actions(log: Log, found: dict[str, tuple[str, str]]) -> None:
     for process_id, (action, queue) in found.items():
         if action in ASKING:
             assert action == asking[process_id], process_id
-        assert queue == notices.queue(unfinished[process_id], action), (process_id, action)
+        assert queue == notices.queue(log, unfinished[process_id], action), (process_id, action)

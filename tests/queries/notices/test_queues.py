@@ -14,10 +14,12 @@ from tests.support.lines import (
     called,
     finished,
     invited,
+    live,
     notice,
     posted,
     result,
     retracted,
+    schedule,
     seller,
     started,
 )
@@ -246,6 +248,120 @@ def test_each_unfinished_process_waits_in_one_queue(history, as_of, expected):
 def test_a_finished_process_is_in_no_queue(history):
     assert "p1" in next_actions(history, "2026-03-04T23:59:59.999999")
     assert "p1" not in next_actions(history, "2026-03-05T00:00:00")
+
+
+# --- what the schedule asks by itself ---
+
+LEFT, LEFT_LATE = (START, "waiting_for_seller"), (START, "expired")
+RUNS = schedule("started", "2026-02-28T00:00:00Z")
+CAME = live(aci())
+CALLS = [{"review_type": "ACI", "rungs": [{"after": 48, "channel": "phone"}, {"before": 48}]}]
+EVERY = {"review_type": None, "rungs": [{"late": 0}]}
+EARLY = {"review_type": "ACI", "rungs": [{"before": 24 * 31}]}
+WITH_CALLS = schedule("started", "2026-02-28T00:00:00Z", schedules=CALLS)
+
+SCHEDULED = {
+    "it runs": (
+        [RUNS, CAME],
+        {
+            "2026-03-01T12:00:00": LEFT,
+            "2026-03-31T11:59:59.999999": LEFT,
+            "2026-03-31T12:00:00": LEFT_LATE,
+            "2026-04-03T11:59:59.999999": LEFT_LATE,
+            "2026-04-03T12:00:00": TO_START,
+        },
+    ),
+    "it reminds": (
+        [RUNS, CAME, ACCEPTED, notice()],
+        {"2026-03-05T00:00:00": AWAITED, "2026-03-08T00:00:00": (REMIND, "waiting_for_seller")},
+    ),
+    "of a file": ([RUNS, aci()], {"2026-03-05T00:00:00": TO_START}),
+    "started by a file": (
+        [{**RUNS, "origin": "ingested"}, CAME],
+        {"2026-03-05T00:00:00": TO_START},
+    ),
+    "from before": (
+        [CAME, schedule("started", "2026-03-03T00:00:00Z")],
+        {"2026-03-05T00:00:00": TO_START},
+    ),
+    "the backlog": (
+        [aci(), schedule("started", "2026-03-03T00:00:00Z", backlog=True)],
+        {"2026-03-02T23:59:59.999999": TO_START, "2026-03-03T00:00:00": LEFT},
+    ),
+    "stopped for all": (
+        [
+            *(RUNS, CAME, schedule("stopped", "2026-03-03T00:00:00Z")),
+            schedule("started", "2026-03-06T00:00:00Z"),
+        ],
+        {
+            "2026-03-02T23:59:59.999999": LEFT,
+            "2026-03-03T00:00:00": TO_START,
+            "2026-03-06T00:00:00": LEFT,
+        },
+    ),
+    "came while it did not run": (
+        [
+            *(RUNS, schedule("stopped", "2026-03-01T00:00:00Z"), CAME),
+            schedule("started", "2026-03-06T00:00:00Z"),
+        ],
+        {"2026-03-07T00:00:00": TO_START},
+    ),
+    "held for the seller": (
+        [
+            *(RUNS, CAME, schedule("held", "2026-03-03T00:00:00Z", seller_id="s1")),
+            schedule("released", "2026-03-06T00:00:00Z", seller_id="s1"),
+            schedule("stopped", "2026-03-07T00:00:00Z", process_id="p1", reason="not_me"),
+        ],
+        {
+            "2026-03-03T00:00:00": TO_START,
+            "2026-03-06T00:00:00": LEFT,
+            "2026-03-07T00:00:00": TO_START,
+        },
+    ),
+    "held for others": (
+        [
+            *(RUNS, CAME, schedule("held", "2026-03-03T00:00:00Z", seller_id="s2")),
+            schedule("held", "2026-03-03T00:00:00Z", process_id="p2"),
+        ],
+        {"2026-03-04T00:00:00": LEFT},
+    ),
+    "a call": (
+        [
+            *(WITH_CALLS, CAME, called("n1", "2026-03-03T11:00:00Z", "no_answer")),
+            called("n2", "2026-03-04T00:00:00Z", "no_answer"),
+            retracted("2026-03-05T00:00:00Z", "n2"),
+            called("n3", "2026-03-06T00:00:00Z", "wrong_number"),
+        ],
+        {
+            "2026-03-03T11:59:59.999999": LEFT,
+            "2026-03-03T12:00:00": TO_START,
+            "2026-03-04T00:00:00": LEFT,
+            "2026-03-05T00:00:00": TO_START,
+            "2026-03-06T00:00:00": LEFT,
+            "2026-03-29T12:00:00": TO_START,
+        },
+    ),
+    "a type without rungs": (
+        [schedule("started", "2026-02-28T00:00:00Z", schedules=[*CALLS, EVERY]), live(acp())],
+        {"2026-03-05T00:00:00": LEFT},
+    ),
+    "a rung from before the opening": (
+        [schedule("started", "2026-02-28T00:00:00Z", schedules=[EARLY]), CAME],
+        {"2026-03-05T00:00:00": TO_START},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("history", "as_of", "expected"),
+    [
+        pytest.param([FIRST, *lines], as_of, expected, id=f"{name}, {as_of}")
+        for name, (lines, instants) in SCHEDULED.items()
+        for as_of, expected in instants.items()
+    ],
+)
+def test_what_the_schedule_asks_by_itself_waits_for_the_seller(history, as_of, expected):
+    assert next_actions(history, as_of)["p1"] == expected
 
 
 @few

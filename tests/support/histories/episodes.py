@@ -461,6 +461,23 @@ def of_message(draw, message_id: str) -> dict:
 
 
 @st.composite
+def schedules(draw) -> list[dict]:
+    """The schedule of notices is started, and perhaps held or stopped, for all or for some."""
+    lines = []
+    for step in draw(
+        st.sampled_from([["started"], ["started", "held"], ["started", "stopped"], ["released"]])
+    ):
+        line = {"kind": "notice_schedule", "step": step, "actor": "ana"}
+        line["occurred_at"] = in_zulu(draw(usually(st.just(START - DAY), moments(), odds=2)))
+        if step == "started":
+            line["backlog"] = draw(st.booleans())
+        elif draw(st.booleans()):
+            line |= draw(st.sampled_from([{"process_id": "p1"}, {"seller_id": "s1"}]))
+        lines.append(line)
+    return lines
+
+
+@st.composite
 def assignments(draw) -> list[dict]:
     """Who sees to a process, or a reminder as it was recorded once. Of two assignments at one
     instant the place in the log decides, so the instant says to whom."""
@@ -488,6 +505,7 @@ EPISODES = {
     "answered_submissions": answered_submissions,
     "interventions": interventions,
     "notices": notices,
+    "schedules": schedules,
     "assignments": assignments,
 }
 USUAL_EPISODES = (
@@ -514,5 +532,6 @@ USUAL_EPISODES = (
     "notices",
     "notices",
     "notices",
+    "schedules",
     "assignments",
 )

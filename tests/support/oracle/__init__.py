@@ -14,6 +14,7 @@ purpose: each function should read like the paragraph of docs/rules.md that it f
     payload.py     what a payload had to hold
     evidence.py    collections and coverage
     notices.py     how sellers were notified, what they are asked next, queues
+    schedules.py   whom the schedule of notices asks by itself
     tries.py       what is retried, given up, and when a ticket is due
     trends.py      how it goes over time
     alerts.py      what is alarming

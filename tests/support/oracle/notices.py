@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from . import schedules
 from .model import Entry, Log, notice_order
 from .processes import OPEN, RANK, Process, processes
 from .reading import HOUR, whole_seconds
@@ -262,11 +263,14 @@ def savable_first(process: Process) -> tuple:
     return (0 if left > timedelta(0) else 1), abs(left), process.process_id
 
 
-def queue(process: Process, action: str) -> str:
-    """Where an unfinished process waits, by its next action. No schedule runs: none has a rung."""
+def queue(log: Log, process: Process, action: str) -> str:
+    """Where an unfinished process waits, by its next action."""
     left = None if process.deadline_at is None else process.deadline_at - process.as_of
     is_short = left is not None and timedelta(0) < left < EVEN_WHILE_AWAITING
     is_ours = not action.startswith("await_")
+    if action in ("start_collection", "remind_seller"):
+        is_ours = not schedules.asks_by_itself(log, process, called_at(log, process.process_id))
+        is_short = False
     if is_ours or (is_short and action != "await_answer"):
         return "act_now"
     if process.state == "EXPIRED":
@@ -274,3 +278,15 @@ def queue(process: Process, action: str) -> str:
     if action in ("await_answer", "await_platform", "await_retry"):
         return "waiting_for_platform"
     return "waiting_for_seller"
+
+
+def called_at(log: Log, process_id: str) -> datetime | None:
+    """When the latest call was made that nobody took back, whatever came of it."""
+    calls = [
+        notice.entry.occurred_at
+        for notice in notices(log)
+        if notice.channel == "phone"
+        and notice.retracted_at is None
+        and notice.entry.line["process_id"] == process_id
+    ]
+    return max(calls, default=None)

@@ -1,0 +1,24 @@
+-- One row per decision about the schedule of seller notices, by as_of: for all, for a seller or for a process
+-- (docs/rules.md#queues). What a file says is about another log's schedule, but for a seller or a process.
+-- key: seq
+-- column: seq | the entry
+-- column: occurred_at | when it was decided
+-- column: process_id | the process that it is about; null where it is about more
+-- column: seller_id | the seller whom it is about; null where it is about a process, or all
+-- column: step | started, held, released or stopped
+-- column: has_backlog | of a start: processes that were known before are in it, too
+-- column: schedules | of a start: the rungs for each type of review; null type: each that is not named
+
+select
+    seq,
+    occurred_at,
+    process_id,
+    seller_id,
+    step,
+    coalesce(cast(content ->> '$.backlog' as boolean), false) as has_backlog,
+    case when step = 'started' then schedules_of(content -> '$.schedules') end as schedules
+from fact_actions
+where kind = 'notice_schedule'
+    and step <> 'claimed'
+    and occurred_at <= as_of()
+    and (origin = 'live' or process_id is not null or seller_id is not null)

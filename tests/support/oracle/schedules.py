@@ -1,0 +1,88 @@
+"""For which processes the schedule of notices asks by itself (docs/rules.md#schedules)."""
+
+from datetime import datetime
+from typing import Any
+
+from .model import Entry, Log
+from .processes import Process
+from .reading import HOUR
+
+OURS = [{"after": hours} for hours in (0, 168, 336, 600, 672)] + [{"late": 72}]
+
+
+def decisions(log: Log) -> list[Entry]:
+    return [it for it in log.of_kind("notice_schedule") if it.line.get("step") != "claimed"]
+
+
+def for_all(log: Log) -> list[Entry]:
+    """What was decided for all, in the log's order: a file speaks of another log's schedule."""
+    return [
+        entry
+        for entry in decisions(log)
+        if entry.origin == "live"
+        and entry.line.get("process_id") is None
+        and entry.line.get("seller_id") is None
+    ]
+
+
+def is_in_it(log: Log, process: Process) -> bool:
+    """Whether a start takes the process: the first of its events came live while it ran, or it was
+    known by then and the backlog was wanted."""
+    if not process.events:
+        return False
+    first = min(
+        (event.delivery.entry for event in process.events),
+        key=lambda entry: (entry.occurred_at, entry.seq),
+    )
+    runs, backlog = False, False
+    for entry in for_all(log):
+        is_start = entry.line["step"] == "started"
+        if entry.seq < first.seq:
+            runs = is_start
+        elif is_start and entry.line.get("backlog") is True:
+            backlog = True
+    return backlog or (runs and first.origin == "live")
+
+
+def is_kept_back(log: Log, process: Process) -> bool:
+    said = [
+        entry
+        for entry in decisions(log)
+        if entry.line.get("process_id") == process.process_id
+        or (
+            entry.line.get("process_id") is None
+            and entry.line.get("seller_id") == process.seller_id is not None
+        )
+    ]
+    last = max(said, key=lambda entry: (entry.occurred_at, entry.seq), default=None)
+    return last is not None and last.line["step"] in ("held", "stopped")
+
+
+def rungs(started: Entry, process: Process) -> list[dict[str, Any]]:
+    schedules = started.line.get("schedules")
+    if schedules is None:
+        return OURS
+    by_type = {each["review_type"]: each["rungs"] for each in schedules}
+    return by_type.get(process.review_type, by_type.get(None, []))
+
+
+def time_of(rung: dict[str, Any], process: Process) -> datetime:
+    if rung.get("after") is not None:
+        return process.opened_at + rung["after"] * HOUR
+    if rung.get("before") is not None:
+        return process.deadline_at - rung["before"] * HOUR
+    return process.deadline_at + rung["late"] * HOUR
+
+
+def asks_by_itself(log: Log, process: Process, called_at: datetime | None) -> bool:
+    """`called_at`: of the latest call that stands."""
+    steps = for_all(log)
+    if not steps or steps[-1].line["step"] != "started":
+        return False
+    if not is_in_it(log, process) or is_kept_back(log, process):
+        return False
+    due = [(time_of(rung, process), rung.get("channel")) for rung in rungs(steps[-1], process)]
+    due = [(at, channel) for at, channel in due if at >= process.opened_at]
+    calls = [at for at, channel in due if channel == "phone" and at <= log.as_of]
+    waits = any(called_at is None or called_at < at for at in calls)
+    return not waits and any(at > log.as_of for at, _ in due)
