@@ -30,8 +30,9 @@ from pipeline.notices.ladders import Ladders, rungs_of
 from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.schedule import Decision, Said, Times, due
 from pipeline.notices.sellers import Open, Refused, Seller
-from pipeline.notices.sending import Done, Order, Sending, mark_uncertain
+from pipeline.notices.sending import Done, Order, Sending
 from pipeline.notices.started import is_started
+from pipeline.notices.unanswered import mark_all
 from pipeline.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -175,7 +176,7 @@ class NoticeDispatcher:
         now = self._now()
         if time.monotonic() >= self._swept_at:
             self._swept_at = time.monotonic() + SWEEP_SECONDS
-            mark_uncertain(self._inbox, now=now)
+            mark_all(self._inbox, now=now)
         self._agenda |= dict.fromkeys(self.scope.read_on(), 0)
         if not is_started(self._inbox):
             return 0

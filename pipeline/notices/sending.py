@@ -5,7 +5,7 @@ what came of it, in this order.
     2. one `seller_notice` a process, all in one commit, if the processes are still as they were
        read and nobody else writes to the seller: a crash leaves them without a result
     3. the message is handed over: a crash leaves them without a result, too
-    4. the result; without one after `UNANSWERED`, it becomes `uncertain`
+    4. the result; without one it becomes `uncertain` after a while
     5. earlier links that were sent end
 
 Nothing is said to be sent before the service has taken it, and nothing is sent that no entry names.
@@ -37,11 +37,11 @@ from pipeline.journey.reviews import Reviews
 from pipeline.language.codes import CHANNELS
 from pipeline.log.actors import SALT_BYTES
 from pipeline.log.artifacts import described
-from pipeline.log.entries import Draft, Entry, commitment, content_of
+from pipeline.log.entries import Entry, commitment, content_of
 from pipeline.log.kinds import notice_schedule, seller_notice, seller_notice_result
 from pipeline.log.kinds.seller_notice import ADDRESS, ARTIFACTS, COMMITMENT, JOURNEY, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.notices import channels, texts
+from pipeline.notices import channels, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
 from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, OURS, REMINDER, NoticeRules, load
 from pipeline.notices.schedule import ALONG
@@ -56,8 +56,6 @@ AT_ONCE: Final = 8
 """Messages on their way at a time, of many."""
 LEASE: Final = 5 * instants.MINUTE
 """For so long nobody else writes to a seller: longer than any message is on its way."""
-UNANSWERED: Final = 10 * instants.MINUTE
-"""After this time a message without a result is uncertain: who sent it is gone."""
 ROUNDS: Final = 3
 """Readings of a seller. In between, something came about one of the processes each time."""
 AFTER_DEADLINE: Final = 60 * instants.DAY
@@ -223,7 +221,7 @@ class Sending:
         self.check(order)
         wanted = list(dict.fromkeys(seller_ids))
         failed: list[Exception] = []
-        mark_uncertain(self._inbox, of=wanted)
+        unanswered.mark_of(self._inbox, wanted)
 
         def one(seller_id: str) -> Done | None:
             if failed:
@@ -574,39 +572,3 @@ def address_digest(log_key: bytes, address: str) -> str:
     """By which two messages to one address are known, and nobody learns the address."""
     folded = address.strip().casefold().encode()
     return hmac.digest(log_key, b"address of a seller notice: " + folded, "sha256").hex()
-
-
-def mark_uncertain(inbox: Inbox, *, of: Sequence[str] = (), now: int | None = None) -> int:
-    """Records `uncertain` for messages of ours that have had no result for `UNANSWERED`: whoever
-    sent them ended in between. `of`: these sellers; none: all. How many entries. Raises
-    `InboxUnavailable`."""
-    limit = (inbox.now() if now is None else now) - UNANSWERED
-    if of:
-        notices = [it for each in of for it in inbox.find(seller_id=each, kind=SELLER_NOTICE)]
-    else:
-        notices = inbox.find(kind=SELLER_NOTICE)
-    drafts = [
-        draft
-        for notice in notices
-        if notice.recorded_at <= limit and (draft := _uncertain(inbox, notice)) is not None
-    ]
-    if drafts:
-        inbox.append(drafts)
-    return len(drafts)
-
-
-def _uncertain(inbox: Inbox, entry: Entry) -> Draft | None:
-    said = content_of(entry)
-    if COMMITMENT not in said or entry.process_id is None:
-        return None
-    results = inbox.find(process_id=entry.process_id, kind=SELLER_NOTICE_RESULT)
-    if any(content_of(it).get("message_id") == said["message_id"] for it in results):
-        return None
-    return seller_notice_result.came_of(
-        said["message_id"],
-        "uncertain",
-        "the program that sent it ended before it heard the answer",
-        recorded_by=entry.recorded_by,
-        process_id=entry.process_id,
-        seller_id=entry.seller_id,
-    )

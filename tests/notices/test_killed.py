@@ -8,7 +8,8 @@ from itertools import product
 
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.notices.sending import UNANSWERED, Order, mark_uncertain
+from pipeline.notices.sending import Order
+from pipeline.notices.unanswered import UNANSWERED, mark_all
 from tests import fork_server
 from tests.alert.sinks import WebhookServer
 from tests.docs.pages import ROOT
@@ -49,7 +50,7 @@ def test_killed_at_each_step_the_log_says_no_more_and_no_less(office: Office) ->
             for seller_id, how in sellers.items()
         ]
         assert [it.wait(300) for it in running] == [-signal.SIGKILL] * len(sellers)
-        mark_uncertain(office.inbox, now=office.inbox.now() + UNANSWERED)
+        mark_all(office.inbox, now=office.inbox.now() + UNANSWERED)
         found = {}
         for seller_id, how in sellers.items():
             entries = office.said(SELLER_NOTICE, seller_id=seller_id)

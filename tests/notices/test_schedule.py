@@ -15,7 +15,7 @@ from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.notices.rules import RUNGS, Rung
 from pipeline.notices.schedule import APART, CLAIM, Decision, Said, Times, due
-from pipeline.notices.sending import UNANSWERED
+from pipeline.notices.unanswered import UNANSWERED
 from tests import depth
 
 HOUR, DAY = instants.HOUR, instants.DAY

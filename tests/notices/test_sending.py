@@ -18,7 +18,8 @@ from pipeline.journey import links
 from pipeline.log.entries import commitment
 from pipeline.notices import sending
 from pipeline.notices.channels import Came
-from pipeline.notices.sending import Done, Order, mark_uncertain
+from pipeline.notices.sending import Done, Order
+from pipeline.notices.unanswered import UNANSWERED, mark_all
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_channels import silent_after
 from tests.notices.office import BASE, BY_MAIL, SECRET, Office, results_of
@@ -327,10 +328,13 @@ def test_a_message_without_a_result_is_uncertain_after_a_while_and_never_before(
     with MailServer(tmp_path).running() as server, pytest.raises(KeyboardInterrupt):
         office.sending(mail=office.mail(server)).send_one("sel_1", BY_MAIL)
     assert len(office.notices()) == 2
-    assert mark_uncertain(office.inbox) == 0
-    later = office.inbox.now() + sending.UNANSWERED
-    assert mark_uncertain(office.inbox, now=later) == 2
-    assert mark_uncertain(office.inbox, now=later) == 0
+    assert mark_all(office.inbox) == 0
+    later = office.inbox.now() + UNANSWERED
+    assert mark_all(office.inbox, now=later) == 2
+    monkeypatch.setattr(type(office.inbox), "find", gone)  # each is looked at once
+    assert mark_all(office.inbox, now=later) == 0
+    assert mark_all(office.inbox, now=later + UNANSWERED) == 0
+    monkeypatch.undo()
     assert office.results() == [("prc_2", "uncertain"), ("prc_1", "uncertain")]
 
 
