@@ -91,6 +91,7 @@ def _draw() -> None:
         acting.keep_name()
         frame.close_drawer()
         frame.lead_keyboard()
+        find.lead_keys()
         links.carry_choices()
     with search:
         find.box(current.title)

@@ -52,6 +52,7 @@ from pipeline.values import misread
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export", "forget"]
+NamesRole = Literal["officer", "auditor", "admin"]
 """An act that can need a second person."""
 _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """URLs to which paths are added. One with a query takes no path: it would belong to the query."""
@@ -234,6 +235,11 @@ class Settings(BaseModel):
         gt=0,
         le=86_400,
         description="Seconds until personal data that a page shows is masked again.",
+    )
+    show_names_to: str = Field(
+        "",
+        description="Roles that see sellers' names on lists without a reason, with commas between:"
+        " officer, auditor, admin.",
     )
     four_eyes: str = Field(
         "",
@@ -470,6 +476,14 @@ class Settings(BaseModel):
             raise ValueError(f"{', '.join(sorted(unknown))}: the acts that can wait are {known}")
         return text
 
+    @field_validator("show_names_to")
+    @classmethod
+    def _roles(cls, text: str) -> str:
+        if unknown := set(words(text)) - set(get_args(NamesRole)):
+            known = ", ".join(get_args(NamesRole))
+            raise ValueError(f"{', '.join(sorted(unknown))}: the roles that can are {known}")
+        return text
+
     @field_validator("proxy_addresses")
     @classmethod
     def _networks(cls, text: str) -> str:
@@ -486,6 +500,11 @@ class Settings(BaseModel):
         if self.artifacts_in == "database" and self.has_inbox_file:
             problems.append(
                 "PRAZO_ARTIFACTS_IN is database: PRAZO_INBOX must be a postgresql:// URL"
+            )
+        if self.show_names_to and "unmask" in self.acts_of_two:
+            problems.append(
+                "PRAZO_SHOW_NAMES_TO shows names without a reason, and PRAZO_FOUR_EYES=unmask asks"
+                " a second person first: choose one"
             )
         if (self.backup_to is None) != (self.backup_recipient is None):
             problems.append("PRAZO_BACKUP_TO and PRAZO_BACKUP_RECIPIENT go together")
@@ -551,6 +570,11 @@ class Settings(BaseModel):
     def acts_of_two(self) -> frozenset[FourEyes]:
         """The acts that wait for a second person."""
         return frozenset(it for it in get_args(FourEyes) if it in words(self.four_eyes))
+
+    @property
+    def roles_shown_names(self) -> frozenset[str]:
+        """The roles that see sellers' names without a reason."""
+        return frozenset(words(self.show_names_to))
 
     @property
     def expects_strangers(self) -> bool:

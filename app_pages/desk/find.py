@@ -18,7 +18,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, links, views
+from app_pages.parts import acting, links, seller_names, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
@@ -72,8 +72,10 @@ class Found(NamedTuple):
 
     processes: Sequence[views.Row]
     sellers: Sequence[str]
-    known: Mapping[str | None, views.Row]
-    """Of their sellers: what people know them by, as `seller_names` has it, masked."""
+    names: Mapping[str | None, str]
+    """Of their sellers, masked where they are not shown."""
+    tax_ids: Mapping[str | None, str]
+    """Of their sellers, masked."""
     waiting: Mapping[str | None, views.Row]
     """Of these sellers: what is open, as `seller_watchlist` has it."""
     is_cut: bool
@@ -90,8 +92,12 @@ def box(page: str) -> None:
     """The search box; nothing for those whose role opens no page about one process or seller.
     `page`: which one is drawn."""
     if access.may_open("process"):
-        st.html(f"<script>{KEYS_SCRIPT}</script>", unsafe_allow_javascript=True)
         _search(page)
+
+
+def lead_keys() -> None:
+    """Leads `/` and Ctrl-K into the box, and arrows through what was found."""
+    st.html(f"<script>{KEYS_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 @st.fragment
@@ -188,10 +194,9 @@ def _hit() -> Any:
 
 def _about(found: Found, seller: str | None, state: str, timed: views.Row | None) -> str:
     """Who it is, how it stands, and by when: what tells one hit from another."""
-    known = found.known.get(seller, {})
-    parts = [formats.plain(known.get("seller_name") or "")]
-    if known.get("taxpayer_id"):
-        parts.append(_("tax id {digits}", digits=formats.plain(known["taxpayer_id"])))
+    parts = [formats.plain(found.names.get(seller, ""))]
+    if tax_id := found.tax_ids.get(seller):
+        parts.append(_("tax id {digits}", digits=formats.plain(tax_id)))
     parts.append(code_texts.word(codes.STATES, state) if state else _("no open review"))
     if timed is not None and state != "FINISHED":
         deadline = timed.get("next_deadline_at") or timed.get("deadline_at")
@@ -215,7 +220,8 @@ def look_up(text: str) -> Found:
     return Found(
         processes[:SHOWN],
         sellers[:SHOWN],
-        _by_seller("seller_names", named),
+        seller_names.of([{"seller_id": it} for it in named]),
+        {it: row["taxpayer_id"] for it, row in _by_seller("seller_names", named).items()},
         waiting,
         max(len(processes), len(sellers)) > SHOWN,
         refused,

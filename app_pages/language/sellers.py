@@ -71,6 +71,9 @@ OF_BUSINESS: Final[Mapping[str, str]] = {
     "business_phone": "phone_number",
 }
 """What the record of a business carries -> the column that has it where it carries no other."""
+_PHONES: Final = frozenset({"phone_number", "business_phone"})
+_PHONE: Final = re.compile(r"\+?[0-9][0-9 ()./-]{7,20}")
+_NOT_DIALLED: Final = re.compile(r"[^+0-9]")
 _MONEY: Final = frozenset({"account_balance", "current_balance", "revenue"})
 _CPF: Final = re.compile(r"(\d{3})(\d{3})(\d{3})(\d{2})", re.ASCII)
 _CNPJ: Final = re.compile(r"([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})", re.ASCII)
@@ -85,6 +88,9 @@ def in_record(column: str, value: object) -> str:
         return formats.plain(word(codes.SELLER_TYPES, str(value)))
     if column in _MONEY and isinstance(value, int | float):
         return formats.plain(formats.money(value))
+    if column in _PHONES and _PHONE.fullmatch(str(value)):
+        number = str(value)
+        return f"[{formats.plain(number)}](tel:{_NOT_DIALLED.sub('', number)})"
     if column in ("taxpayer_id", "ein"):
         return formats.plain(_marked_id(str(value)))
     if column in ("address", "business_address"):

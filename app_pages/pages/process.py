@@ -17,6 +17,7 @@ from app_pages.parts import (
     exchanges,
     explained,
     links,
+    seller_names,
     timeline,
     views,
 )
@@ -159,7 +160,9 @@ newest = timeline.newest(asked)
 
 with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.header(formats.plain(views.shown("process_id", asked)), anchor=False, width="content")
+        name = seller_names.in_clear(process["seller_id"])
+        title = " · ".join(filter(None, (name, views.shown("process_id", asked))))
+        st.header(formats.plain(title), anchor=False, width="content")
         st.markdown(code_texts.state_chip(state, process["seconds_to_deadline"]), width="content")
         st.badge(
             formats.plain(code_texts.word(codes.REVIEW_TYPES, process["review_type"])),
@@ -169,6 +172,7 @@ with st.container(border=True):
             st.badge(_("Finished late"), icon=":material/schedule:", color="violet")
         links.to_seller(process["seller_id"])
         links.to_package("process", asked)
+        seller_names.control([process], _("Show the name"))
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:

@@ -8,7 +8,7 @@ import streamlit as st
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, elements, links, timeline, views
+from app_pages.parts import acting, address, elements, links, seller_names, timeline, views
 from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
@@ -70,14 +70,23 @@ def was_erased(seller_id: str, last_event_at: datetime | None) -> bool:
     return any(last_event_at is None or it > last_event_at for it in erased)
 
 
-def unmasked(seller_id: str) -> views.Row:
-    """The seller's row with its personal columns: never kept for another reader."""
+def unmasked(view: str, seller_id: str) -> views.Row:
+    """The seller's row of a view with its personal columns: never kept for another reader."""
     service.current().require_unerased()
     rows = service.current().reader.read(
-        "seller_state", as_of=views.as_of(), where={"seller_id": seller_id}, unmask=True
+        view, as_of=views.as_of(), where={"seller_id": seller_id}, unmask=True
     )
-    row: views.Row = rows.to_pylist()[0]
-    return row
+    return next(iter(rows.to_pylist()), {})
+
+
+def title(seller_id: str, *, is_shown: bool) -> str:
+    """The seller's id, and their name where it is shown: with all personal data, or as on lists."""
+    if is_shown:
+        name = unmasked("seller_names", seller_id).get("seller_name")
+    else:
+        name = seller_names.in_clear(seller_id)
+    shown = seller_id if is_shown else views.shown("seller_id", seller_id)
+    return f"{name} · {shown}" if name else shown
 
 
 asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
@@ -114,14 +123,15 @@ with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         # Behind a reason, for whoever gave one: the record below is, too.
         is_shown = acting.may_see_personal_data("seller_state", asked)
-        name = asked if is_shown else views.shown("seller_id", asked)
-        st.header(formats.plain(name), anchor=False, width="content")
+        st.header(formats.plain(title(asked, is_shown=is_shown)), anchor=False, width="content")
         say_what_is_late(open_ones)
         st.badge(
             formats.plain(code_texts.word(codes.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
         links.to_package("seller", asked)
+        if not is_shown:
+            seller_names.control([seller], _("Show the name"))
     standing = sellers.STANDINGS.get(seller["status"], sellers.STANDINGS["unknown"])
     meaning, remedy = st.columns(2, gap="medium")
     meaning.markdown(_(standing.meaning))
@@ -228,7 +238,7 @@ with left:
         elements.say_if_cut("bank_accounts", accounts, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
-        known = unmasked(asked) if is_shown else seller
+        known = unmasked("seller_state", asked) if is_shown else seller
 
         def as_shown(column: str) -> object:
             value = known[column]

@@ -9,7 +9,7 @@ from app_pages.desk import asking, casework, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, links, lists, views
+from app_pages.parts import address, elements, links, lists, seller_names, views
 from pipeline.language import codes
 
 PAGE = Page(
@@ -92,7 +92,7 @@ def nobody_open() -> None:
 def card(row: views.Row) -> None:
     """A seller's open reviews, each with what to do next, and what was last said to them."""
     st.markdown(elements.cell(row, "seller_id"))
-    name = lists.seller_names([row]).get(row["seller_id"])
+    name = seller_names.of([row]).get(row["seller_id"])
     if name:
         st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))

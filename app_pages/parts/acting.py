@@ -38,6 +38,8 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 """For so long after an act, a press of the same button counts as the second click of a double
 click."""
 
+SHOWN_NAMES: Final = "by what names are shown"
+"""The session's key of what `app_pages/parts/seller_names.py` keeps in it."""
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
@@ -85,6 +87,7 @@ def remember_name(name: str) -> None:
     made for themselves is forgotten."""
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
+        st.session_state.pop(SHOWN_NAMES, None)
         own().clear()
     st.session_state[_NAME] = name.strip() or None
 

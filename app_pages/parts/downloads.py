@@ -13,7 +13,7 @@ import streamlit as st
 from app_pages.door import audience, handed
 from app_pages.language import columns, formats
 from app_pages.language.i18n import N_, _, language, said_in
-from app_pages.parts import views
+from app_pages.parts import seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language.catalogue import Language
@@ -21,6 +21,8 @@ from pipeline.ledger.views import formats as tables
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import Format
 from pipeline.serve import compared, identifiers
+from pipeline.serve.roles import Permission, Person
+from pipeline.serve.shown_names import Showing
 from pipeline.texts import printable
 
 OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
@@ -46,6 +48,10 @@ _YES: Final = N_("yes")
 _NO: Final = N_("no")
 _PERSONAL: Final = N_("Personal data")
 _MASKED: Final = N_("masked")
+_NAMED: Final = N_("masked, but for the names of sellers")
+_NAME_LABEL: Final = N_("Name of the seller")
+_NAME: Final = "seller_name"
+"""The column in which a file has the names of sellers."""
 
 
 class Reader(NamedTuple):
@@ -90,9 +96,15 @@ def say_on_paper(question: Question, *, page: int, pages: int) -> None:
 
 
 def offer(question: Question, *, rows: int, key: str) -> None:
-    """A button for each format. The file is made when it is asked for; personal data is masked.
-    `key`: tells these buttons from others of the page."""
+    """A button for each format. The file is made when it is asked for; personal data is masked, but
+    for names that the session sees. `key`: tells these buttons from others of the page."""
     reader = Reader(language(), formats.zone())
+    showing = seller_names.showing() if _may_name(question) else None
+
+    def may(whoever: Person) -> bool:
+        may_name = showing is None or whoever.may(Permission.UNMASK)
+        return may_name and audience.may_read(whoever, question.view)
+
     with st.popover(_("Download"), icon=":material/download:"):
         st.markdown(
             _(
@@ -102,48 +114,75 @@ def offer(question: Question, *, rows: int, key: str) -> None:
                 n=formats.number(rows),
             )
         )
+        if showing is not None:
+            st.markdown(_("The names of sellers are in it: the log says whose, to whom and why."))
         for form, name in OFFERED.items():
             if form == "xlsx" and rows > tables.XLSX_ROWS:
                 st.markdown(_("A spreadsheet cannot hold this many rows: choose another format."))
                 continue
             handed.button(
                 name,
-                maker(question, form, reader),
+                maker(question, form, reader, showing),
                 file_name=file_name(question, form, views.moment(), reader.zone),
                 mime=tables.MEDIA_TYPES[form],
-                may=lambda whoever: audience.may_read(whoever, question.view),
+                may=may,
                 key=f"download {key} {form}",
                 is_wide=True,
             )
 
 
-def maker(question: Question, form: Format, reader: Reader) -> Callable[[], bytes]:
-    """Makes the file once its button is pressed."""
+def _may_name(question: Question) -> bool:
+    """Whether a file has a column for the names of sellers: of a comparison, it has none."""
+    columns = public()[question.view].columns
+    is_list = question.compared_with is None and _NAME not in columns
+    return is_list and "seller_id" in columns
+
+
+def maker(
+    question: Question, form: Format, reader: Reader, showing: Showing | None = None
+) -> Callable[[], bytes]:
+    """Makes the file once its button is pressed. `showing`: by what it has the names of sellers, if
+    that is not over by then."""
 
     def make() -> bytes:
         view = question.view
         held = service.current()
         at = held.now() if question.as_of is None else question.as_of
         last_seq = held.ledger.size
-        rows = _rows(question, held, at)
+        seen = None if showing is None or showing.is_over else showing
+        rows = _rows(question, held, at, seen)
         if form != "xlsx":
             said = identifiers.masked_question(question.asked())
             notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **said)
             if question.compared_with is not None:
                 notes["compared_with"] = instants.readable(question.compared_with)
+            if seen is not None:
+                notes["personal"] = _NAMED
             return tables.encode(rows, form, notes)
         words = in_words(question, reader, at=at, last_seq=last_seq, rows=rows.num_rows)
+        if seen is not None:
+            words[said_in(reader.language, _PERSONAL)] = said_in(reader.language, _NAMED)
         return tables.encode(rows, form, words, look(rows, view, reader))
 
     return make
 
 
-def _rows(question: Question, held: service.LedgerService, at: int) -> pa.Table:
-    """The rows of a file, with ids masked; of a comparison, what differs."""
+def _rows(
+    question: Question, held: service.LedgerService, at: int, showing: Showing | None
+) -> pa.Table:
+    """The rows of a file, with ids masked, and with names where they are shown; of a comparison,
+    what differs."""
 
     def read(instant: int) -> pa.Table:
         rows = held.reader.read(question.view, as_of=instant, **question.asked())
-        return identifiers.masked(rows, held.inbox.log_key)
+        hidden = identifiers.masked(rows, held.inbox.log_key)
+        if showing is None:
+            return hidden
+        sellers = rows.column("seller_id").to_pylist()
+        names = showing.names(held, sorted({it for it in sellers if it is not None}), instant)
+        beside = hidden.schema.get_field_index("seller_id") + 1
+        column = pa.array([names.get(it) for it in sellers], type=pa.string())
+        return hidden.add_column(beside, _NAME, column)
 
     now = read(at)
     if question.compared_with is None:
@@ -159,6 +198,7 @@ def look(rows: pa.Table, view: str, reader: Reader) -> tables.Look:
     into = reader.language
     codes = columns.meanings(view, into, columns.kinds(view, rows))
     labels = {column: columns.label(view, column, into) for column in public()[view].columns}
+    labels.setdefault(_NAME, said_in(into, _NAME_LABEL))
     earlier = {
         compared.THEN + column: said_in(into, _THEN, column=label)
         for column, label in labels.items()

@@ -15,7 +15,16 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, language
-from app_pages.parts import acting, address, compared, downloads, elements, links, views
+from app_pages.parts import (
+    acting,
+    address,
+    compared,
+    downloads,
+    elements,
+    links,
+    seller_names,
+    views,
+)
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import plain
@@ -30,11 +39,14 @@ SUBJECT_ID_WIDTH = 154
 MARK = "chosen"
 """The column that shows which row is chosen."""
 SELLER = "seller_name"
-"""The column with the masked name of a row's seller; where no name is known, with the id."""
+"""The column with the name of a row's seller, masked or not; where none is known, with the id."""
 SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
+NAME_WIDTH = 170
+"""Pixels for a name that is not masked."""
 PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
+_LINE = "line of filters"
 
 T = TypeVar("T")
 
@@ -162,6 +174,7 @@ def with_card(
             total=facets.rows(**about),
             beside_count=drawn.act,
         )
+    drawn.name_sellers()
     if page.drawn is not None:
         # On a phone the card lies over the list, and is only there once a row was chosen.
         is_chosen = bool(address.chosen())
@@ -183,16 +196,6 @@ def with_card(
         when_empty()
     else:
         elements.empty(nothing_matches, _("Remove a filter to see more."))
-
-
-def seller_names(rows: Sequence[views.Row]) -> dict[str | None, str]:
-    """The masked names of the sellers whom the rows are about; none where the reader's role does
-    not show people."""
-    ids = sorted({row["seller_id"] for row in rows if row["seller_id"] is not None})
-    if not ids or not access.may_read("seller_names"):
-        return {}
-    known = views.read("seller_names", where={"seller_id": ids})
-    return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
 
 
 def _say_left(view: str) -> None:
@@ -254,10 +257,12 @@ class _Grid:
 
     def __init__(self, view: str, listed: Listed, order: str | None) -> None:
         self._view, self._listed, self._order = view, listed, order
+        self._rows: Sequence[views.Row] = ()
         self._ticked: list[views.Row] = []
 
     def draw(self, rows: Sequence[views.Row], key: str) -> _Drawn:
         """Draws the rows. Returns the chosen one, which is the first until the reader chooses."""
+        self._rows = rows
         names = [self._name(row) for row in rows]
         row = self._chosen(rows, names)
         asked = None if row is None else self._name(row)
@@ -268,7 +273,7 @@ class _Grid:
         modes: list[Any] = ["single-cell", "single-column"]
         if self._listed.act is not None:
             modes.append("multi-row")
-        sellers = seller_names(rows) if SELLER in self._listed.columns else {}
+        sellers = seller_names.of(rows) if SELLER in self._listed.columns else {}
         shown = still(
             {
                 MARK: "▸" if name == asked else "",
@@ -307,6 +312,13 @@ class _Grid:
         if self._listed.act is not None:
             self._listed.act(self._ticked)
 
+    def name_sellers(self) -> None:
+        """What shows the names of the sellers who stand in the list, at the end of its filters."""
+        line = st.session_state.pop(_LINE, None)
+        if line is not None and SELLER in self._listed.columns:
+            with line, st.container(width="content"):
+                seller_names.control(self._rows, _("Show names on this list"))
+
     def _name(self, row: views.Row) -> str:
         """The key of a row as text, as the URL holds it. For a reader who may not see people it is
         masked."""
@@ -341,14 +353,17 @@ class _Grid:
         """The columns of the grid; the one by which its rows are sorted says so."""
         column, _, direction = (self._order or "").partition(" ")
         sorts = _sorts(self._view, self._listed)
+        columns = dict(self._listed.columns)
+        if SELLER in columns and seller_names.showing() is not None:
+            columns[SELLER] = {**columns[SELLER], "width": NAME_WIDTH}
         if not column:
-            return dict(self._listed.columns)
+            return columns
         mark = "↓" if direction == "desc" else "↑"
         return {
             name: {**config, "label": f"{config['label']} {mark}"}
             if sorts.get(name) == column
             else config
-            for name, config in self._listed.columns.items()
+            for name, config in columns.items()
         }
 
     def _take(self, key: str, names: Sequence[str]) -> None:
@@ -370,7 +385,9 @@ def sought_id() -> str:
 
 def filters() -> Any:
     """Where the filters of a list stand, side by side, their labels in one line."""
-    return st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
+    line = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
+    st.session_state[_LINE] = line  # what acts on the whole list comes at its end
+    return line
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog
         for text in ("11.444.777/0001-61", "11444777000161", "padaria", "contato@", "sel_sol"):
             only = find.look_up(text)
             assert (only.total, only.sellers) == (1, ["sel_sol"]), text
-            assert only.known["sel_sol"]["seller_name"] == "P***"
+            assert only.names["sel_sol"] == "P***"
 
 
 def test_several_are_listed_with_masked_names_and_a_limit(open_log: OpenLog, visit: Visit) -> None:

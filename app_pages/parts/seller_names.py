@@ -1,0 +1,140 @@
+"""Shows sellers by name: masked, or in clear for some minutes once a reason stands in the log.
+
+One reason holds for all lists, pages and files of the session. A role that may always see names
+leaves the same entries. Names in clear stay out of the answers that readers share
+(`app_pages/parts/views.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from app_pages.parts import acting, elements, views
+from pipeline.clearance.clearances import Awaited
+from pipeline.continuity import service
+from pipeline.errors import PrazoError
+from pipeline.log.actions import By
+from pipeline.serve import shown_names
+from pipeline.serve.roles import Permission
+from pipeline.serve.shown_names import VIEW, Showing
+
+ALWAYS: Final = "a role that may always see names"
+
+
+def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
+    """The names of the sellers whom the rows are about; none where the reader's role does not show
+    people."""
+    ids = _ids(rows)
+    if not ids or not access.may_read(VIEW):
+        return {}
+    if (seen := showing()) is not None:
+        try:
+            return seen.names(service.current(), ids, views.as_of())
+        except PrazoError as error:
+            elements.say(error)
+    known = views.read(VIEW, where={"seller_id": ids})
+    return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
+
+
+def in_clear(seller_id: str | None) -> str | None:
+    """The name of one seller where it is shown in clear; None where it is masked or unknown."""
+    return None if showing() is None else of([{"seller_id": seller_id}]).get(seller_id)
+
+
+def showing() -> Showing | None:
+    """By what this session sees names in clear now; None where they are masked."""
+    if not access.may(Permission.UNMASK):
+        return None
+    name = acting.reader_name()
+    seen: Showing | None = st.session_state.get(acting.SHOWN_NAMES)
+    if seen is not None and not seen.is_over and seen.by.actor == name:
+        return seen
+    if name is None or not _is_always():
+        return None
+    by = By(ALWAYS, name, acting.RECORDED_BY)
+    st.session_state[acting.SHOWN_NAMES] = made = shown_names.begin(service.current(), by)
+    return made
+
+
+def control(rows: Sequence[views.Row], label: str) -> None:
+    """The form that shows names, or the button that masks them again; nothing for those who may not
+    see them, or see them always. `rows`: those that are drawn; `label`: of the closed form."""
+    held = service.current()
+    may = access.may_read(VIEW) and access.may(Permission.UNMASK)
+    if not may or held.ledger.is_without_bodies or not _ids(rows):
+        return
+    if showing() is not None:
+        if not _is_always():
+            st.button(
+                _("Mask names"),
+                icon=":material/visibility_off:",
+                key="mask_names",
+                help=_("Names are shown; the log says to whom, whose and why."),
+                on_click=_mask,
+            )
+            _mask_in_time()
+        return
+    with (
+        st.popover(label, icon=":material/visibility:", key="show_names"),
+        st.form("names_form", border=False),
+    ):
+        st.markdown(
+            _(
+                "The log will say whose names were shown, to whom and why: on every list and in"
+                " files, for {time}.",
+                time=formats.seconds(held.settings.unmask_seconds),
+            )
+        )
+        st.text_input(_("Why is it needed?"), key="names_reason")
+        acting.name_of_reader("names_actor")
+        about = elements.edition("names", _ids(rows))
+        press, named = lambda: _show(rows), _("Record the reason and show names")
+        acting.submit("names", named, press, about=about, may=Permission.UNMASK, in_past=True)
+
+
+def _show(rows: Sequence[views.Row]) -> acting.Feedback:
+    """Records whose names are shown, which are those of the rows that were drawn."""
+    reason, actor = acting.typed("names_reason"), acting.actor_of("names_actor")
+    if (lacking := acting.missing(reason, actor)) is not None:
+        return acting.Feedback(lacking, kept=reason)
+    made: list[Showing] = []
+
+    def begin() -> None:
+        held = service.current()
+        seen = shown_names.begin(held, By(reason, actor, acting.RECORDED_BY))
+        seen.names(held, _ids(rows), views.as_of())
+        made.append(seen)
+
+    error = acting.tried(begin, actor)
+    if isinstance(error, Awaited):
+        return acting.Feedback(_("To show names waits for a second person."), kept=reason)
+    if error is not None:
+        return acting.Feedback("", error=error, kept=reason)
+    st.session_state[acting.SHOWN_NAMES] = made[0]
+    return acting.Feedback("", is_done=True, empties=("names_reason",))
+
+
+def _ids(rows: Sequence[views.Row]) -> list[str]:
+    return sorted({row["seller_id"] for row in rows if row.get("seller_id") is not None})
+
+
+def _is_always() -> bool:
+    """Whether a role of the reader's may always see names."""
+    whoever = access.person()
+    always = service.current().settings.roles_shown_names
+    return whoever is not None and not always.isdisjoint(whoever.roles)
+
+
+def _mask() -> None:
+    st.session_state.pop(acting.SHOWN_NAMES, None)
+
+
+@st.fragment(run_every=acting.WATCH_SECONDS)
+def _mask_in_time() -> None:
+    """Draws the page again once the time is over: names must not stay on an open page."""
+    if showing() is None:
+        st.rerun()

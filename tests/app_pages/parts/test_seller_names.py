@@ -1,0 +1,174 @@
+"""Sellers' names are shown for a reason, to that session alone, and an entry holds whose."""
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.language import sellers
+from app_pages.parts import downloads, seller_names
+from pipeline.continuity.service import LedgerService
+from pipeline.errors import SettingsError
+from pipeline.log.actions import By
+from pipeline.serve import shown_names
+from pipeline.serve.roles import Permission
+from pipeline.settings import Settings
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.parts.test_downloads import ANA
+from tests.app_pages.support.occurrences import before, review, seller_event
+from tests.app_pages.support.reading import page_text, press
+from tests.support.ledgers import said_in
+
+HISTORY = [
+    review("prc_soon", before(days=26), seller="sel_ana"),
+    review("prc_lost", before(days=60), seller="sel_caio"),
+    review("prc_done", before(days=5), seller="sel_dora", status="FINISHED"),
+    *(
+        seller_event(seller, "enabled", before(days=90), first_name=first, last_name=last)
+        for seller, first, last in (
+            ("sel_ana", "Ana", "Neves"),
+            ("sel_caio", "Caio", "Araújo"),
+            ("sel_dora", "Dora", "Sá"),
+        )
+    ),
+]
+
+
+def shown_by(service: LedgerService) -> list[dict[str, Any]]:
+    """What the entries say, in their order."""
+    return [said_in(it) for it in service.inbox.find(kind="unmask")]
+
+
+def names_on(app: AppTest) -> list[str]:
+    return list(app.dataframe[0].value["seller_name"])
+
+
+def ask(app: AppTest, reason: str = "a call", name: str = "Bia") -> None:
+    app.text_input(key="names_reason").set_value(reason)
+    for asked in app.text_input:
+        if asked.key == "names_actor":  # once it is known, nobody is asked
+            asked.set_value(name)
+    press(app, "Record the reason and show names")
+
+
+def test_names_are_shown_for_one_reason_on_all_pages_and_masked_again(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("sellers")
+        assert names_on(app) == ["A*** N***", "C*** A***"]
+        ask(app, reason=" ")
+        assert "A text and a name are needed" in page_text(app)
+        assert shown_by(service) == []
+        ask(app)
+        assert names_on(app) == ["Ana Neves", "Caio Araújo"]
+        # Others read the same rows: names are in none of the answers that they share.
+        assert names_on(visit("sellers")) == ["A*** N***", "C*** A***"]
+        app.switch_page("app_pages/pages/process.py").run()
+        assert sorted(names_on(app)) == ["Ana Neves", "Caio Araújo", "Dora Sá"]
+        app.query_params["process"] = "prc_done"
+        app.run()
+        assert "Dora Sá · prc_done" in page_text(app)
+        first, second = shown_by(service)
+        assert first["sellers"] == ["sel_ana", "sel_caio"]
+        assert second["sellers"] == ["sel_dora"]
+        for entry in (first, second):
+            assert (entry["reason"], entry["actor"], entry["view"]) == (
+                "a call",
+                "Bia",
+                "seller_names",
+            )
+        press(app, "Mask names")
+        app.switch_page("app_pages/pages/sellers.py").run()
+        assert names_on(app) == ["A*** N***", "C*** A***"]
+        ask(app, name="Bia")
+        press(app, "I am somebody else")
+        assert names_on(app) == ["A*** N***", "C*** A***"]
+        ask(app, name="Caio")
+        assert len(shown_by(service)) == 4
+
+
+def test_names_are_masked_once_the_time_is_over_and_where_the_role_may_not_see_them(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log(HISTORY):
+        app = visit("sellers")
+        ask(app)
+        may = seller_names.access.may
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                seller_names.access, "may", lambda asked: asked != Permission.UNMASK and may(asked)
+            )
+            assert names_on(app.run()) == ["A*** N***", "C*** A***"]
+            assert "Show names on this list" not in page_text(app)
+        assert names_on(app.run())[0] == "Ana Neves"
+        monkeypatch.setattr(shown_names.time, "monotonic", lambda: float("inf"))
+        assert names_on(app.run()) == ["A*** N***", "C*** A***"]
+
+
+def test_a_second_person_agrees_to_names_first_where_the_settings_say_so(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY, four_eyes="unmask") as service:
+        app = visit("sellers")
+        ask(app)
+        assert "To show names waits for a second person." in page_text(app)
+        assert names_on(app) == ["A*** N***", "C*** A***"]
+        [request] = service.inbox.find(kind="clearance")
+        clearances = shown_names.clearances
+        clearances.decide(
+            service.inbox,
+            shown_names.acts.Terms.of(service.settings),
+            json.loads(request.body)["request"],
+            "approved",
+            By("yes", "Caio", "test"),
+            is_proved=True,
+        )
+        ask(app, reason="another")
+        assert names_on(app) == ["Ana Neves", "Caio Araújo"]
+        [entry] = shown_by(service)
+        assert (entry["reason"], entry["sellers"]) == ("a call", ["sel_ana", "sel_caio"])
+        press(app, "Mask names")
+        ask(app)
+        assert "To show names waits for a second person." in page_text(app)
+
+
+def test_a_role_that_always_sees_names_leaves_the_same_entries(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY, show_names_to="officer,admin") as service:
+        app = visit("sellers")
+        assert names_on(app)[0] == "A*** N***", "nobody has said who they are"
+        app.text_input(key="name header").set_value("Bia")
+        press(app, "That is me")
+        assert names_on(app) == ["Ana Neves", "Caio Araújo"]
+        assert "Show names on this list" not in page_text(app)
+        app.run()
+        [entry] = shown_by(service)
+        assert (entry["actor"], entry["sellers"]) == ("Bia", ["sel_ana", "sel_caio"])
+    with pytest.raises(SettingsError, match="choose one"):
+        Settings.load(show_names_to="admin", four_eyes="unmask")
+
+
+def test_a_file_has_the_names_while_they_are_shown(open_log: OpenLog) -> None:
+    question = downloads.Question("seller_watchlist", where={"worst_state": ["EXPIRED"]})
+    with open_log(HISTORY) as service:
+        showing = shown_names.begin(service, By("a call", "Bia", "dashboard"))
+        named = downloads.maker(question, "csv", ANA, showing)().decode()
+        assert "sel_caio,Caio Araújo," in named
+        assert [it["sellers"] for it in shown_by(service)] == [["sel_ana", "sel_caio"]]
+        over = shown_names.Showing(showing.by, 0, None)
+        assert "Caio" not in downloads.maker(question, "csv", ANA, over)().decode()
+        assert len(shown_by(service)) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        ("+55 (11) 98765-4321", "[+55 (11) 98765-4321](tel:+5511987654321)"),
+        ("***21", "***21"),
+    ],
+)
+def test_a_number_that_is_shown_can_be_called(number: str, shown: str) -> None:
+    assert sellers.in_record("phone_number", number).replace("\\", "") == shown
