@@ -69,4 +69,4 @@ def test_a_seller_is_asked_answers_and_is_seen_to_from_message_to_finish(tmp_pat
             said = other.locator(".good")
             assert "concluiu" in said.inner_text()
             green = said.evaluate("it => getComputedStyle(it).backgroundColor")
-            assert green == "rgb(233, 247, 239)", "what is done is no warning"
+            assert green == "rgb(233, 247, 239)", "what is done warns of nothing"
