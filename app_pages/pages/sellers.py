@@ -132,7 +132,8 @@ def progress(this: dict[str, object]) -> None:
         return
     st.header(_("What the seller did"), anchor=False)
     for journey in journeys:
-        chip = code_texts.state_chip(states[journey["process_id"]]["state"])
+        process = states[journey["process_id"]]
+        chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
         parts = [
             f"{_(text)} {formats.minute(journey[column])}"
             for column, text in _STEPS.items()
