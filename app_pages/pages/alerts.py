@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from app_pages.desk import casework, clearances, mailed, people, recording, saved
+from app_pages.desk import alert_settings, casework, clearances, mailed, people, recording, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
@@ -15,6 +15,7 @@ from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.recipients import Route
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language import codes
@@ -243,7 +244,7 @@ def settings(rules: AlertRules) -> None:
 
 def recipients(rules: AlertRules) -> None:
     """Who can be told, by which channels, with a way to try them."""
-    st.header(_("Recipients"), anchor=False)
+    st.header(_("Who is notified"), anchor=False)
     if not rules.recipients:
         elements.empty(
             _("Nobody is told of anything"),
@@ -252,6 +253,7 @@ def recipients(rules: AlertRules) -> None:
                 " *Alerts*."
             ),
         )
+        alert_settings.change()
         return
     st.table(
         {
@@ -260,12 +262,43 @@ def recipients(rules: AlertRules) -> None:
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )
+    st.table(
+        {
+            _("Alerts"): [_alerts_of(it) for it in rules.routes],
+            _("Notified"): [formats.plain(", ".join(it.to)) for it in rules.routes],
+            _("Then, if nobody takes it"): [_escalation(it) for it in rules.routes],
+        }
+    )
+    for sentence in alert_settings.lost(rules):
+        st.warning(sentence, icon=":material/notification_important:")
     if not casework.is_open():
         return
+    alert_settings.change()
     with st.form("trial", border=False):
         st.selectbox(_("Send a test message to"), list(rules.recipients), key="trial_to")
         press, icon = partial(_try, rules), ":material/send:"
         acting.submit("trial", _("Send it"), press, icon=icon, may=Permission.ANNOTATE)
+
+
+def _alerts_of(route: Route) -> str:
+    """Which alerts a route takes, in words."""
+    severities = code_texts.by_code(codes.SEVERITIES)
+    said = [severities[it] for it in route.severities or ()]
+    said += [occurrences.alert_name(it) for it in route.kinds or ()]
+    said += [*(route.roles or ()), *(route.review_types or ())]
+    return formats.plain(", ".join(said) or _("all"))
+
+
+def _escalation(route: Route) -> str:
+    steps = (
+        _(
+            "after {time}: {names}",
+            time=formats.seconds(step.after * 3600),
+            names=", ".join(step.to),
+        )
+        for step in route.escalate
+    )
+    return formats.plain("; ".join(steps) or "–")
 
 
 def _channels(vias: Iterable[str]) -> str:

@@ -213,6 +213,12 @@ def load(path: Path | None) -> AlertRules:
     return settings_files.read(path, AlertRules, what=_WHAT, page=_PAGE)
 
 
+def read_text(text: str, path: Path) -> AlertRules:
+    """The rules of a text that is to stand in a file. Raises `SettingsError`, which names every
+    fault."""
+    return settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
+
+
 def with_recipients(rules: AlertRules) -> AlertRules:
     """The rules themselves. Raises `SettingsError` where they name nobody to tell."""
     if not rules.recipients:
@@ -238,7 +244,7 @@ class AlertsFile:
         def parsed(text: str) -> AlertRules:
             nonlocal names_somebody
             assert path is not None
-            rules = settings_files.parsed(text, path, AlertRules, what=_WHAT, page=_PAGE)
+            rules = read_text(text, path)
             if tells_people and names_somebody:
                 with_recipients(rules)
             names_somebody = bool(rules.recipients)

@@ -1,0 +1,345 @@
+"""Changes who is notified of what: one table of the alerts' file at a time, by a form."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+import streamlit as st
+
+from app_pages.door import access
+from app_pages.language import code_texts, formats
+from app_pages.language.i18n import N_, _
+from app_pages.parts import acting, elements
+from pipeline import alert_rules, conditions
+from pipeline.alert import hours
+from pipeline.alert_rules import AlertRules, editing
+from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
+from pipeline.alert_rules.recipients import GROUPS, WorkingHours
+from pipeline.continuity import service
+from pipeline.contract.review_types import NAMES
+from pipeline.errors import PrazoError, WrongUsage
+from pipeline.language import codes
+from pipeline.log.kinds.alert_settings import alert_settings
+from pipeline.serve.roles import Permission, Role
+from pipeline.written import read_small
+
+CHOSEN: Final = "alerts_change"
+WAS: Final = "alerts file as it was"
+HANDED_OUT: Final = "text of the alerts file"
+DIFFERENCE: Final = "difference of the alerts file"
+NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
+
+
+class Field(NamedTuple):
+    """A key of a table, and how it is shown."""
+
+    label: str
+    options: tuple[str, ...] = ()
+    """To choose from; none: it is typed."""
+    is_many: bool = False
+    is_flag: bool = False
+    default: tuple[str, ...] = ()
+    """What holds where the file does not say it, of one of many."""
+
+
+_ROLES: Final = get_args(conditions.Role)
+_FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
+    RECIPIENTS: {
+        "email": Field(N_("E-mail address")),
+        "webhook": Field(N_("Address of a webhook")),
+        "role": Field(N_("Role"), _ROLES),
+        "language": Field(N_("Language"), ("pt", "en")),
+        "zone": Field(N_("Time zone")),
+        "digest_at": Field(N_("Digest at, such as 08:00")),
+        "info_at_once": Field(N_("Each info at once"), is_flag=True),
+        "stand_in": Field(N_("Stand-in")),
+        "away": Field(N_("Away, such as 2026-12-21/2027-01-04")),
+        "assigned_as": Field(N_("Also assigned as, with commas between")),
+    },
+    ROUTES: {
+        "to": Field(N_("Notified"), is_many=True),
+        "severities": Field(N_("Of these severities; none: of all"), tuple(codes.SEVERITIES), True),
+        "review_types": Field(N_("Of these types; none: of all"), tuple(sorted(NAMES)), True),
+        "roles": Field(N_("For these roles; none: for all"), _ROLES, True),
+        "kinds": Field(N_("Of these alerts alone, with commas between")),
+        "at_any_hour": Field(
+            N_("At any hour"), tuple(codes.SEVERITIES), is_many=True, default=("breach",)
+        ),
+        "escalate": Field(N_("Then, if nobody takes it, such as 4h: bruno, eva; 8h: ops")),
+    },
+    HOURS: {
+        "zone": Field(N_("Time zone")),
+        "days": Field(N_("Days"), hours.DAYS, True, default=WorkingHours().days),
+        "start": Field(N_("From, such as 08:00")),
+        "end": Field(N_("Until, such as 18:00")),
+        "holidays": Field(N_("Holidays of, such as BR-SP")),
+    },
+}
+
+
+def change() -> None:
+    """The form by which an admin changes who is notified; for others nothing."""
+    if not _is_admin():
+        return
+    path = service.current().settings.alerts_file
+    if path is None:
+        st.caption(_("PRAZO_ALERTS_FILE names no file, so nothing can be changed here."))
+        return
+    _hand_out(path)
+    try:
+        said = editing.tables(read_small(path))
+    except PrazoError as error:
+        elements.say(error)
+        return
+    known = [f"{RECIPIENTS}.{it}" for it in said.get(RECIPIENTS, {})]
+    known += [f"{ROUTES}.{n}" for n, _route in enumerate(said.get(ROUTES, []), 1)]
+    chosen = st.pills(
+        _("Change who is notified"),
+        [*known, NEW_RECIPIENT, NEW_ROUTE, HOURS],
+        format_func=_named,
+        key=CHOSEN,
+        on_change=partial(_begin, path),
+    )
+    if chosen is not None and WAS in st.session_state:
+        _form(path, chosen, said)
+
+
+def _is_admin() -> bool:
+    person = access.person()
+    return person is not None and Role.ADMIN in person.roles
+
+
+def _named(option: str) -> str:
+    words = {
+        NEW_RECIPIENT: _("New recipient"),
+        NEW_ROUTE: _("New route"),
+        HOURS: _("Working hours"),
+    }
+    name = option.removeprefix(f"{RECIPIENTS}.")
+    if option.startswith(f"{ROUTES}."):
+        return _("Route {n}", n=option.partition(".")[2])
+    return words.get(option) or formats.plain(name)
+
+
+def _begin(path: Path) -> None:
+    """Notes what the file says as somebody begins to change it: whoever changed it since is not
+    overwritten."""
+    try:
+        st.session_state[WAS] = read_small(path)
+    except PrazoError:
+        st.session_state.pop(WAS, None)
+
+
+def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
+    was: str = st.session_state[WAS]
+    place = _place(chosen, editing.tables(was))
+    values, own = editing.table(editing.tables(was), place), f"alerts {chosen}"
+    with st.form(own, border=True):
+        if chosen == NEW_RECIPIENT:
+            st.text_input(_("Name"), key=f"{own} name", max_chars=acting.MAX_NAME_CHARACTERS)
+        for key, field in _FIELDS[place[0]].items():
+            _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
+        acting.name_of_reader(f"{own} actor")
+        press = partial(_save, path, was, chosen, own)
+        acting.submit(
+            f"{own} save", _("Save"), press, icon=":material/save:", may=Permission.ANNOTATE
+        )
+        if values and place[0] != HOURS:
+            press = partial(_remove, path, was, chosen, own)
+            acting.submit(f"{own} remove", _("Remove it"), press, may=Permission.ANNOTATE)
+
+
+def _place(chosen: str, said: Mapping[str, Any], name: str = "") -> Place:
+    if chosen == HOURS:
+        return (HOURS,)
+    if chosen == NEW_RECIPIENT:
+        return (RECIPIENTS, name)
+    if chosen == NEW_ROUTE:
+        return (ROUTES, len(said.get(ROUTES, [])))
+    table, _dot, which = chosen.partition(".")
+    return (table, int(which) - 1) if table == ROUTES else (table, which)
+
+
+def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
+    label = _(field.label)
+    if field.is_flag:
+        st.checkbox(label, value=bool(shown), key=key)
+    elif field.is_many:
+        options = field.options or (*GROUPS, *said.get(RECIPIENTS, {}))
+        severities = codes.SEVERITIES if codes.INFO in options else {}
+        st.pills(
+            label,
+            [*dict.fromkeys([*options, *shown])],
+            default=shown,
+            selection_mode="multi",
+            format_func=partial(_option, severities),
+            key=key,
+        )
+    elif field.options:
+        words = ["", *field.options]
+        at = words.index(shown) if shown in words else 0
+        st.selectbox(label, words, index=at, key=key)
+    else:
+        st.text_input(label, value=shown, key=key)
+
+
+def _option(severities: Mapping[str, str], code: str) -> str:
+    return code_texts.word(severities, code) if code in severities else formats.plain(code)
+
+
+def _shown(key: str, value: Any, field: Field) -> Any:
+    """What an input shows of a value of the file."""
+    if field.is_flag:
+        return value is True
+    if field.is_many:
+        return [str(it) for it in (field.default if value is None else value)]
+    if value is None:
+        return ""
+    if key == "away":
+        return ", ".join(f"{it.get('first')}/{it.get('last')}" for it in value)
+    if key == "escalate":
+        return "; ".join(f"{it.get('after')}: {', '.join(it.get('to', []))}" for it in value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _typed(key: str, own: str, field: Field) -> Any:
+    """What the file is to say; None: nothing. Raises `WrongUsage` for what cannot be read."""
+    given = st.session_state.get(f"{own} {key}")
+    if field.is_flag:
+        return given or None
+    if field.is_many:
+        return list(given or []) or ([] if field.default else None)
+    text = (given or "").strip()
+    if not text:
+        return None
+    if key in _LISTS:
+        return _LISTS[key](text)
+    return text
+
+
+def _words(text: str) -> list[str]:
+    return [it.strip() for it in text.split(",") if it.strip()]
+
+
+def _absences(text: str) -> list[dict[str, date]]:
+    try:
+        spans = [it.split("/") for it in _words(text)]
+        return [
+            {"first": date.fromisoformat(first), "last": date.fromisoformat(last)}
+            for first, last in spans
+        ]
+    except ValueError:
+        raise WrongUsage(_("Write absences like 2026-12-21/2027-01-04.")) from None
+
+
+def _steps(text: str) -> list[dict[str, Any]]:
+    steps = [it.partition(":") for it in text.split(";") if it.strip()]
+    return [{"after": after.strip(), "to": _words(to)} for after, _colon, to in steps]
+
+
+_LISTS: Final[Mapping[str, Callable[[str], list[Any]]]] = {
+    "assigned_as": _words,
+    "kinds": _words,
+    "away": _absences,
+    "escalate": _steps,
+}
+
+
+def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
+    name = acting.typed(f"{own} name")
+    if chosen == NEW_RECIPIENT and not name:
+        return acting.Feedback(_("A recipient needs a name."))
+    said = editing.tables(was)
+    place = _place(chosen, said, name)
+    if chosen == NEW_RECIPIENT and name in said.get(RECIPIENTS, {}):
+        return acting.Feedback(_("There is a recipient of that name."))
+    known = editing.table(said, place)
+
+    def changed() -> tuple[str, list[str]]:
+        fields = _FIELDS[place[0]]
+        given = {key: _typed(key, own, field) for key, field in fields.items()}
+        new = {
+            key: value
+            for key, value in given.items()
+            if _shown(key, value, fields[key]) != _shown(key, known.get(key), fields[key])
+        }
+        return editing.changed(was, place, new)
+
+    return _put(path, was, changed, own)
+
+
+def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
+    place = _place(chosen, editing.tables(was))
+    return _put(path, was, partial(editing.removed, was, place), own)
+
+
+def _put(
+    path: Path, was: str, changed: Callable[[], tuple[str, list[str]]], own: str
+) -> acting.Feedback:
+    """Checks the new text by the code that reads the file, and writes it, or hands it out."""
+    if not _is_admin():
+        return acting.Feedback(_("Nothing was recorded: your role does not allow it any more."))
+    actor = acting.actor_of(f"{own} actor")
+    if not actor:
+        return acting.Feedback(_("A name is needed: it goes into the log."))
+    try:
+        text, parts = changed()
+        if not parts:
+            return acting.Feedback(_("Nothing was changed."))
+        rules = alert_rules.read_text(text, path)
+        if editing.tables(was).get(RECIPIENTS):
+            alert_rules.with_recipients(rules)
+    except PrazoError as error:
+        return acting.Feedback("", error=error)
+    if (why := editing.cannot_write(path)) is not None:
+        acting.own()[HANDED_OUT] = text
+        return acting.Feedback(_("It was not written: {why}. The new text is above.", why=why))
+
+    def note(step: Any) -> None:
+        by = {"actor": actor, "recorded_by": acting.RECORDED_BY}
+        service.current().inbox.append([alert_settings(step, parts, **by)])
+
+    fault = acting.tried(partial(editing.write, path, was, text, note), actor)
+    if fault is not None:
+        if isinstance(fault, Overtaken):
+            acting.own()[DIFFERENCE] = fault.difference
+            st.session_state[CHOSEN] = None  # its inputs show what was before
+        return acting.Feedback("", error=fault)
+    st.session_state[CHOSEN] = None
+    return acting.Feedback(_saved(parts, rules), is_done=True)
+
+
+def _saved(parts: Sequence[str], rules: AlertRules) -> str:
+    said = _(
+        "Saved: {parts}. Whoever sends alerts goes by it within seconds.",
+        parts=", ".join(map(formats.code, parts)),
+    )
+    return "  \n".join([said, *lost(rules)])
+
+
+def lost(rules: AlertRules) -> Iterable[str]:
+    """Which alerts would reach nobody, in one sentence; nothing where each reaches somebody."""
+    found = rules.untold() if rules.recipients else []
+    if found:
+        alerts = ", ".join(map(formats.code, found))
+        yield _("Nobody would be notified of {alerts}: no route takes them.", alerts=alerts)
+
+
+def _hand_out(path: Path) -> None:
+    """What was made for whoever has to write the file, or showed how it was changed meanwhile."""
+    own = acting.own()
+    if DIFFERENCE in own:
+        st.markdown(_("How somebody changed the file meanwhile:"))
+        st.code(own[DIFFERENCE], language="diff")
+    if HANDED_OUT in own:
+        st.markdown(_("The new text of {file}:", file=formats.code(str(path.name))))
+        st.code(own[HANDED_OUT], language="toml")
+    if DIFFERENCE in own or HANDED_OUT in own:
+        st.button(_("I have seen it"), icon=":material/check:", on_click=_seen)
+
+
+def _seen() -> None:
+    for name in (DIFFERENCE, HANDED_OUT):
+        acting.own().pop(name, None)
