@@ -7,6 +7,7 @@ counts once); what is due is worked out here, in plain Python, from docs/alerts.
 import json
 import random
 from collections import Counter
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,6 +20,7 @@ from pipeline.alert.decision import BACKOFF, Message
 from pipeline.alert.dispatcher import Dispatcher
 from pipeline.alert.entries import Due, Subject
 from pipeline.alert.messages import transport
+from pipeline.alert.summaries.digest import Process
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
 from pipeline.inbox.store import Outcome, Receipt
@@ -33,6 +35,10 @@ WORLDS = depth.rounds(1, 1200)
 LOOK_BACK = DAY
 """Shorter than a week-end: what was raised has to outlast it."""
 HELD = 14 * DAY
+LONGEST_STEP = 3 * HOUR
+"""Between two looks."""
+LONGEST_WEEK = 9 * DAY
+"""Between two openings of who works on one day a week, with a try that failed before."""
 LONGEST_NIGHT = 5 * DAY
 """From the morning before a long week-end, after the digest, to the morning after it."""
 START = instants.parse("2026-02-20T00:00:00Z")  # the clocks of Lisbon change in March
@@ -112,8 +118,8 @@ class Review(NamedTuple):
 class World(Bare):
     """Reviews, a clock, an inbox and channels; crashes come where `fate` says so."""
 
-    def __init__(self, seed: int) -> None:
-        self.fate = random.Random(seed)
+    def __init__(self, seed: int, rules: AlertRules = RULES) -> None:
+        self.fate, self.rules = random.Random(seed), rules
         self.clock = START
         self.reviews = [self._review(number) for number in range(REVIEWS)]
         self.entries: list[tuple[int, int, str | None, bytes | None, bytes]] = []
@@ -124,7 +130,8 @@ class World(Bare):
         self.snoozes: list[tuple[str, int, int]] = []  # (alert, from, until)
         self.lost_answers: Counter[tuple[str, str]] = Counter()
         self.late: list[str] = []
-        self.dead_until = dict.fromkeys(RULES.recipients, 0)
+        self.dead_until = dict.fromkeys(rules.recipients, 0)
+        self.snooze_rate = 0.01
         self.dead: list[tuple[str, int, int]] = []
         self.log_key = b"key"
         self.crash_rate = self.fate.choice([0.0, 0.01, 0.05])
@@ -203,6 +210,9 @@ class World(Bare):
         held += [self.raised_at[due.alert]] if due.alert in self.raised_at else []
         return self.clock - due.since < LOOK_BACK or self.clock < max(held, default=0) + HELD
 
+    def open_processes(self) -> list[Process]:
+        return []
+
     def new(self) -> list[Due]:
         return [it for it in self.due() if it.alert not in self.raised_at]
 
@@ -249,10 +259,10 @@ class World(Bare):
                 if self.clock >= until and self.fate.random() < 0.0005:
                     self.dead_until[name] = self.clock + self.fate.randrange(60 * HOUR)
                     self.dead.append((name, self.clock, self.dead_until[name]))
-            if self.raised_at and self.fate.random() < 0.01:
+            if self.raised_at and self.fate.random() < self.snooze_rate:
                 self.snooze()
             try:
-                dispatcher = dispatcher or Dispatcher(self, self, lambda: RULES)  # type: ignore[arg-type]
+                dispatcher = dispatcher or Dispatcher(self, self, lambda: self.rules)  # type: ignore[arg-type]
                 dispatcher.run_once()
             except Crash:
                 dispatcher = None
@@ -276,6 +286,36 @@ class World(Bare):
                         if not has_heard and self._lived(name, due.since, now + LONGEST_NIGHT):
                             found.append((review.name, due.kind, name))
                 now += 6 * HOUR
+        return found
+
+    def untold(self) -> list[str]:
+        """Reviews whose deadline passed though nobody had heard of it in its last three days, and
+        still had not once a channel that was dead then could be believed to work; and those of
+        which the log does not say that somebody was not reached."""
+        failed = {
+            json.loads(body or b"")["alert"]
+            for *_, body, _leaf in self.entries
+            if json.loads(body or b"")["step"] in ("failed", "undelivered")
+        }
+        found = []
+        for review in self.reviews:
+            near, passes = review.deadline_at - 3 * DAY, review.deadline_at
+            if review.finished_at <= passes or passes > START + 80 * DAY:
+                continue
+            alerts = {name_of(rung, f"{passes}:{review.name}") for rung in self.rules.rungs()}
+            heard = [
+                at
+                for (alert, _), times in self.sent_at.items()
+                for at in times
+                if alert in alerts and at >= near - LONGEST_STEP
+            ]
+            if heard and min(heard) <= passes + LONGEST_STEP:
+                continue
+            ends = [end for _, start, end in self.dead if start < passes and end > near]
+            is_late = not heard or min(heard) > max(ends, default=0) + LONGEST_WEEK
+            was_over = review.finished_at < max(ends, default=0) + LONGEST_WEEK
+            if (is_late and not (ends and was_over)) or not alerts & failed:
+                found.append(review.name)
         return found
 
     def disturbed(self) -> list[tuple[str, int]]:
@@ -316,3 +356,54 @@ def test_no_alert_is_missed_none_is_doubled_and_none_comes_after_the_finish(seed
     assert all(
         number <= world.lost_answers[told] + snoozes[told[0]] for told, number in doubled.items()
     ), doubled
+
+
+def drawn(fate: random.Random) -> AlertRules:
+    """Rules as a person might write them, to their harm: odd hours, absences without a stand-in,
+    digests at any time or none, routes by severity, escalation."""
+
+    def person(name: str) -> dict[str, Any]:
+        first = instants.of(START).date() + timedelta(days=fate.randrange(80))
+        away = {"first": first, "last": first + timedelta(days=fate.randrange(30))}
+        said: dict[str, Any] = {"email": f"{name}@market.example"}
+        if fate.random() < 0.6:
+            said["digest_at"] = fate.choice(["00:00", "08:00", "23:59"])
+        if fate.random() < 0.5:
+            said |= {"away": [away]}
+        if fate.random() < 0.3:
+            said["stand_in"] = fate.choice([it for it in ("ana", "bruno", "eva") if it != name])
+        zone = fate.choice([None, "Asia/Tokyo", "America/Noronha"])
+        return said | ({} if zone is None else {"zone": zone})
+
+    start, end = fate.choice([("08:00", "18:00"), ("00:00", "00:30"), ("23:00", "23:59")])
+    days = fate.choice([["mon", "tue", "wed", "thu", "fri"], ["mon"], ["sat"], ["wed", "sun"]])
+    urgent = fate.choice([[], ["breach"], ["breach", "risk"], ["notice"]])
+    routes: list[dict[str, Any]] = fate.choice(
+        [
+            [{"to": ["ana"], "escalate": [{"after": "2d", "to": ["eva"]}]}],
+            [{"to": ["ana"], "severities": ["notice"]}, {"to": ["bruno"]}],
+            [{"to": ["assignee"]}],
+        ]
+    )
+    return AlertRules.model_validate(
+        {
+            "look_back_days": 1,
+            "mail": {"host": "mail.market.example", "sender": "prazo@market.example"},
+            "hours": {"days": days, "start": start, "end": end},
+            "recipients": {it: person(it) for it in ("ana", "bruno", "eva")},
+            "routes": [it | {"at_any_hour": urgent} for it in routes],
+        }
+    )
+
+
+@settings(max_examples=depth.rounds(2, 300))
+@given(seed=st.integers(0, 2**32))
+def test_however_people_are_to_be_told_no_deadline_passes_of_which_nobody_heard(seed: int) -> None:
+    """Nor where their mail server is dead for days: then they hear once it lives, and the log has
+    what failed."""
+    world = World(seed, drawn(random.Random(seed)))
+    world.snooze_rate = 0.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport, "send", world.send)
+        world.run()
+    assert world.untold() == []
