@@ -101,6 +101,7 @@ def _draw() -> None:
     views.begin()
     with heading:
         frame.time_travel_banner()
+        acting.offer_undo()
     try:
         with suppress(elements.PageEnd):
             current.run()

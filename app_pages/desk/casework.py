@@ -23,6 +23,8 @@ from pipeline.notices import texts
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
+GIVEN_AT_ONCE: Final = 2
+"""Others to whom a process is given with one click; the form of an assignment takes any name."""
 
 _LANGUAGES: Final[Mapping[Language, str]] = {"pt-BR": "Português", "en": "English"}
 
@@ -51,16 +53,23 @@ def buttons(process: views.Row) -> None:
 
 
 def _take(process: views.Row) -> None:
-    """Assigns a process to the reader with one click, once their name is known."""
-    me = acting.reader_name()
-    if me is None or process.get("assignee") == me:
+    """Assigns a process to the reader, to one of a few others, or to nobody, with one click, once
+    the reader's name is known."""
+    me, now = acting.reader_name(), process.get("assignee")
+    if me is None:
         return
-
-    def take() -> acting.Feedback:
-        return recording.assign([process], me, "", me)
-
-    key, icon = f"take {recording.key_of(process)}", ":material/person_add:"
-    acting.button(key, _("Assign to me"), take, icon=icon, may=Permission.ANNOTATE)
+    others = [it for it in people.known() if it != me][:GIVEN_AT_ONCE]
+    offered: dict[str | None, tuple[str, str]] = {me: (_("Assign to me"), "person_add")}
+    offered |= {it: (_("Assign to {name}", name=formats.plain(it)), "person") for it in others}
+    offered[None] = (_("Unassign"), "person_remove")
+    for name, (label, icon) in offered.items():
+        if name != now:
+            # By its place: a key goes to the browser, and must name nobody.
+            place = "nobody" if name is None else [me, *others].index(name)
+            key = f"take {recording.key_of(process)} {place}"
+            press = partial(recording.assign, [process], name, "", me)
+            icon = f":material/{icon}:"
+            acting.button(key, label, press, icon=icon, may=Permission.ANNOTATE)
 
 
 def assign(process: views.Row) -> None:
@@ -89,11 +98,7 @@ def note(process: views.Row) -> None:
 
     def record() -> acting.Feedback:
         text, actor = acting.typed(f"note_text {own}"), acting.actor_of(f"note_actor {own}")
-        if (lacking := acting.missing(text, actor)) is not None:
-            return acting.Feedback(lacking, kept=text)
-        feedback = recording.record(
-            [process], lambda: [recording.note(process, text, actor)], actor, text
-        )
+        feedback = recording.write_notes([process], text, actor)
         return feedback._replace(empties=(f"note_text {own}",))
 
     with (
@@ -110,11 +115,7 @@ def remind(process: views.Row) -> None:
     own = recording.key_of(process)
 
     def record() -> acting.Feedback:
-        actor = acting.actor_of(f"contact_actor {own}")
-        feedback = recording.record(
-            [process], lambda: [recording.contact(own, process, actor)], actor, ""
-        )
-        return feedback._replace(empties=(f"contact_note {own}",))
+        return recording.record_contact(own, [process], acting.actor_of(f"contact_actor {own}"))
 
     with st.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
@@ -198,8 +199,8 @@ def notes(process: views.Row) -> None:
     st.header(_("Notes"), anchor=False)
     this = {"process_id": process["process_id"]}
     assigned = views.read_one("assignments", where=this)
-    if assigned is None:
-        st.markdown(_("Nobody is assigned."))
+    if assigned is None or assigned["assignee"] is None:
+        st.markdown(_("Unassigned"))
     else:
         st.markdown(
             _(

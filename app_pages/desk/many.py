@@ -1,6 +1,6 @@
 """Does about many processes at once what can be done about one: those that were ticked."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -10,7 +10,6 @@ from app_pages.desk import casework, recording
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
-from pipeline.log.entries import Draft
 
 _ACTS: Final[Mapping[str, str]] = {
     "assign": N_("Assign"),
@@ -74,12 +73,6 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
         {"note": "many_note", "ticket": recording.number_key("many")}.get(what, "many_why")
     )
     assignee = recording.assignee_of("many", actor)
-    made: Mapping[str, Callable[[views.Row], Draft]] = {
-        "note": lambda row: recording.note(row, text, actor),
-        "contact": lambda row: recording.contact("many", row, actor),
-    }
-    if what == "note" and (lacking := acting.missing(text, actor)) is not None:
-        return acting.Feedback(lacking, kept=text)
     if what == "ticket" and not text:
         wanted = _("Something is still missing: what is recorded goes into the log.")
         return acting.Feedback(wanted, kept=text)
@@ -87,7 +80,9 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
         return recording.assign(rows, assignee, text, actor)
     if what == "ticket":
         return recording.open_tickets(rows, text, actor)
-    return recording.record(rows, lambda: [made[what](row) for row in rows], actor, text)
+    if what == "note":
+        return recording.write_notes(rows, text, actor)
+    return recording.record_contact("many", rows, actor)
 
 
 def _ask_of_many(what: str) -> None:

@@ -13,10 +13,11 @@ from pipeline.alert.acting import acknowledge
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
-from pipeline.log.actions import MAX_REASON_CHARACTERS, action
+from pipeline.log.actions import MAX_REASON_CHARACTERS, By, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
-from pipeline.log.kinds.note import NOTE
+from pipeline.log.kinds.note import new_note_id, note
+from pipeline.log.kinds.retraction import retraction
 from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, by_hand, new_message_id
 from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
@@ -26,17 +27,40 @@ MOST_TIMES: Final = 5
 """How often recording is tried, where other entries of the process come in each time."""
 
 
-def assignment(row: views.Row, assignee: str, why: str, actor: str) -> Draft:
+def assignment(row: views.Row, assignee: str | None, why: str, actor: str) -> Draft:
+    """`assignee`: None gives the process back to nobody."""
     return action(
         ASSIGNMENT,
         reason=why.strip() or _("assigned on the dashboard"),
-        assignee=assignee.strip(),
+        assignee=assignee,
         **signed(row, actor),
     )
 
 
-def note(row: views.Row, text: str, actor: str) -> Draft:
-    return action(NOTE, reason=text.strip(), **signed(row, actor))
+def write_notes(processes: Sequence[views.Row], text: str, actor: str) -> acting.Feedback:
+    """Records a note on each of these processes; for a moment they can be taken back."""
+    if (lacking := acting.missing(text, actor)) is not None:
+        return acting.Feedback(lacking, kept=text)
+    ids = {row["process_id"]: new_note_id() for row in processes}
+
+    def drafts(by: By, *, is_taken_back: bool = False) -> list[Draft]:
+        return [
+            note(
+                ids[row["process_id"]],
+                by,
+                process_id=row["process_id"],
+                seller_id=row["seller_id"],
+                is_taken_back=is_taken_back,
+            )
+            for row in processes
+        ]
+
+    def undo() -> acting.Feedback:
+        by = By(acting.UNDONE, actor, acting.RECORDED_BY)
+        return acting.record(lambda: drafts(by, is_taken_back=True), actor, acting.taken_back())
+
+    by = By(text.strip(), actor.strip(), acting.RECORDED_BY)
+    return record(processes, lambda: drafts(by), actor, text)._replace(undo=undo)
 
 
 def signed(row: views.Row, actor: str) -> dict[str, Any]:
@@ -80,7 +104,7 @@ def ask_whom(key: str) -> None:
     whose name is known or asked for once."""
     st.selectbox(
         _("Who will take care of it? Empty: you"),
-        people.known(),
+        [_("Unassigned"), *people.known()],
         index=None,
         accept_new_options=True,
         placeholder=_("Choose or type a name"),
@@ -88,9 +112,10 @@ def ask_whom(key: str) -> None:
     )
 
 
-def assignee_of(key: str, actor: str) -> str:
-    """The name that was chosen or typed; the actor's where none was."""
-    return acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS] or actor
+def assignee_of(key: str, actor: str) -> str | None:
+    """The name that was chosen or typed; the actor's where none was; None for nobody."""
+    named = acting.typed(f"assignee {key}")[: acting.MAX_NAME_CHARACTERS]
+    return None if named == _("Unassigned") else named or actor
 
 
 def ask_contact(key: str) -> None:
@@ -103,7 +128,7 @@ def ask_contact(key: str) -> None:
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"contact_channel {key}",
     )
-    st.selectbox(
+    st.segmented_control(
         _("What came of the call?"),
         list(codes.CALL_OUTCOMES),
         format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
@@ -118,13 +143,48 @@ def ask_contact(key: str) -> None:
     st.text_input(_("What was said"), max_chars=MAX_REASON_CHARACTERS, key=f"contact_note {key}")
 
 
-def contact(key: str, row: views.Row, actor: str) -> Draft:
-    """The draft of the call or letter that was typed into a form."""
+def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acting.Feedback:
+    """Records the call or letter that was typed into a form, about each of these processes. For a
+    moment it can be taken back."""
+    if not is_blank(actor) and _is_call(key) and not acting.typed(f"contact_outcome {key}"):
+        return acting.Feedback(_("What came of the call is still missing."))
+    ids = {row["process_id"]: new_message_id() for row in processes}
+    done = record(
+        processes,
+        lambda: [_contact(ids[row["process_id"]], key, row, actor) for row in processes],
+        actor,
+        acting.typed(f"contact_note {key}"),
+    )
+
+    def undo() -> acting.Feedback:
+        by = By(acting.UNDONE, actor, acting.RECORDED_BY)
+        return acting.record(
+            lambda: [
+                retraction(
+                    ids[row["process_id"]],
+                    by,
+                    process_id=row["process_id"],
+                    seller_id=row["seller_id"],
+                )
+                for row in processes
+            ],
+            actor,
+            acting.taken_back(),
+        )
+
+    return done._replace(undo=undo, empties=(f"contact_note {key}",))
+
+
+def _is_call(key: str) -> bool:
+    return (acting.typed(f"contact_channel {key}") or PHONE) == PHONE
+
+
+def _contact(message_id: str, key: str, row: views.Row, actor: str) -> Draft:
     channel = acting.typed(f"contact_channel {key}") or PHONE
     promised = st.session_state.get(f"contact_promise {key}")
-    is_call = channel == PHONE
+    is_call = _is_call(key)
     return by_hand(
-        new_message_id(),
+        message_id,
         channel,
         outcome=acting.typed(f"contact_outcome {key}") if is_call else None,
         promised_for=promised.isoformat() if is_call and promised else None,
@@ -153,15 +213,34 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
     )
 
 
-def assign(processes: Sequence[views.Row], assignee: str, why: str, actor: str) -> acting.Feedback:
-    """Assigns each of these processes, unless one of them was assigned to somebody else since the
-    page was drawn: that person would not know that it is no longer theirs."""
+def assign(
+    processes: Sequence[views.Row], assignee: str | None, why: str, actor: str
+) -> acting.Feedback:
+    """Assigns each of these processes, or gives it back to nobody, unless one of them was assigned
+    to somebody else since the page was drawn: that person would not know that it is no longer
+    theirs. For a moment it can be taken back."""
+    assignee = (assignee or "").strip() or None
+    before = {row["process_id"]: row["assignee"] for row in processes}
+    given = [{**row, "assignee": assignee} for row in processes]
+
+    def undo() -> acting.Feedback:
+        return _record_unless(
+            lambda rows: _assigned_since(rows, assignee),
+            given,
+            lambda row: assignment(row, before[row["process_id"]], acting.UNDONE, actor),
+            actor,
+            "",
+            acting.taken_back(),
+        )
+
+    done = recorded(processes)._replace(undo=undo)
     return _record_unless(
-        lambda rows: _assigned_since(rows, assignee.strip()),
+        lambda rows: _assigned_since(rows, assignee),
         processes,
         lambda row: assignment(row, assignee, why, actor),
         actor,
-        f"{assignee} {why}".strip(),
+        f"{assignee or ''} {why}".strip(),
+        done,
     )
 
 
@@ -175,6 +254,7 @@ def _record_unless(
     draft: Callable[[views.Row], Draft],
     actor: str,
     kept: str,
+    done: acting.Feedback | None = None,
 ) -> acting.Feedback:
     """Appends an entry about each of these processes, unless `in_the_way` objects. Nothing else is
     recorded about a process between that look and its entry: of two people who act in the same
@@ -187,7 +267,7 @@ def _record_unless(
         if isinstance(found, acting.Feedback):
             return found._replace(kept=kept)
         if not found:
-            return recorded(processes)
+            return done or recorded(processes)
         left = found
     busy = _("Something else was recorded at the same moment: press again.")
     return acting.Feedback(busy, kept=kept)
@@ -251,7 +331,7 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Fe
     return acting.Feedback(text)
 
 
-def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Feedback | None:
+def _assigned_since(processes: Sequence[views.Row], assignee: str | None) -> acting.Feedback | None:
     """Why nothing is assigned: one of the processes was assigned to somebody else since the page
     was drawn. None where none was."""
     drawn = {row["process_id"]: row["assignee"] for row in processes}
@@ -261,7 +341,7 @@ def _assigned_since(processes: Sequence[views.Row], assignee: str) -> acting.Fee
                 "Nothing was recorded: {process} has been assigned to {name} since {instant}."
                 " Press again to assign it all the same.",
                 process=formats.plain(views.shown("process_id", now["process_id"])),
-                name=formats.plain(now["assignee"]),
+                name=formats.plain(now["assignee"] or _("Unassigned")),
                 instant=formats.minute(now["assigned_at"]),
             )
             return acting.Feedback(text)

@@ -30,6 +30,10 @@ from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
 
 RECORDED_BY: Final = "dashboard"
+UNDO_SECONDS: Final = 10
+"""For so long after an act its entry can be taken back by one click."""
+UNDONE: Final = "undone"
+"""The reason of what takes an entry back so."""
 WATCH_SECONDS: Final = 11
 """Between two looks at whether personal data is to be masked again. Not a multiple of the pauses of
 other fragments, so that they do not run at the same moment."""
@@ -44,6 +48,7 @@ _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
 _FEEDBACK: Final = "what became of presses"
+_UNDO: Final = "what can be undone"
 _PRESSES: Final = "presses"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
@@ -203,6 +208,8 @@ class Feedback(NamedTuple):
     empties: tuple[str, ...] = ()
     """Keys of inputs to empty once their content is recorded. What was refused stays in them, to be
     corrected."""
+    undo: "Press | None" = None
+    """What takes it back, of what is only an entry of ours."""
 
 
 class _Pressed(NamedTuple):
@@ -322,6 +329,50 @@ def _press(
             st.session_state[emptied] = ""
         if feedback.text or feedback.error is not None:
             st.session_state.setdefault(_FEEDBACK, {})[key] = feedback
+        if feedback.is_done and not is_second:
+            _remember_undo(feedback, may)
+
+
+class _Undo(NamedTuple):
+    """What takes back what was just done, for a moment."""
+
+    press: Press
+    text: str
+    may: Permission
+    until: float  # on the monotonic clock
+
+
+def _remember_undo(feedback: Feedback, may: Permission) -> None:
+    """Only the last act can be undone: an earlier one may be what that rests on."""
+    st.session_state.pop(_UNDO, None)
+    if feedback.undo is not None:
+        until = time.monotonic() + UNDO_SECONDS
+        st.session_state[_UNDO] = _Undo(feedback.undo, feedback.text, may, until)
+
+
+def taken_back() -> Feedback:
+    """That an entry is taken back."""
+    return Feedback(_("Taken back."), is_done=True)
+
+
+def offer_undo() -> None:
+    """The button that takes back what was just done, on whatever page, while its time runs."""
+    if _UNDO in st.session_state:
+        _undo_for_a_moment()
+
+
+@st.fragment(run_every=UNDO_SECONDS + 1)
+def _undo_for_a_moment() -> None:
+    undo: _Undo | None = st.session_state.get(_UNDO)
+    if undo is None or time.monotonic() >= undo.until:
+        st.session_state.pop(_UNDO, None)
+        return
+    key = f"undo {undo.until}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="undo"):
+        st.markdown(undo.text, width="content")
+        if st.button(_("Undo"), icon=":material/undo:", key=key):
+            _press(*_asked(key, undo.press, undo.may, False))
+            st.rerun()
 
 
 def _refused(may: Permission, in_past: bool) -> Feedback | None:

@@ -155,6 +155,70 @@ def test_a_process_is_taken_with_one_click_and_is_mine_then(
     assert (entry["process_id"], entry["assignee"], entry["actor"]) == ("prc_soon", "Bia", "Bia")
 
 
+def test_what_was_just_done_is_taken_back_by_an_entry(open_log: OpenLog, visit: Visit) -> None:
+    """An assignment to the wrong person could not be undone."""
+    with open_log(HISTORY) as service:
+
+        def actions(kind: str) -> list[tuple[str | None, str | None]]:
+            rows = service.reader.read("timeline", where={"kind": kind}).to_pylist()
+            return [(it["actor"], it["reason"]) for it in rows]
+
+        app = visit("watchlist", as_of=None, row="prc_soon")
+        say_name(app, "header", "Bia")
+        press(app, "Assign to me")
+        assert "Assigned to Bia" in page_text(app)
+        press(app, "Undo")
+        assert "Taken back." in page_text(app)
+        assert "Assigned to Bia" not in page_text(app)
+        assert "Undo" not in {button.label for button in app.button}
+        [row] = service.reader.read("assignments").to_pylist()
+        assert (row["assignee"], row["reason"]) == (None, "undone")
+
+        app.text_area(key="note_text prc_soon").set_value("called the wrong shop")
+        press(app, "Record the note")
+        assert service.reader.count("notes") == 1
+        press(app, "Undo")
+        assert service.reader.count("notes") == 0
+        assert len(actions("note")) == 2
+
+        press(app, "Record the call or letter")
+        assert "What came of the call is still missing." in page_text(app)
+        app.segmented_control(key="contact_outcome prc_soon").set_value("reached")
+        press(app, "Record the call or letter")
+        press(app, "Undo")
+        assert actions("retraction") == [("Bia", "undone")]
+        [call] = service.reader.read("seller_notices").to_pylist()
+        assert call["retracted_at"] is not None
+
+
+def test_a_case_is_given_to_somebody_and_back_to_nobody_with_one_click(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    given = {
+        "kind": "assignment",
+        "occurred_at": instants.canonical(instants.from_datetime(before(days=1))),
+        "process_id": "prc_soon",
+        "assignee": "Ana",
+        "actor": "Caio",
+        "reason": "hers",
+    }
+    with open_log([*HISTORY, given]) as service:
+        app = visit("watchlist", as_of=None, row="prc_later")
+        say_name(app, "header", "Bia")
+        press(app, "Assign to Ana")
+        assert "Assigned to Ana" in page_text(app)
+        press(app, "Unassign")
+        assert "Assigned to Ana" not in page_text(app)
+        assert "Unassign" not in {button.label for button in app.button}
+        app.selectbox(key="assignee prc_later").set_value("Unassigned")
+        press(app, "Record the assignment")
+        rows = service.reader.read("assignments").to_pylist()
+    assert {it["process_id"]: it["assignee"] for it in rows} == {
+        "prc_soon": "Ana",
+        "prc_later": None,
+    }
+
+
 def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
