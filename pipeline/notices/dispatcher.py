@@ -27,6 +27,7 @@ from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders, rungs_of
+from pipeline.notices.news import news_of
 from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.schedule import Decision, Said, Times, due
 from pipeline.notices.sellers import Open, Refused, Seller
@@ -273,7 +274,10 @@ class NoticeDispatcher:
         is_asked = not review.is_done and review.unanswerable is None
         times = Times(review.opened_at, review.deadline_at, is_asked)
         known = self.scope.ladders or ladders.of_rules(self._sending.rules)
-        return due(times, [*_said(own)], now, rungs_of(known, review.review_type))
+        said = [*_said(own)]
+        heard_at = max((it.recorded_at for it in own.values() if it.kind == WEBHOOK), default=None)
+        news = news_of(review, said, heard_at, now)
+        return due(times, said, now, rungs_of(known, review.review_type), news)
 
     def _takes_twice(self, review: Open, message_id: str) -> bool:
         """Whether the channel of a message takes its id twice as once."""

@@ -25,7 +25,9 @@ from pipeline.settings_files import PlainUrl
 EMAIL: Final = "email"
 FIRST: Final = "first"
 REMINDER: Final = "reminder"
-OURS: Final[Mapping[str, int]] = {FIRST: 1, REMINDER: 1}
+CORRECT: Final = "correct"
+MOVED: Final = "moved"
+OURS: Final[Mapping[str, int]] = {FIRST: 1, REMINDER: 1, CORRECT: 1, MOVED: 1}
 """Name and version of our own templates. Whoever changes their words raises the version."""
 SENT: Final = tuple(it for it in SELLER_CHANNELS if it not in BY_HAND)
 """Channels by which we send, or have sent."""
@@ -134,6 +136,22 @@ class Rung(Part):
         known = {"after": self.after, "before": self.before, "late": self.late}
         word, hours = next((word, it) for word, it in known.items() if it is not None)
         return f"{word}_{hours // 24}d" if hours % 24 == 0 else f"{word}_{hours}h"
+
+
+class News(Rung):
+    """A message outside of the rungs, since something came about a review."""
+
+    about: str = ""
+
+    @classmethod
+    def of(cls, name: str, channel: str, template: str) -> "News":
+        """News by its name in entries, with the channel and the template of its message."""
+        return cls.model_construct(about=name, channel=channel, template=template)
+
+    @property
+    def name(self) -> str:
+        """Its name in entries."""
+        return self.about
 
 
 RUNGS: Final = tuple(

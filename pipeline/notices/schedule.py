@@ -13,7 +13,7 @@ from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
-from pipeline.notices.rules import Rung
+from pipeline.notices.rules import News, Rung
 
 ALONG: Final = "along"
 """The rung in an entry of a review that another review's message speaks of as well."""
@@ -90,12 +90,19 @@ def is_ended(entries: Iterable[Said]) -> bool:
     return held or stopped or open_ticket
 
 
-def due(times: Times, entries: Sequence[Said], now: int, rungs: Sequence[Rung]) -> Decision:
+def due(
+    times: Times,
+    entries: Sequence[Said],
+    now: int,
+    rungs: Sequence[Rung],
+    news: Sequence[tuple[int, News]] = (),
+) -> Decision:
     """What is to be done about a review at an instant. `entries`: of the review and of its seller,
-    in the order of the log; the schedule has been started, and counts for it."""
+    in the order of the log; the schedule has been started, and counts for it. `news`: when it came,
+    and what."""
     if not times.is_asked or is_ended(entries):
         return Decision()
-    steps = ladder(rungs, times)
+    steps = sorted([*ladder(rungs, times), *news], key=lambda pair: pair[0])
     passed = [it for it in steps if it[0] <= now]
     coming = min((at for at, _ in steps if at > now), default=None)
     if not passed:
@@ -106,8 +113,9 @@ def due(times: Times, entries: Sequence[Said], now: int, rungs: Sequence[Rung]) 
     fate = _fate(entries, rung.name)
     if fate.is_done or (fate.gone_at is not None and fate.gone_at >= at):
         return Decision(again=fate.uncertain, look_at=coming)
+    is_news = isinstance(rung, News)  # which is no reminder, and waits for nothing
     waits = [
-        *([fate.gone_at + APART] if fate.gone_at is not None else []),
+        *([fate.gone_at + APART] if fate.gone_at is not None and not is_news else []),
         *([fate.claimed_at + CLAIM] if fate.claimed_at is not None else []),
         *([fate.failed_at + AGAIN[fate.failures - 1]] if fate.failed_at is not None else []),
     ]

@@ -73,6 +73,8 @@ class Open:
     opened_at: int = 0
     unanswerable: str | None = None
     now: int = 0
+    refused_at: int | None = None
+    """When the platform refused fields by name, where these are what is asked for."""
 
     @property
     def is_late(self) -> bool:
@@ -171,6 +173,7 @@ def standing_of(process_id: str, review: Review, case: CaseFile) -> Open:
         opened_at=process.opened_at or 0,
         unanswerable=review.unanswerable,
         now=case.now,
+        refused_at=review.refused_at if review.to_correct else None,
     )
 
 

@@ -39,7 +39,14 @@ from pipeline.log.actors import SALT_BYTES
 from pipeline.log.artifacts import described
 from pipeline.log.entries import Entry, commitment, content_of
 from pipeline.log.kinds import notice_schedule, seller_notice, seller_notice_result
-from pipeline.log.kinds.seller_notice import ADDRESS, ARTIFACTS, COMMITMENT, JOURNEY, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import (
+    ADDRESS,
+    ARTIFACTS,
+    COMMITMENT,
+    DEADLINE,
+    JOURNEY,
+    SELLER_NOTICE,
+)
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
@@ -473,6 +480,10 @@ class Sending:
         }
         if envelope.to is not None:
             shared[ADDRESS] = address_digest(self._inbox.log_key, envelope.to)
+        deadlines: dict[str, JsonValue] = {
+            each.process_id: at if (at := each.deadline_at) is None else instants.canonical(at)
+            for each in seller.to_ask
+        }
         drafts = [
             seller_notice.handed_over(
                 envelope.message_id,
@@ -481,6 +492,7 @@ class Sending:
                     **shared,
                     **_rung(rungs, minted.journey.process_id),
                     JOURNEY: minted.journey.journey_id,
+                    DEADLINE: deadlines[minted.journey.process_id],
                 },
                 actor=order.actor,
                 recorded_by=order.recorded_by,

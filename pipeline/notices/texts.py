@@ -17,7 +17,7 @@ from pipeline.journey.page_texts import Language
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import REVIEW_TYPES
-from pipeline.notices.rules import FIRST, OURS, REMINDER, NoticeRules, Words
+from pipeline.notices.rules import CORRECT, FIRST, MOVED, OURS, REMINDER, NoticeRules, Words
 
 LINK: Final = "[link]"
 """Stands where a message has the address of the seller's page, wherever the message is shown."""
@@ -26,6 +26,8 @@ _LOCALES: Final = {"pt-BR": Locale("pt", "BR"), "en": Locale("en", "GB")}
 _SUBJECTS: Final = {
     FIRST: N_("{name}: confirm your registration data by {deadline}"),
     REMINDER: N_("{name}: we still need your registration data, by {deadline}"),
+    CORRECT: N_("{name}: one thing to correct in your registration data"),
+    MOVED: N_("{name}: another deadline for your registration data: {deadline}"),
 }
 _LATE_SUBJECT: Final = N_("{name}: your registration data are late, and you can still answer")
 _HELLO: Final = N_("Hello,")
@@ -35,6 +37,11 @@ _OPENINGS: Final = {
         " registration. {name} collects the answers."
     ),
     REMINDER: N_("we have asked you for registration data before, and some are still missing."),
+    CORRECT: N_(
+        "the payment platform has not accepted part of your answers. All that is left is to correct"
+        " what is named here."
+    ),
+    MOVED: N_("the payment platform has set another deadline than the one that we wrote to you."),
 }
 _IN_TIME: Final = N_(
     "the payment platform asks you to bring your registration up to date by {when}. We still need:"
@@ -115,6 +122,7 @@ def written(
     if template not in OURS:
         raise KeyError(template)
     is_late = all(it.is_late for it in reviews)
+    is_late = is_late and template in (FIRST, REMINDER)
     subject = _said(_LATE_SUBJECT if is_late else _SUBJECTS[template], language, **places)
     paragraphs = (
         _said(_HELLO, language),

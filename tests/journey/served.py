@@ -137,25 +137,9 @@ class Page:
     def refuse(self, process_id: str, *fields: str) -> None:
         """An attempt of another system, whose payload the platform refused for these fields."""
         self._events += 1
-        now, about = instants.now(), f"{process_id} {self._events}"
-        start, end = (
-            Draft(
-                kind=kind,
-                occurred_at=now + later,
-                recorded_by="file",
-                body=json.dumps(body).encode(),
-                particulars={"via": INGESTED},
-                attempt_id=about,
-                process_id=process_id,
-                seller_id=f"seller of {process_id}",
-                status=status,
-            )
-            for kind, later, body, status in (
-                (SUBMISSION_STARTED, 0, {"process_id": process_id}, None),
-                (SUBMISSION_FINISHED, 1, {"fields": fields}, 400),
-            )
-        )
-        self.inbox.append([start, end])
+        attempt_id = f"{process_id} {self._events}"
+        seller_id = f"seller of {process_id}"
+        self.inbox.append(ended(attempt_id, process_id, seller_id, 400, {"fields": fields}))
 
     def mint(self, process_id: str, **how: Any) -> Minted:
         return links.mint(self.settings(), self.inbox, process_id, recorded_by="user:test", **how)
@@ -181,6 +165,30 @@ class Page:
 
     def artifact(self, sha256: str) -> bytes:
         return (self.folder / "artifacts" / sha256[:2] / sha256).read_bytes()
+
+
+def ended(
+    attempt_id: str, process_id: str, seller_id: str, status: int, said: Mapping[str, Any]
+) -> list[Draft]:
+    """An attempt of another system, and the platform's answer."""
+    now = instants.now()
+    return [
+        Draft(
+            kind=kind,
+            occurred_at=now + later,
+            recorded_by="file",
+            body=json.dumps(body).encode(),
+            particulars={"via": INGESTED},
+            attempt_id=attempt_id,
+            process_id=process_id,
+            seller_id=seller_id,
+            status=answered,
+        )
+        for kind, later, body, answered in (
+            (SUBMISSION_STARTED, 0, {"process_id": process_id}, None),
+            (SUBMISSION_FINISHED, 1, said, status),
+        )
+    ]
 
 
 def _is_receipt(said: Mapping[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from pipeline.notices.rules import NoticeRules
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.settings import Settings
 from tests.alert.sinks import MailServer
+from tests.journey.served import ended
 from tests.support.events import event, review
 from tests.support.stores import environment_in, settings_in
 
@@ -96,6 +97,10 @@ class Office:
             said["fields"] = fields
         drafted = read_collection(said, recorded_by="journey", keep=lambda artifact: artifact)
         self.inbox.append([drafted])
+
+    def refuse(self, process_id: str, seller_id: str, *fields: str) -> None:
+        """The platform refused a payload for these fields."""
+        self.inbox.append(ended("attempt", process_id, seller_id, 400, {"fields": fields}))
 
     # --- what was recorded ---
 

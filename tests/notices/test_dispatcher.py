@@ -236,3 +236,34 @@ def test_the_schedule_of_another_log_decides_nothing_here(office: Office) -> Non
         office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="sha256:other")])
         assert sends.turn() == 0
         assert server.taken == []
+
+
+def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office: Office) -> None:
+    """One thing to correct, and another deadline: the next rung may be weeks away."""
+    start(office)
+    office.seller("sel_1", type="individual")
+    office.review("prc_1", "sel_1", days=20)
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
+        assert sends.turn() == 1
+        clock[0] += instants.MINUTE
+        office.review("prc_1", "sel_1", days=25)
+        clock[0] = office.inbox.now() + instants.MINUTE
+        assert sends.turn() == 1
+        assert sends.turn() == 0
+        office.answer("prc_1", "sel_1", revenue="1000_to_5000", **{"address.city": "Recife"})
+        assert sends.turn() == 0
+        office.refuse("prc_1", "sel_1", "address.city")
+        clock[0] = office.inbox.now() + 10 * instants.MINUTE
+        assert sends.turn() == 1
+        clock[0] += instants.HOUR
+        assert sends.turn() == 0
+        assert sender(office, rules_for(office, server.url), now=lambda: clock[0]).turn() == 0
+        said = [json.loads(it.body)["data"]["text"] for it in server.taken]
+    rungs = [str(it["rung"]).partition("_")[0] for it in office.notices()]
+    assert rungs == ["after", "moved", "correct"]
+    assert {it["channel"] for it in office.notices()} == {"sms"}
+    assert "definiu um prazo diferente" in said[1]
+    assert "não aceitou uma parte das suas respostas" in said[2]
+    assert "Ainda precisamos de: seu endereço." in said[2], "and of nothing else"

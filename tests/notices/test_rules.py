@@ -41,7 +41,7 @@ def test_a_file_says_who_writes_by_what_and_in_which_words(tmp_path: Path) -> No
     read = rules.load(file)
     assert read.ways(has_mail=True) == ("email", "whatsapp")
     assert read.ways(has_mail=False) == ("whatsapp",)
-    assert texts.templates(read) == {"first": 3, "reminder": 1}
+    assert texts.templates(read) == {"first": 3, "reminder": 1, "correct": 1, "moved": 1}
     asked = [Asked("ACP", DEADLINE, is_late=False, missing=["revenue"])]
     own = texts.written("first", asked, "pt-BR", sender(read))
     assert own.subject == "Loja do Zé: até 4 de junho de 2026, 23:00 (Horário Padrão de Brasília)"

@@ -27,7 +27,9 @@ COMMITMENT: Final = "commitment"
 """The salted digest of its true bytes: only what Prazo sent has one."""
 JOURNEY: Final = "journey_id"
 """Of the link that it brought."""
-OF_OURS: Final = frozenset({ADDRESS, ARTIFACTS, COMMITMENT, JOURNEY})
+DEADLINE: Final = "deadline_at"
+"""Of the review, as it said it."""
+OF_OURS: Final = frozenset({ADDRESS, ARTIFACTS, COMMITMENT, DEADLINE, JOURNEY})
 
 if TYPE_CHECKING:
     SellerChannel = str
