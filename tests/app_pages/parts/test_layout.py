@@ -29,6 +29,9 @@ from tests.app_pages.support.occurrences import (
 )
 from tests.support.dashboard import AXE, BACKGROUNDS, WCAG_22_AA, Reader, contrast
 
+pytestmark = pytest.mark.long
+"""That every page fits its window, and whom it is open to, is tried in `test_browser.py`."""
+
 HISTORY = [
     *(review(f"prc_{n:03}", before(days=40, minutes=500 - n)) for n in range(60)),
     seller_event("sel_ana", "created", before(days=100)),
@@ -156,7 +159,6 @@ def moved(tab: Reader) -> tuple[float, str]:
     return sum(it["by"] for it in shifts), " | ".join(most.get("what", ()))
 
 
-@pytest.mark.long
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
     shows, nor after a click in the navigation: one page, and in a long run each.
@@ -176,7 +178,6 @@ def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     assert not too_far, "\n".join(too_far)
 
 
-@pytest.mark.long
 def test_nothing_on_the_overview_moves_far_while_its_links_are_fetched(tab: Reader) -> None:
     """The room of a figure's link was held open for that of a figure: 87 px in place of 18. Where
     the link came late, all below moved up by the rest."""
@@ -187,7 +188,6 @@ def test_nothing_on_the_overview_moves_far_while_its_links_are_fetched(tab: Read
     assert far == []
 
 
-@pytest.mark.long
 def test_the_names_on_a_chart_can_be_read(tab: Reader) -> None:
     """Of the texts in an SVG image axe says nothing, so their contrast is measured here: in the
     dark on one page, and in a long run in the light and on both."""
