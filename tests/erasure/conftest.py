@@ -1,5 +1,6 @@
 """The stores of a person's history, with the inbox on either engine."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from pipeline.inbox import Inbox, open_inbox
 from pipeline.keys import secret_key
 from pipeline.settings import Settings
 from tests.erasure import person
-from tests.support.stores import settings_in
+from tests.support.stores import in_use, settings_in
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +42,23 @@ def stores(folder: Path, *, is_finished: bool = True, **more: Any) -> Settings:
     return made
 
 
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of stores with the history, the inbox a file, to be copied."""
+    folder = tmp_path_factory.mktemp("person")
+    stores(folder)
+    return folder
+
+
 @pytest.fixture
 def settings(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Of stores that hold the history."""
-    more = {} if engine == "sqlite" else {"inbox": request.getfixturevalue("database")}
-    return stores(tmp_path, **more)
+    if engine == "postgres":
+        return stores(tmp_path, inbox=request.getfixturevalue("database"))
+    shutil.copytree(request.getfixturevalue("recorded"), tmp_path, dirs_exist_ok=True)
+    made = settings_in(tmp_path / "stores")
+    in_use(made.inbox)
+    return made
 
 
 @pytest.fixture
