@@ -398,7 +398,7 @@ def drawn(fate: random.Random) -> AlertRules:
 
 @settings(max_examples=depth.rounds(2, 300))
 @given(seed=st.integers(0, 2**32))
-def test_however_people_are_to_be_told_no_deadline_passes_of_which_nobody_heard(seed: int) -> None:
+def test_whatever_the_settings_ask_no_deadline_passes_of_which_nobody_heard(seed: int) -> None:
     """Nor where their mail server is dead for days: then they hear once it lives, and the log has
     what failed."""
     world = World(seed, drawn(random.Random(seed)))
