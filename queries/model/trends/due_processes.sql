@@ -6,7 +6,9 @@
 
 select
     process_id,
+    seller_id,
     review_type,
+    opened_at,
     deadline_at,
     finished_at,
     case

@@ -11,38 +11,17 @@ with finished as (
     where finished_at >= opened_at
 ),
 
-moments as (
-    select process_id, 'contact' as step, contacted_at as came_at
-    from contacts
-    where withdrawn_at is null
+reached as (
+    select process_id, step, came_at from first_steps
     union all
-    select process_id, step, occurred_at as came_at
-    from fact_collections
-    where occurred_at <= as_of()
-        and source = 'seller'
-        and step in ('opened', 'answered', 'confirmed')
-    union all
-    select process_id, 'sent' as step, started_at as came_at
-    from attempts
-    where outcome <> 'refused'
-),
-
-firsts as (
-    select moments.process_id, step, min(came_at) as came_at
-    from moments
-    join finished
-        on finished.process_id = moments.process_id and came_at between opened_at and finished_at
-    group by moments.process_id, step
-    union all
-    select process_id, 'finished' as step, finished_at as came_at
-    from finished
+    select process_id, 'finished' as step, finished_at as came_at from finished
 )
 
 select
-    firsts.process_id,
+    reached.process_id,
     review_type,
     finished_at,
     step,
     epoch_us(came_at) - epoch_us(opened_at) as microseconds
-from firsts
-join finished on finished.process_id = firsts.process_id
+from reached
+join finished on finished.process_id = reached.process_id and came_at <= finished_at

@@ -12,7 +12,7 @@ from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import page_text
 
-FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "ledger", "dictionary"]
+FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "trends", "ledger", "dictionary"]
 NOT_FOR_ANALYSTS = ["watchlist", "sellers", "since", "alerts", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",
@@ -22,11 +22,13 @@ CLOSED_VIEWS = {
     "calendar_feeds",
     "changes",
     "assignments",
+    "backlog_by_person",
     "bank_accounts",
     "clearances",
     "collections",
     "evidence_coverage",
     "expired_processes",
+    "forecast",
     "log_entries",
     "next_actions",
     "notes",

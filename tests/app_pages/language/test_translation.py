@@ -81,6 +81,7 @@ OF_NO_LANGUAGE = re.compile(
     r"prc_\w+|sel_\w+|evt_[\w:.\-]+|att_[\w:.\-]+|jrn_\w+|file:[0-9a-f]+|\b[0-9a-f]{8,64}\b"
     r"|America/\w+|Europe/\w+|UTC|São Paulo|Sao Paulo|\bEN\b|\bHTTP\b|\bAC[PI]\b"
     r"|Language · Idioma|\ben\b|\bpt\b|\b\d{1,2} [A-Z][a-z]{2,3}\b"
+    r"|\b[A-Z][a-z]{2,3} 20\d\d\b"
     r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect) .*"
@@ -125,6 +126,7 @@ PAGES: tuple[tuple[str, dict[str, str]], ...] = (
     ("findings", {"of": "nobody"}),
     ("submissions", {}),
     ("denials", {}),
+    ("trends", {}),
     ("evidence", {"subject": "prc_1"}),
     ("evidence", {"scope": "seller", "subject": "sel_ana"}),
     ("evidence", {"scope": "period"}),

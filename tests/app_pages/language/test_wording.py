@@ -39,6 +39,7 @@ PAGES: list[tuple[str, dict[str, str]]] = [
     ("findings", {}),
     ("submissions", {}),
     ("denials", {}),
+    ("trends", {}),
     ("evidence", {"subject": "prc_1"}),
     ("ledger", {}),
 ]

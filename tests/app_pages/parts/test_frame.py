@@ -26,6 +26,7 @@ PAGES = (
     "seller",
     "submissions",
     "denials",
+    "trends",
     "evidence",
     "ledger",
     "dictionary",

@@ -53,6 +53,7 @@ PAGES: dict[str, dict[str, str]] = {
     "seller": {"seller_id": CPF},
     "submissions": {},
     "denials": {},
+    "trends": {},
     "evidence": {},
     "ledger": {},
 }

@@ -63,6 +63,7 @@ PAGES = (
     *LISTS,
     "/process?process=prc_001",
     "/seller?seller_id=sel_ana",
+    "/trends",
     "/ledger",
     "/dictionary",
 )

@@ -280,3 +280,121 @@ def enabled_within(log: Log, sellers: list[str], denied_at: datetime) -> list[da
         for at in enabled_at(events_of[seller_id])
         if denied_at < at <= denied_at + FOLLOWED_FOR
     ]
+
+
+# --- forecast ---
+
+YEAR = 365 * DAY
+LEAST = 50
+DEVIATIONS = 1.2815515655446004
+"""Of a normal distribution, between which 80 % lie."""
+
+
+def forecast(log: Log) -> list[dict]:
+    all_steps = steps(log)
+    of_type: dict[str | None, list[Process]] = {}
+    for process in reviewed(log):
+        of_type.setdefault(process.review_type, []).append(process)
+    rows = [
+        {
+            "process_id": process.process_id,
+            "seller_id": process.seller_id,
+            "review_type": process.review_type,
+            "deadline_at": process.deadline_at,
+            **foreseen(log, process, of_type[process.review_type], all_steps),
+        }
+        for process in reviewed(log)
+        if fate(process) == "open"
+    ]
+    return sorted(
+        rows,
+        key=lambda row: (
+            row["chance"] is None,
+            row["chance"] or 0,
+            row["deadline_at"],
+            row["process_id"],
+        ),
+    )
+
+
+def foreseen(log: Log, process: Process, others: list[Process], all_steps: Mapping) -> dict:
+    def came_in_the_year(moment: datetime) -> bool:
+        return log.as_of - YEAR < moment <= log.as_of
+
+    def stood(other: Process, at: datetime) -> bool:
+        is_unfinished = other.finish is None or other.finished_at > at
+        return other.opened_at <= at and is_unfinished
+
+    left = process.deadline_at - log.as_of
+    mine = reached(process, log.as_of, all_steps)
+    standing = [
+        other
+        for other in others
+        if came_in_the_year(other.deadline_at) and stood(other, other.deadline_at - left)
+    ]
+    alike = [
+        other for other in standing if reached(other, other.deadline_at - left, all_steps) == mine
+    ]
+    basis, rests_on = (alike, "same_step") if len(alike) >= LEAST else (standing, "any_step")
+    ended = sum(
+        came_in_the_year(min(filter(None, (other.deadline_at, other.finished_at))))
+        for other in others
+    )
+    row = {"reached": mine, "comparable": len(basis), "ended": ended}
+    if ended < LEAST or not basis:
+        why_not = "few_ended" if ended < LEAST else "none_comparable"
+        nothing = dict.fromkeys(("chance", "chance_low", "chance_high", "rests_on"))
+        return {**row, **nothing, "why_not": why_not}
+    in_time = [other for other in basis if fate(other) == "finished_in_time"]
+    return {**row, **wilson(len(in_time), len(basis)), "rests_on": rests_on, "why_not": None}
+
+
+def reached(process: Process, at: datetime, all_steps: Mapping) -> str:
+    """The furthest step since the opening and by that instant."""
+    of_it = all_steps.get(process.process_id, {})
+    for step in ("sent", "answered", "contact"):
+        if any(process.opened_at <= moment <= at for moment in of_it.get(step, [])):
+            return step
+    return "none"
+
+
+def wilson(part: int, whole: int) -> dict:
+    chance = part / whole
+    spread = DEVIATIONS * DEVIATIONS / whole
+    middle = (chance + spread / 2) / (1 + spread)
+    half = DEVIATIONS * math.sqrt((chance * (1 - chance) + spread / 4) / whole) / (1 + spread)
+    return {
+        "chance": chance,
+        "chance_low": max(middle - half, 0),
+        "chance_high": min(middle + half, 1),
+    }
+
+
+def forecast_weeks(log: Log) -> list[dict]:
+    """Sums of fractions: to be compared to a few digits."""
+    rows = []
+    for number in range(1, 9):
+        first, last = log.as_of + (number - 1) * 7 * DAY, log.as_of + number * 7 * DAY
+        due = [row for row in forecast(log) if first < row["deadline_at"] <= last]
+        known = [row for row in due if row["chance"] is not None]
+        expected = sum(1 - row["chance"] for row in known)
+        luck = DEVIATIONS**2 * sum(row["chance"] * (1 - row["chance"]) for row in known)
+        less = sum(row["chance_high"] - row["chance"] for row in known)
+        more = sum(row["chance"] - row["chance_low"] for row in known)
+        is_unknown = bool(due) and not known
+        rows.append(
+            {
+                "weeks_ahead": number,
+                "ends_at": last,
+                "due": len(due),
+                "without_chance": len(due) - len(known),
+                "expected": None if is_unknown else expected,
+                "expected_low": None
+                if is_unknown
+                else max(expected - math.sqrt(less**2 + luck), 0),
+                "expected_high": None
+                if is_unknown
+                else min(expected + math.sqrt(more**2 + luck), len(known)),
+            }
+        )
+    return rows

@@ -1,0 +1,309 @@
+"""Draws how it goes over time: on time or late, how long steps take, load, and what to expect."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from app_pages.charts.figure import (
+    AMBER,
+    BLUE,
+    GREEN,
+    GREY,
+    LEVEL_OR_UPRIGHT,
+    RED,
+    TICK_ROOM,
+    VIOLET,
+    Figure,
+    Rows,
+)
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from pipeline.serve.forecast_score import Score
+
+TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
+    (BLUE, "circle"),
+    (VIOLET, "diamond"),
+    (AMBER, "square"),
+    (GREEN, "triangle-up"),
+)
+"""Colour and mark of each type of review, in turn."""
+_SHARES: Final[Figure] = {
+    "range": [0, 1.08],
+    "tickvals": [0, 0.25, 0.5, 0.75, 1],
+    "ticktext": ["0%", "25%", "50%", "75%", "100%"],
+}
+
+
+def on_time(rows: Rows, periods: Mapping[date, str], period: str, current: date) -> Figure:
+    """A line per type of review of the share finished in time, over whole periods. The current one
+    has no share yet: it says how many of those due so far were.
+
+    `periods`: the first days, in order, and how each is named."""
+    named = sorted({row["review_type"] for row in rows} - {None})
+    types = [*named, *({None} & {row["review_type"] for row in rows})]
+    traces, notes = [], []
+    for place, review_type in enumerate(types):
+        colour, symbol = TYPE_LOOKS[place % len(TYPE_LOOKS)]
+        mine = [row for row in rows if row["review_type"] == review_type]
+        whole = [row for row in mine if row[period] < current]
+        name = review_type or _("Unknown type")
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers+text",
+                "name": name,
+                "x": [periods[row[period]] for row in whole],
+                "y": [row["on_time_share"] for row in whole],
+                "text": [""] * (len(whole) - 1) + [name],
+                "textposition": "top center",
+                "line": {"color": colour},
+                "marker": {"color": colour, "symbol": symbol, "size": 9},
+                "customdata": [_share_hover(row) for row in whole],
+                "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+            }
+        )
+        notes += [
+            {
+                "x": periods[row[period]],
+                "y": 0.08 + 0.11 * place,
+                "text": _so_far(name, row),
+                "showarrow": False,
+                "xanchor": "right",
+                "font": {"color": GREY, "size": 12},
+            }
+            for row in mine
+            if row[period] == current
+        ]
+    return {
+        "data": traces,
+        "layout": {
+            "height": 300,
+            "showlegend": False,
+            "margin": {"l": 40, "r": TICK_ROOM, "t": 12, "b": 28},
+            "xaxis": {
+                "type": "category",
+                "categoryorder": "array",
+                "categoryarray": list(periods.values()),
+                "range": [-0.5, len(periods) - 0.5],
+                "showgrid": False,
+                **LEVEL_OR_UPRIGHT,
+            },
+            "yaxis": _SHARES,
+            "annotations": notes,
+        },
+    }
+
+
+def _share_hover(row: Mapping[str, Any]) -> str:
+    numbers = {name: formats.number(row[name]) for name in ("finished_in_time", "due")}
+    return f"{formats.share(row['on_time_share'])} ({numbers['finished_in_time']}/{numbers['due']})"
+
+
+def _so_far(name: str, row: Mapping[str, Any]) -> str:
+    in_time = round((row["on_time_share"] or 0) * row["due_so_far"])
+    return _(
+        "{type}: {n} of {due} due so far",
+        type=name,
+        n=formats.number(in_time),
+        due=formats.number(row["due_so_far"]),
+    )
+
+
+def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:
+    """Per step of one month and type: a bar to the median, a mark at the ninth decile, in days."""
+    shown = [row for step in names for row in rows if row["step"] == step]
+    labels = [names[row["step"]] for row in shown]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": _("Half of them"),
+                "y": labels,
+                "x": [row["median_seconds"] / 86400 for row in shown],
+                "text": [formats.seconds(row["median_seconds"]) for row in shown],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": {"color": BLUE},
+                "customdata": [formats.number(row["processes"]) for row in shown],
+                "hovertemplate": "%{y}: %{text} (n = %{customdata})<extra>%{fullData.name}</extra>",
+            },
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "name": _("Nine of ten"),
+                "y": labels,
+                "x": [row["p90_seconds"] / 86400 for row in shown],
+                "text": [formats.seconds(row["p90_seconds"]) for row in shown],
+                "textposition": "middle right",
+                "cliponaxis": False,
+                "marker": {"color": AMBER, "symbol": "line-ns-open", "size": 18},
+                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
+            },
+        ],
+        "layout": {
+            "height": 90 + 38 * len(shown),
+            "bargap": 0.45,
+            "margin": {"l": 8, "r": 64, "t": 36, "b": 28},
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {"rangemode": "tozero", "title": {"text": _("days")}},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def backlog(rows: Rows, nobody: str) -> Figure:
+    """Per person, unfinished reviews by how long they have been open."""
+    parts = (
+        ("up_to_15_days", _("up to 15 days"), GREEN, ""),
+        ("up_to_30_days", _("up to 30 days"), BLUE, "/"),
+        ("up_to_60_days", _("up to 60 days"), AMBER, "."),
+        ("older", _("older"), RED, "x"),
+    )
+    people = [formats.spoken(formats.plain(row["assignee"] or nobody)) for row in rows]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": people,
+                "x": [row[column] for row in rows],
+                "marker": {
+                    "color": colour,
+                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
+                },
+                "hovertemplate": "%{y}: <b>%{x:,d}</b><extra>%{fullData.name}</extra>",
+            }
+            for column, name, colour, shape in parts
+        ],
+        "layout": {
+            "barmode": "stack",
+            "height": 100 + 32 * len(rows),
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 36, "b": 28},
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {"rangemode": "tozero", "tickformat": ",d"},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def flow(rows: Rows) -> Figure:
+    """Per week, reviews that came and reviews that were finished."""
+    weeks = [formats.short_day(row["week"]) for row in rows]
+    parts = (("opened", _("Opened"), AMBER, "solid"), ("finished", _("Finished"), GREEN, "dash"))
+    return {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "lines+text",
+                "name": name,
+                "x": weeks,
+                "y": [row[column] for row in rows],
+                "text": [""] * (len(rows) - 1) + [name],
+                "textposition": "top left",
+                "line": {"color": colour, "dash": dash},
+                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
+            }
+            for column, name, colour, dash in parts
+        ],
+        "layout": {
+            "height": 260,
+            "showlegend": False,
+            "margin": {"l": 40, "r": TICK_ROOM, "t": 12, "b": 28},
+            "xaxis": {"type": "category", "showgrid": False, "nticks": 8, **LEVEL_OR_UPRIGHT},
+            "yaxis": {"rangemode": "tozero", "tickformat": ",d"},
+        },
+    }
+
+
+def expected_expiries(rows: Rows) -> Figure:
+    """Per coming week, how many are expected to expire, with an interval, among all due."""
+    known = [row for row in rows if row["expected"] is not None]
+    ends = [formats.local_short_day(row["ends_at"]) for row in known]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "name": _("Due"),
+                "x": ends,
+                "y": [row["due"] for row in known],
+                "marker": {"color": GREY, "opacity": 0.45},
+                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
+            },
+            {
+                "type": "bar",
+                "name": _("Expected to expire"),
+                "x": ends,
+                "y": [row["expected"] for row in known],
+                "marker": {
+                    "color": RED,
+                    "pattern": {"shape": "/", "fillmode": "overlay", "size": 7},
+                },
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [row["expected_high"] - row["expected"] for row in known],
+                    "arrayminus": [row["expected"] - row["expected_low"] for row in known],
+                    "color": GREY,
+                },
+                "customdata": [expected(row) for row in known],
+                "hovertemplate": "%{x}: %{customdata}<extra>%{fullData.name}</extra>",
+            },
+        ]
+        if any(row["due"] for row in known)
+        else [],
+        "layout": {
+            "barmode": "overlay",
+            "height": 280,
+            "margin": {"l": 40, "r": TICK_ROOM, "t": 36, "b": 28},
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {"type": "category", "showgrid": False, **LEVEL_OR_UPRIGHT},
+            "yaxis": {"rangemode": "tozero", "tickformat": ",d"},
+        },
+    }
+
+
+def expected(week: Mapping[str, Any]) -> str:
+    """How many are expected to expire, and between which numbers; a dash where nothing is known."""
+    if week["expected"] is None:
+        return formats.number(None)
+    parts = ("expected_low", "expected", "expected_high")
+    low, most, high = (formats.number(round(week[part], 1)) for part in parts)
+    return _("{n} ({low} to {high})", n=most, low=low, high=high)
+
+
+def calibration(score: Score) -> Figure:
+    """What was forecast in ten bands against what came, beside the line on which both are equal."""
+    known = [band for band in score.bands if band.forecasts]
+    percent = {"tickformat": ".0%", "range": [0, 1.05]}
+    return {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": [0, 1],
+                "y": [0, 1],
+                "line": {"color": GREY, "dash": "dot"},
+                "hoverinfo": "skip",
+            },
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [band.mean_chance for band in known],
+                "y": [band.in_time_share for band in known],
+                "marker": {"color": BLUE, "size": 10},
+                "customdata": [formats.number(band.forecasts) for band in known],
+                "hovertemplate": "%{x:.0%} → %{y:.0%} (n = %{customdata})<extra></extra>",
+            },
+        ]
+        if known
+        else [],
+        "layout": {
+            "height": 280,
+            "showlegend": False,
+            "margin": {"l": 48, "r": TICK_ROOM, "t": 12, "b": 40},
+            "xaxis": {**percent, "title": {"text": _("forecast")}},
+            "yaxis": {**percent, "title": {"text": _("came true")}},
+        },
+    }

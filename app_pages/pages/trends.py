@@ -1,0 +1,349 @@
+"""Trends: whether it gets better, where the time goes, who has too much, and what will expire."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+import streamlit as st
+
+from app_pages.charts import trends
+from app_pages.charts.figure import show
+from app_pages.door import access
+from app_pages.door.pages import Page, Section
+from app_pages.language import formats
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import address, elements, explained, links, views
+from pipeline import instants
+from pipeline.continuity import service
+from pipeline.serve import forecast_score
+
+PAGE = Page(
+    title=N_("Trends"),
+    icon="trending_up",
+    section=Section.INVESTIGATE,
+    place=5,
+    for_analysts=True,
+)
+
+PERIODS_DRAWN = {"month": 13, "week": 27}
+WEEKS_OF_FLOW = 26
+LEAST_LIKELY = 8
+JUDGED_AFTER = (30, 60)  # days
+STEPS = {
+    "contact": N_("Contacted"),
+    "opened": N_("Opened by the seller"),
+    "answered": N_("Answered"),
+    "confirmed": N_("Confirmed"),
+    "sent": N_("Sent"),
+    "finished": N_("Finished"),
+}
+
+
+def first_day(of: date, period: str) -> date:
+    """Of the month or ISO week in which a day lies."""
+    return of.replace(day=1) if period == "month" else of - timedelta(days=of.weekday())
+
+
+def before(first: date, period: str) -> date:
+    """The first day of the month or week before."""
+    return first_day(first - timedelta(days=1), period)
+
+
+def drawn_periods(current: date, period: str) -> dict[date, str]:
+    """The first days of the periods that are drawn, in order, and how each is named."""
+    found = [current]
+    while len(found) < PERIODS_DRAWN[period] and found[-1].year > 1900:
+        found.append(before(found[-1], period))
+    named = formats.month if period == "month" else formats.short_day
+    return {first: named(first) for first in reversed(found)}
+
+
+def type_name(review_type: str | None) -> str:
+    return review_type or _("Unknown type")
+
+
+def on_time_reading(rows: Sequence[views.Row], period: str, last: date) -> str:
+    """The last whole period of each type, beside the one before, in a sentence for each."""
+    shares = {(row[period], row["review_type"]): row for row in rows}
+    said = []
+    for (first, review_type), row in shares.items():
+        if first != last or row["on_time_share"] is None:
+            continue
+        earlier = shares.get((before(last, period), review_type))
+        said.append(
+            _(
+                "{type}: **{share}** of {due} in time, after {before}.",
+                type=type_name(review_type),
+                share=formats.share(row["on_time_share"]),
+                due=formats.number(row["due"]),
+                before=formats.share(earlier["on_time_share"] if earlier else None),
+            )
+        )
+    return " ".join(said)
+
+
+def on_time_title(rows: Sequence[views.Row], period: str, last: date, name: str) -> str:
+    """What the chart finds: the least share of the last whole period."""
+    found = [row for row in rows if row[period] == last and row["on_time_share"] is not None]
+    if not found:
+        return _("Reviews in time")
+    least = min(found, key=lambda row: row["on_time_share"])
+    return _(
+        "{share} of {type} in time, {period}",
+        share=formats.share(least["on_time_share"]),
+        type=type_name(least["review_type"]),
+        period=name,
+    )
+
+
+def draw_on_time(today: date) -> None:
+    """On time or late, per month or week."""
+    period = address.choice(_("Per"), {"month": _("Month"), "week": _("Week")}, "per")
+    view = f"on_time_by_{period}"
+    current = first_day(today, period)
+    named = drawn_periods(current, period)
+    rows = [row for row in views.read(view) if row[period] in named]
+    last = before(current, period)
+    explained.chart(
+        on_time_title(rows, period, last, named.get(last, "")),
+        on_time_reading(rows, period, last),
+        trends.on_time(rows, named, period, current),
+        rests_on=(view,),
+        alt=_("Share of the reviews due in each period that were finished in time, by type"),
+        note=_(
+            "By the deadline, in UTC. A period that is not over has no share yet: it says how many"
+            " of those due so far were finished in time."
+        ),
+    )
+
+
+def draw_steps() -> None:
+    """Where the time goes, of the last month in which any review was finished."""
+    rows = views.read("phase_durations")
+    month = max((row["month"] for row in rows), default=None)
+    latest = [row for row in rows if row["month"] == month]
+    types = sorted({type_name(row["review_type"]) for row in latest})
+    if not types:
+        return
+    chosen = address.choice(_("Type"), {it: it for it in types}, "type")
+    of_type = [row for row in latest if type_name(row["review_type"]) == chosen]
+    of_step = {row["step"]: row for row in of_type}
+    longest = of_step["finished"]
+    explained.chart(
+        _("{type}: half finished within {time}", type=chosen, time=_time(longest, "median")),
+        _(
+            "Finished in {month}: {n}. Half of them took at most **{half}** from their opening,"
+            " nine of ten at most **{most}**.",
+            n=formats.number(longest["processes"]),
+            month=formats.month(longest["month"]),
+            half=_time(longest, "median"),
+            most=_time(longest, "p90"),
+        ),
+        trends.step_times(of_type, {code: _(name) for code, name in STEPS.items()}),
+        rests_on=("phase_durations",),
+        where={"month": longest["month"]},
+        alt=_("Time from the opening to each step: the median and the ninth decile"),
+        note=_("Each from the opening, over those that came to the step."),
+    )
+
+
+def _time(row: views.Row, part: str) -> str:
+    return formats.seconds(row[f"{part}_seconds"])
+
+
+def draw_backlog() -> None:
+    """Who has how much, and what is oldest."""
+    rows = views.read("backlog_by_person")
+    nobody = _("Unassigned")
+    most = rows[0] if rows else None
+    oldest = min(
+        (row for row in rows if row["oldest_opened_at"]),
+        key=lambda row: row["oldest_opened_at"],
+        default=None,
+    )
+    explained.chart(
+        _(
+            "Most are with {person}: {n}",
+            person=most["assignee"] or nobody,
+            n=formats.number(most["processes"]),
+        )
+        if most
+        else _("Unfinished reviews by person"),
+        _("The oldest was opened on **{day}**.", day=formats.local_day(oldest["oldest_opened_at"]))
+        if oldest
+        else "",
+        trends.backlog(rows, nobody),
+        rests_on=("backlog_by_person",),
+        alt=_("Unfinished reviews of each person by how long they have been open"),
+    )
+    if oldest:
+        links.to_process(oldest["oldest_process_id"])
+
+
+def draw_flow(today: date) -> None:
+    """Arrivals against completions; the week that is not over is left out."""
+    current = first_day(today, "week")
+    rows = [row for row in views.read("flow_by_week") if row["week"] < current][-WEEKS_OF_FLOW:]
+    reading = ""
+    if rows:
+        reading = _(
+            "In the week of {day}, **{opened}** opened and **{finished}** were finished.",
+            day=formats.short_day(rows[-1]["week"]),
+            opened=formats.number(rows[-1]["opened"]),
+            finished=formats.number(rows[-1]["finished"]),
+        )
+    explained.chart(
+        _("Opened against finished"),
+        reading,
+        trends.flow(rows),
+        rests_on=("flow_by_week",),
+        alt=_("Reviews opened and finished per week"),
+        note=_("Weeks begin on Monday, in UTC; the one that is not over is left out."),
+    )
+
+
+def draw_forecast() -> None:
+    """What is expected to expire of what is open now, how sure that is, and what is least likely to
+    be finished in time."""
+    weeks = views.read("forecast_weeks")
+    first = weeks[0]
+    silent = sum(row["without_chance"] for row in weeks)
+    title = _("Expected to expire in the coming weeks")
+    if sum(row["due"] for row in weeks) > silent:
+        title = _("Expected to expire in the next 7 days: {n}", n=trends.expected(first))
+        reading = _(
+            "Of the **{due}** due in the next 7 days **{n}** are expected to expire; four times in"
+            " five it is within that span.",
+            due=formats.number(first["due"] - first["without_chance"]),
+            n=trends.expected(first),
+        )
+    elif silent:
+        reading = _(
+            "Of the reviews open now nothing can be said: fewer than 50 of their type ended."
+        )
+    else:
+        reading = _("Nothing that is open now is due in the next 8 weeks.")
+    notes = [
+        _(
+            "Of those open now alone: a review that is opened tomorrow can expire in week five and"
+            " is not counted. It says how earlier ones fared, not why."
+        )
+    ]
+    if silent:
+        notes.append(
+            ngettext(
+                "Not counted, since fewer than 50 of its type ended in the year before: {n}.",
+                "Not counted, since fewer than 50 of their type ended in the year before: {n}.",
+                silent,
+                n=formats.number(silent),
+            )
+        )
+    may_see_each = access.may_read("forecast")
+    explained.chart(
+        title,
+        reading,
+        trends.expected_expiries(weeks),
+        rests_on=("forecast_weeks", "forecast") if may_see_each else ("forecast_weeks",),
+        alt=_("Reviews due per coming week, and how many of them are expected to expire"),
+        note=" ".join(notes),
+    )
+    if may_see_each:
+        draw_least_likely()
+
+
+def draw_least_likely() -> None:
+    """What can still be saved, by the lowest chance: worked out when somebody asks."""
+    listed = st.expander(
+        _("Lowest chance among what can be saved"),
+        icon=":material/sort:",
+        key="least_likely",
+        on_change="rerun",
+    )
+    if not listed.open:
+        return
+    for row in views.read("forecast", limit=LEAST_LIKELY):
+        if row["chance"] is None:
+            continue
+        with listed, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            links.to_process(row["process_id"], is_named=True)
+            st.markdown(
+                _(
+                    "{share} ({low} to {high}), due {day}",
+                    share=formats.share(row["chance"]),
+                    low=formats.share(row["chance_low"]),
+                    high=formats.share(row["chance_high"]),
+                    day=formats.local_day(row["deadline_at"]),
+                ),
+                width="content",
+            )
+
+
+def draw_score() -> None:
+    """How good the forecast was, by what came: worked out when somebody asks."""
+    judged = st.expander(
+        _("How good was the forecast?"),
+        icon=":material/fact_check:",
+        key="score",
+        on_change="rerun",
+    )
+    if not judged.open:
+        return
+    held = service.current()
+    now = held.now() if views.as_of() is None else views.as_of()
+    assert now is not None
+    with judged:
+        for column, days in zip(st.columns(len(JUDGED_AFTER)), JUDGED_AFTER, strict=True):
+            with column:
+                made_at = now - days * instants.DAY
+                score = forecast_score.score(held.reader, made_at=made_at, as_of=now)
+                draw_one_score(score, days)
+
+
+def draw_one_score(score: forecast_score.Score, days: int) -> None:
+    """The forecasts of one day, beside what came."""
+    st.markdown(
+        ngettext(
+            "**{days} days ago**: {n} forecast whose deadline has passed.",
+            "**{days} days ago**: {n} forecasts whose deadline has passed.",
+            score.forecasts,
+            days=days,
+            n=formats.number(score.forecasts),
+        )
+    )
+    if score.brier is None:
+        return
+    st.markdown(
+        _(
+            "Brier score **{score}**: 0 is perfect, 0.25 is what a coin scores.",
+            score=formats.number(round(score.brier, 3)),
+        )
+    )
+    show(
+        trends.calibration(score),
+        alt=_("What was forecast against what came, in ten bands"),
+        key=f"calibration_{days}",
+    )
+
+
+today = views.moment().date()
+if views.read_one("on_time_by_month") is None:
+    elements.empty(
+        _("No review is known yet"),
+        _("How it goes appears here once the platform has asked for reviews."),
+    )
+    elements.end_page()
+
+left, right = st.columns([3, 2], gap="small")
+with left.container(border=True, height="stretch"):
+    draw_on_time(today)
+with right.container(border=True, height="stretch"):
+    draw_steps()
+with st.container(border=True):
+    draw_forecast()
+    if access.may_read("forecast"):
+        draw_score()
+left, right = st.columns(2, gap="small")
+with left.container(border=True, height="stretch"):
+    draw_flow(today)
+if access.may_read("backlog_by_person"):
+    with right.container(border=True, height="stretch"):
+        draw_backlog()

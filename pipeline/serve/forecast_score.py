@@ -1,0 +1,78 @@
+"""Says how good the forecast was: what it said once, beside what came (docs/rules.md#forecast)."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from pipeline import instants
+from pipeline.ledger.views.reader import Reader
+
+BANDS: Final = 10
+_ASKED_AT_ONCE: Final = 2_000
+"""Ids in one question."""
+
+
+class Band(NamedTuple):
+    """Forecasts of about one chance."""
+
+    low: float  # it ends before a tenth above that; the last one has 1 itself, too
+    forecasts: int
+    mean_chance: float | None  # None without any
+    in_time_share: float | None
+
+
+class Score(NamedTuple):
+    """The forecasts of one instant whose deadline, as it stood then, has passed since."""
+
+    made_at: datetime  # naive UTC
+    forecasts: int
+    brier: float | None  # mean of (chance - what came)^2: 0 is perfect; None without any
+    bands: tuple[Band, ...]
+
+
+def score(reader: Reader, *, made_at: int, as_of: int) -> Score:
+    """What the view `forecast` said at `made_at`, judged at `as_of`, both in microseconds."""
+    now = instants.of(as_of).replace(tzinfo=None)
+    said = [
+        row
+        for row in reader.read("forecast", as_of=made_at).to_pylist()
+        if row["chance"] is not None and row["deadline_at"] <= now
+    ]
+    finished_at = dict(_finishes(reader, as_of, [row["process_id"] for row in said]))
+    pairs = [(row["chance"], _is_in_time(finished_at, row)) for row in said]
+    return Score(
+        made_at=instants.of(made_at).replace(tzinfo=None),
+        forecasts=len(pairs),
+        brier=_mean([(chance - came) ** 2 for chance, came in pairs]),
+        bands=tuple(_band(number, pairs) for number in range(BANDS)),
+    )
+
+
+def _finishes(
+    reader: Reader, as_of: int, process_ids: Sequence[str]
+) -> Iterator[tuple[str, datetime | None]]:
+    for first in range(0, len(process_ids), _ASKED_AT_ONCE):
+        some = process_ids[first : first + _ASKED_AT_ONCE]
+        rows = reader.read("process_state", as_of=as_of, where={"process_id": some})
+        for row in rows.select(["process_id", "finished_at"]).to_pylist():
+            yield row["process_id"], row["finished_at"]
+
+
+def _is_in_time(finished_at: dict[str, datetime | None], row: dict[str, Any]) -> bool:
+    """By the deadline that the forecast was about."""
+    finish = finished_at.get(row["process_id"])
+    return finish is not None and finish < row["deadline_at"]
+
+
+def _band(number: int, pairs: Sequence[tuple[float, bool]]) -> Band:
+    inside = [pair for pair in pairs if min(int(pair[0] * BANDS), BANDS - 1) == number]
+    return Band(
+        number / BANDS,
+        len(inside),
+        _mean([chance for chance, _ in inside]),
+        _mean([float(came) for _, came in inside]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
