@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any, Final
 
 from app_pages.charts.figure import (
+    BLUE,
     GREEN,
     GREY,
     INK,
@@ -150,6 +151,90 @@ def _taps(
         "marker": {"symbol": "square", "size": 26, "color": INK, "opacity": 0.001},
         "hoverinfo": "none",
         "showlegend": False,
+    }
+
+
+def reason_changes(rows: Rows) -> Figure:
+    """Per reason, a line from the denials of the 30 days before to those of the last 30: red where
+    these are more than chance would have them, green where they are fewer, else grey."""
+    names = [_wrapped(sellers.reason(row)) for row in rows]
+    lines: list[Figure] = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers+text",
+            "x": [row["denials_before"], row["denials_now"]],
+            "y": [name, name],
+            "text": ["", change_said(row)],
+            "textposition": "middle right",
+            "cliponaxis": False,
+            "line": {"color": _change_colour(row)},
+            "marker": {
+                "color": _change_colour(row),
+                "symbol": ["circle-open", "circle"],
+                "size": 10,
+            },
+            "hovertemplate": "%{y}: <b>%{x:,d}</b><extra></extra>",
+        }
+        for name, row in zip(names, rows, strict=True)
+    ]
+    return {
+        "data": lines,
+        "layout": {
+            "height": max(200, _row_height(names) * len(rows) + 36),
+            "showlegend": False,
+            "margin": {"l": 8, "r": 110, "t": 8, "b": 28},
+            "xaxis": {"rangemode": "tozero", "tickformat": ",d"},
+            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+        },
+    }
+
+
+def change_said(row: Mapping[str, Any]) -> str:
+    """Both numbers, and how often the one is the other."""
+    numbers = f"{formats.number(row['denials_before'])} → {formats.number(row['denials_now'])}"
+    return f"{numbers} (×{formats.number(round(row['times'], 1))})" if row["times"] else numbers
+
+
+def _change_colour(row: Mapping[str, Any]) -> str:
+    if not row["is_more_than_chance"]:
+        return GREY
+    return RED if row["denials_now"] > row["denials_before"] else GREEN
+
+
+def reason_returns(rows: Rows) -> Figure:
+    """Per reason of one month, the share of sellers that came back within 60 days, and of these the
+    share that was cured."""
+    names = [_wrapped(sellers.reason(row)) for row in rows]
+    parts = (
+        ("reonboarding_rate", _("Came back"), BLUE, ""),
+        ("cure_rate", _("of these cured"), GREEN, "/"),
+    )
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": names,
+                "x": [row[column] for row in rows],
+                "text": [formats.share(row[column]) for row in rows],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": {
+                    "color": colour,
+                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
+                },
+                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
+            }
+            for column, name, colour, shape in parts
+        ],
+        "layout": {
+            "height": max(220, (_row_height(names) + 14) * len(rows) + 36),
+            "margin": {"l": 8, "r": 56, "t": 36, "b": 8},
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {"visible": False, "range": [0, 1]},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
     }
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages.charts.denials import reason_bars, reason_periods, return_weeks
+from app_pages.charts.denials import (
+    change_said,
+    reason_bars,
+    reason_changes,
+    reason_periods,
+    reason_returns,
+    return_weeks,
+)
 from app_pages.desk import saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, sellers
@@ -204,6 +211,35 @@ def returns_reading(came_back: int, cured: int, seconds_to_cure: float | None) -
         time=formats.seconds(seconds_to_cure),
     )
     return f"{returned}; {so_far}. {took}"
+
+
+def changes_reading(changes: Sequence[views.Row]) -> str:
+    """What changed by more than chance, in a sentence."""
+    beyond = [row for row in changes if row["is_more_than_chance"]]
+    if not beyond:
+        return _("Nothing changed by more than chance would have it.")
+    named = "; ".join(
+        f"“{formats.plain(sellers.reason(row))}” {formats.plain(change_said(row))}"
+        for row in beyond
+    )
+    return _("By more than chance would have it: {reasons}.", reasons=named)
+
+
+def month_returns_reading(followed: Sequence[views.Row]) -> str:
+    """The most frequent reason of a month, and what became of its sellers."""
+    first = followed[0]
+    return _(
+        "Of **{n}** denied in {month} for “{reason}”, **{back}** came back within 60 days, and of"
+        " these **{cured}** were cured, half of them within **{time}**.",
+        n=formats.number(first["followed"]),
+        month=formats.month(first["month"]),
+        reason=formats.plain(sellers.reason(first)),
+        back=formats.share(first["reonboarding_rate"]),
+        cured=formats.share(first["cure_rate"]),
+        time="–"
+        if first["median_seconds_to_cure"] is None
+        else formats.seconds(first["median_seconds_to_cure"]),
+    )
 
 
 def code_of(reason: views.Row) -> str:
@@ -443,6 +479,39 @@ with st.container(border=True):
         alt=_("Denied sellers that came back per week, and how many of them were enabled"),
         note=_("Weeks end on the day named, a UTC day."),
     )
+
+changes = views.read("denial_changes", limit=REASONS_DRAWN)
+by_months = [row for row in views.read("denials_by_month") if row["followed"]]
+last_followed = max((row["month"] for row in by_months), default=None)
+followed = sorted(
+    (row for row in by_months if row["month"] == last_followed),
+    key=lambda row: -row["followed"],
+)[:REASONS_DRAWN]
+left, right = st.columns(2, gap="small")
+if changes:
+    with left.container(border=True, height="stretch"):
+        explained.chart(
+            _("The last 30 days against the 30 before"),
+            changes_reading(changes),
+            reason_changes(changes),
+            rests_on=("denial_changes",),
+            alt=_("Denials by reason, of the 30 days before and of the last 30"),
+            note=_(
+                "Grey may be chance: 1 is in the interval of 95 % of how often the one is the"
+                " other."
+            ),
+        )
+if followed:
+    with right.container(border=True, height="stretch"):
+        explained.chart(
+            _("Back and cured within 60 days, by reason"),
+            month_returns_reading(followed),
+            reason_returns(followed),
+            rests_on=("denials_by_month",),
+            where={"month": last_followed},
+            alt=_("By reason, the share of sellers that came back, and of these that were cured"),
+            note=_("The latest month of which anyone has been followed for 60 days."),
+        )
 
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     shown = address.choice(

@@ -220,6 +220,7 @@ VIEWS = {
     "phases_by_person": trends.phases_by_person,
     "phases_by_channel": trends.phases_by_channel,
     "denials_by_month": trends.denials_by_month,
+    "denial_changes": trends.denial_changes,
     "forecast": trends.forecast,
 }
 

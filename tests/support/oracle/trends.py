@@ -282,6 +282,36 @@ def enabled_within(log: Log, sellers: list[str], denied_at: datetime) -> list[da
     ]
 
 
+def denial_changes(log: Log) -> list[dict]:
+    """The last thirty days beside the thirty before."""
+    of_each: dict[Key, list[bool]] = {}
+    for denial in denials(log):
+        if not log.as_of - 60 * DAY < denial["denied_at"] <= log.as_of:
+            continue
+        for pair in denial["reasons"]:
+            is_now = denial["denied_at"] > log.as_of - 30 * DAY
+            of_each.setdefault((pair["reason"], pair["detail"]), []).append(is_now)
+    return [
+        {"reason": reason, "detail": detail, **changed(came_now.count(True), len(came_now))}
+        for (reason, detail), came_now in of_each.items()
+    ]
+
+
+def changed(now: int, both: int) -> dict:
+    part, before = now / both, both - now
+    spread = 1.959963984540054 * 1.959963984540054 / both
+    middle = (part + spread / 2) / (1 + spread)
+    half = 1.959963984540054 * math.sqrt((part * (1 - part) + spread / 4) / both) / (1 + spread)
+    return {
+        "denials_now": now,
+        "denials_before": before,
+        "times": share(now, before),
+        "times_low": (middle - half) / (1 - middle + half) if now else 0,
+        "times_high": (middle + half) / (1 - middle - half) if before else None,
+        "is_more_than_chance": middle - half > 0.5 or middle + half < 0.5,
+    }
+
+
 # --- forecast ---
 
 YEAR = 365 * DAY
