@@ -1,4 +1,4 @@
-"""Alerts: what is due, who was told, who sees to it; and what could not be delivered, in red."""
+"""Alerts: what is due, who was notified, who sees to it; what was not delivered, in red."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -11,6 +11,7 @@ from app_pages.language import code_texts, formats, next_actions, occurrences, r
 from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
 from pipeline import alert_rules, instants
+from pipeline.alert import hours
 from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
@@ -31,7 +32,8 @@ PAGE = Page(
     for_analysts=False,
 )
 
-SNOOZES: dict[str, int] = {"1": 1, "4": 4, "24": 24, "72": 72}  # hours
+MONDAY = "monday"
+SNOOZES: dict[str, int] = {MONDAY: 0, "1": 1, "4": 4, "24": 24, "72": 72}  # hours
 OPEN, TAKEN = "open", "taken"
 IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
@@ -52,9 +54,9 @@ def standing(row: views.Row) -> str:
         return _("not delivered")
     if row["told"]:
         return ngettext(
-            "{n} person told", "{n} people told", row["told"], n=formats.number(row["told"])
+            "{n} person notified", "{n} people notified", row["told"], n=formats.number(row["told"])
         )
-    return _("nobody told yet")
+    return _("nobody notified yet")
 
 
 def listed() -> lists.Listed:
@@ -77,10 +79,10 @@ def listed() -> lists.Listed:
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "since": lists.instant(_("Due since")),
-            "standing": lists.text(_("Told"), 142),
+            "standing": lists.text(_("Notified"), 142),
             "assignee": lists.text(_("Assigned to"), 100),
         },
-        alt=_("Alerts that are due, the gravest first"),
+        alt=_("Open alerts, most severe first"),
     )
 
 
@@ -130,27 +132,35 @@ def _who_knows(alert: str) -> None:
 
 def _take(row: views.Row) -> None:
     own = views.shown("alert_id", row["alert_id"])
-    with st.container(horizontal=True, gap="small"):
-        if row["acknowledged_at"] is None:
-            with (
-                st.popover(_("I see to it"), icon=":material/check:", key=f"see {own}"),
-                st.form(f"acknowledge {own}", border=False),
-            ):
-                acting.name_of_reader(f"acknowledge_actor {own}")
-                _submit("acknowledge", _("Record it: nobody else is told"), _acknowledge, row, own)
+    if row["acknowledged_at"] is None:
         with (
-            st.popover(_("Put off"), icon=":material/snooze:", key=f"put_off {own}"),
-            st.form(f"snooze {own}", border=False),
+            st.popover(_("Take it"), icon=":material/check:", key=f"see {own}"),
+            st.form(f"acknowledge {own}", border=False),
         ):
-            st.selectbox(
-                _("For how long?"),
-                list(SNOOZES),
-                format_func=lambda code: formats.seconds(SNOOZES[code] * 3600),
-                key=f"snooze_hours {own}",
-            )
-            st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
-            acting.name_of_reader(f"snooze_actor {own}")
-            _submit("snooze", _("Record it"), _snooze, row, own)
+            acting.name_of_reader(f"acknowledge_actor {own}")
+            _submit("acknowledge", _("Record it: nobody else is told"), _acknowledge, row, own)
+    # Not in a popover: from the bell it is the row, and this button.
+    with st.form(f"snooze {own}", border=False):
+        st.selectbox(
+            _("Until when?"), list(SNOOZES), format_func=_snooze_end, key=f"snooze_hours {own}"
+        )
+        st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
+        acting.name_of_reader(f"snooze_actor {own}")
+        _submit("snooze", _("Snooze"), _snooze, row, own, icon=":material/snooze:")
+
+
+def _until(code: str) -> int:
+    now = service.current().now()
+    if code == MONDAY:
+        return hours.next_monday(people.rules().hours, now)
+    return now + SNOOZES[code] * instants.HOUR
+
+
+def _snooze_end(code: str) -> str:
+    if code != MONDAY:
+        return formats.seconds(SNOOZES[code] * 3600)
+    at = instants.of(_until(code)).replace(tzinfo=None)
+    return _("until {day}, {instant}", day=formats.weekday(0), instant=formats.minute(at))
 
 
 def _submit(
@@ -159,8 +169,10 @@ def _submit(
     act: Callable[[views.Row, str], acting.Feedback],
     row: views.Row,
     own: str,
+    icon: str | None = None,
 ) -> None:
-    acting.submit(f"{what} {own}", label, partial(act, row, own), may=Permission.ANNOTATE)
+    press = partial(act, row, own)
+    acting.submit(f"{what} {own}", label, press, icon=icon, may=Permission.ANNOTATE)
 
 
 def _acknowledge(row: views.Row, own: str) -> acting.Feedback:
@@ -172,13 +184,13 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
     actor, why = acting.actor_of(f"snooze_actor {own}"), acting.typed(f"snooze_reason {own}")
     if (lacking := acting.missing(why, actor)) is not None:
         return acting.Feedback(lacking, kept=why)
-    hours = SNOOZES[acting.typed(f"snooze_hours {own}")]
+    until = _until(acting.typed(f"snooze_hours {own}"))
 
     def act() -> None:
         snooze(
             service.current().inbox,
             row["alert_id"],
-            until=service.current().now() + hours * instants.HOUR,
+            until=until,
             reason=why,
             actor=actor,
             recorded_by=acting.RECORDED_BY,
@@ -431,9 +443,7 @@ def _revoked() -> acting.Feedback:
 
 
 clearances.show()
-st.markdown(
-    _("What is alarming now, the gravest first; each is sent once to those who must know in time.")
-)
+st.markdown(_("Open alerts, most severe first; each is sent once to those who must know in time."))
 
 with lists.filters():
     with st.container(width="content"):
@@ -463,7 +473,7 @@ with by_taken:
     address.choices(
         _("Shown"),
         facets.numbered(
-            "is_open", {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or put off")}, IS_OPEN
+            "is_open", {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or snoozed")}, IS_OPEN
         ),
         "shown",
     )

@@ -34,6 +34,18 @@ def next_digest(hours: WorkingHours, recipient: Recipient, at: int) -> float:
     return _next(_digest_hour(hours, recipient), hours, recipient, at)
 
 
+def next_monday(hours: WorkingHours, at: int) -> int:
+    """When work begins on the next Monday after an instant, in the hours' own zone, whether that
+    Monday is worked on or not."""
+    today = local_time(hours, None, at)
+    for ahead in range(8):
+        day = today.date() + timedelta(days=ahead)
+        begins = datetime.combine(day, hours.start, today.tzinfo).astimezone(UTC)
+        if day.weekday() == 0 and instants.from_datetime(begins) > at:
+            break
+    return instants.from_datetime(begins)
+
+
 def is_digest_time(hours: WorkingHours, recipient: Recipient, at: int) -> bool:
     """Whether the hour of the recipient's digest has come on a working day that is not over."""
     local = local_time(hours, recipient, at)

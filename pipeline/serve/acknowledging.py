@@ -164,7 +164,7 @@ def _forms() -> str:
     """What can be done on the page."""
     return _FORMS.format(
         confirm=_both(N_("Confirm")),
-        snooze=_both(N_("Put off")),
+        snooze=_both(N_("Snooze")),
         how_long=_both(N_("For how many hours?")),
         why=_both(N_("Why can it wait?")),
         hours="".join(f"<option>{it}</option>" for it in SNOOZE_HOURS),

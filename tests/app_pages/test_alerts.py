@@ -3,6 +3,7 @@
 import hashlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -32,7 +33,7 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     grid = app.dataframe[0].value
     assert list(grid["process_id"]) == ["prc_late", "prc_soon"]
     assert list(grid["kind"]) == ["EXPIRED · deadline passed", "Less than 3 days left"]
-    assert list(grid["standing"]) == ["nobody told yet", "nobody told yet"]
+    assert list(grid["standing"]) == ["nobody notified yet", "nobody notified yet"]
     assert "2 alerts" in page_text(app)
     assert list(graver["process_id"]) == ["prc_late"]
     [deadline] = app.metric
@@ -46,7 +47,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     with open_log(HISTORY):
         app = visit("alerts", severity="breach")
     assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Info (0)"]
-    assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or put off (0)"]
+    assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or snoozed (0)"]
 
 
 def test_two_filters_by_who_sees_to_an_alert_have_two_names(
@@ -238,10 +239,10 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         there.session_state[acting._NAME] = "Bia"
         assert "I see to 1 alert" in {it.label for it in there.run().button}
         # It said in English that the request cannot be met like this, on a Portuguese page, too.
-        press(app, "Record it")
+        press(app, "Snooze")
         assert "A text and a name are needed: both go into the log." in page_text(app)
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
-        press(app, "Record it")
+        press(app, "Snooze")
         assert "A text and a name are needed: both go into the log." in page_text(app)
         assert app.text_input(key=f"snooze_reason {own}").value == "the seller is ill"
         taken = entries.acknowledged(own, subject, actor="Eva", recorded_by="test", reason=None)
@@ -251,7 +252,7 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         shown = page_text(visit("alerts", as_of=None, lang="pt"))
         assert "Em alerta desde" in shown
         assert "eva · e-mail · " in shown
-        press(app, "Record it")
+        press(app, "Snooze")
         assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app)
         there.button(key="acknowledge prc_late").click().run()  # it thought that it was Bia's
         assert "Nothing was recorded: Eva has seen to it since" in page_text(there)
@@ -277,6 +278,10 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         app, own = visit("alerts", as_of=None, shown="open"), late["alert_id"]
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
         app.text_input(key=f"snooze_actor {own}").set_value("Bia")
-        press(app, "Record it")
+        press(app, "Snooze")
         assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app)
         assert app.session_state[acting._NAME] == "Bia"
+        [both] = service.reader.read("alerts").to_pylist()
+        until = both["snoozed_until"].replace(tzinfo=UTC)
+        assert timedelta() < until - datetime.now(UTC) <= timedelta(days=7)
+        assert until.astimezone(ZoneInfo("America/Sao_Paulo")).strftime("%a %H:%M") == "Mon 08:00"

@@ -168,11 +168,11 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
         assert [(it["step"], it["actor"]) for it in steps()] == [("acknowledged", "ana")]
 
         page.goto(link)
-        page.get_by_text("Put off").first.click()
+        page.get_by_text("Snooze").first.click()
         page.get_by_label("For how many hours?").select_option("72")
-        page.get_by_role("button", name="Put off").click()  # the browser asks for the reason
+        page.get_by_role("button", name="Snooze").click()  # the browser asks for the reason
         page.get_by_label("Why can it wait?").fill("the seller is ill")
-        page.get_by_role("button", name="Put off").click()
+        page.get_by_role("button", name="Snooze").click()
         page.get_by_text("nobody is told of this alert until then").wait_for()
         put_off = steps()[-1]
         assert (put_off["step"], put_off["reason"]) == ("snoozed", "the seller is ill")
