@@ -13,6 +13,8 @@ from pipeline import instants
 from pipeline.continuity import service
 
 VISIT_HOURS: Final = 4
+KEPT: Final = 365 * instants.DAY
+"""As the script says; an instant before that is of no cookie of ours."""
 SEEN, BEFORE = "prazo_seen", "prazo_before"
 SCRIPT: Final = f"""(() => {{
     const kept = '; path=/; max-age=31536000; samesite=strict'
@@ -48,4 +50,5 @@ def _instant(milliseconds: str | None) -> int | None:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         return None
     found = int(text) * 1000
-    return found if found <= service.current().now() else None
+    now = service.current().now()
+    return found if now - KEPT <= found <= now else None

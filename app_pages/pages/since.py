@@ -83,9 +83,10 @@ with lists.filters():
     with st.container(width="content"):
         saved.show("since")
     with st.container(width="content"):
-        chosen = address.choice(
-            _("Since"), {code: _(name) for code, name in moments.STARTS.items()}, "since"
-        )
+        starts = {code: _(name) for code, name in moments.STARTS.items()}
+        if visits.last() is not None:  # what changed since they left is what most come for
+            starts = {"visit": starts["visit"], **starts}
+        chosen = address.choice(_("Since"), starts, "since")
     began = since(chosen)
     where = {"change": address.asked_for("change", changes.CHANGES)}
     facets = views.Facets("changes", where, period={"changed_at": (began, None)})

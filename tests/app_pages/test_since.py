@@ -100,6 +100,17 @@ def test_without_a_visit_before_it_is_the_last_day(
     assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired")]
 
 
+def test_whoever_was_here_before_sees_first_what_changed_since_they_left(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = datetime(2026, 5, 31, 23, tzinfo=UTC).replace(tzinfo=None)
+    monkeypatch.setattr(visits, "last", lambda: left)
+    with open_log(HISTORY):
+        app = visit("since")
+    assert app.segmented_control(key="since").value == "visit"
+    assert "From 31 May 2026, 20:00 to 1 Jun 2026, 09:00." in page_text(app)
+
+
 def test_an_empty_period_says_so(open_log: OpenLog, visit: Visit) -> None:
     """It spoke of a filter to remove where none was chosen, and even in an empty log."""
     with open_log([review("prc_old", before(days=90))]):
