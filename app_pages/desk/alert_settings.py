@@ -27,6 +27,7 @@ from pipeline.written import read_small
 
 CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
+SAVED: Final = "what was changed in the alerts file"
 HANDED_OUT: Final = "text of the alerts file"
 DIFFERENCE: Final = "difference of the alerts file"
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
@@ -104,6 +105,8 @@ def change() -> None:
     )
     if chosen is not None and WAS in st.session_state:
         _form(path, chosen, said)
+    elif (sentence := st.session_state.pop(SAVED, None)) is not None:
+        st.success(sentence, icon=":material/check:")
 
 
 def _is_admin() -> bool:
@@ -139,8 +142,10 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
     with st.form(own, border=True):
         if chosen == NEW_RECIPIENT:
             st.text_input(_("Name"), key=f"{own} name", max_chars=acting.MAX_NAME_CHARACTERS)
-        for key, field in _FIELDS[place[0]].items():
-            _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
+        sides = st.columns(2)
+        for n, (key, field) in enumerate(_FIELDS[place[0]].items()):
+            with sides[n % 2]:
+                _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
         acting.name_of_reader(f"{own} actor")
         press = partial(_save, path, was, chosen, own)
         acting.submit(
@@ -308,7 +313,8 @@ def _put(
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)
     st.session_state[CHOSEN] = None
-    return acting.Feedback(_saved(parts, rules), is_done=True)
+    st.session_state[SAVED] = _saved(parts, rules)  # said where the form was
+    return acting.Feedback("", is_done=True)
 
 
 def _saved(parts: Sequence[str], rules: AlertRules) -> str:

@@ -109,12 +109,12 @@ def card(row: views.Row) -> None:
     if row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
     st.markdown(formats.plain(standing(row)))
+    if row["raised_at"] is not None and casework.is_open():
+        _take(row)
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
     if row["raised_at"] is not None:
         _who_knows(row["alert_id"])
-        if casework.is_open():
-            _take(row)
 
 
 def _who_knows(alert: str) -> None:
@@ -124,7 +124,7 @@ def _who_knows(alert: str) -> None:
         via = code_texts.word(codes.CHANNELS, row["via"])
         who = f"{formats.plain(row['recipient'] or _('nobody'))} · {formats.plain(via)}"
         if row["sent_at"] is not None:
-            said = _("told {instant}", instant=formats.minute(row["sent_at"]))
+            said = _("notified {instant}", instant=formats.minute(row["sent_at"]))
         else:
             said = formats.plain(row["answer"] or _("on its way"))
         st.markdown(formats.muted(f"{who} · {said}"))
@@ -276,6 +276,7 @@ def recipients(rules: AlertRules) -> None:
     )
     st.table(
         {
+            _("Route"): [str(n) for n, _route in enumerate(rules.routes, 1)],
             _("Alerts"): [_alerts_of(it) for it in rules.routes],
             _("Notified"): [formats.plain(", ".join(it.to)) for it in rules.routes],
             _("Then, if nobody takes it"): [_escalation(it) for it in rules.routes],
