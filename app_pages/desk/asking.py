@@ -1,7 +1,8 @@
-"""Sends notices to sellers: to those that were ticked, or to the one whose card is open."""
+"""Sends notices to sellers: to those that were ticked, to all that a list has, or to one; and shows
+what becomes of them while it does."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -9,27 +10,48 @@ import streamlit as st
 
 from app_pages.desk import casework
 from app_pages.language import code_texts, formats
-from app_pages.language.i18n import _, ngettext
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, lists, views
+from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language import codes
+from pipeline.notices import batches
+from pipeline.notices.batches import Batch
 from pipeline.notices.sellers import REFUSALS
-from pipeline.notices.sending import Done, Order, Preview, Sending
+from pipeline.notices.sending import TAKEN, Done, Order, Preview, Sending
 from pipeline.serve.roles import Permission
 
 AT_ONCE: Final = 500
 """Sellers to whom one press sends."""
+PATIENCE: Final = 3.0
+"""Seconds for which a press waits for its end: a few messages take no longer."""
+WATCH_SECONDS: Final = 3
+SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
 
 
-def sellers(rows: Sequence[views.Row]) -> None:
-    """The form that asks every ticked seller again."""
-    if casework.is_open():
-        label = _("Ask again ({n})", n=formats.number(len(rows))) if rows else _("None ticked")
-        key = f"ask {lists.unticked()}"
-        with st.popover(label, icon=":material/outgoing_mail:", disabled=not rows, key=key):
-            _form(key, [row["seller_id"] for row in rows][:AT_ONCE])
+Which = Callable[[int], Sequence[str]]
+"""Gives the ids of at most so many sellers: asked when the button is pressed, they are whom the
+press is for, whatever comes afterwards."""
+
+
+def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
+    """The form that asks every ticked seller again; where none is ticked, all that the list has,
+    `listed`, which are `total`."""
+    if not casework.is_open():
+        return
+    key = f"ask {lists.unticked()}"
+    if rows:
+        label, of_all = _("Ask again ({n})", n=formats.number(len(rows))), False
+    else:
+        label, of_all = _("Ask all again ({n})", n=formats.number(min(total, AT_ONCE))), True
+    with st.popover(label, icon=":material/outgoing_mail:", disabled=not total, key=key):
+        if of_all and total > AT_ONCE:
+            st.markdown(_("The first {n} of this list.", n=formats.number(AT_ONCE)))
+        ticked = [row["seller_id"] for row in rows]
+        which = listed if of_all else lambda most: ticked[:most]
+        _form(key, which, min(total, AT_ONCE) if of_all else len(ticked))
 
 
 def seller(seller_id: str) -> None:
@@ -37,12 +59,13 @@ def seller(seller_id: str) -> None:
     if casework.is_open():
         key = f"ask {views.shown('seller_id', seller_id)}"
         with st.popover(_("Ask again"), icon=":material/outgoing_mail:", key=key):
-            _form(key, [seller_id])
+            _form(key, lambda _most: [seller_id], 1)
 
 
-def _form(key: str, seller_ids: Sequence[str]) -> None:
+def _form(key: str, which: Which, total: int) -> None:
     """The channel, the message that goes, to whom nothing goes, and the button that sends."""
-    if not seller_ids:
+    first = which(1)
+    if not first:
         return
     try:
         sending = Sending(service.current().settings, service.current().inbox)
@@ -67,7 +90,7 @@ def _form(key: str, seller_ids: Sequence[str]) -> None:
         key=f"ask_channel {key}",
     )
     try:
-        shown = sending.preview(seller_ids[0], _order(channel or ways[0], None))
+        shown = sending.preview(first[0], _order(channel or ways[0], None))
     except PrazoError as error:
         elements.say(error)
         return
@@ -77,11 +100,11 @@ def _form(key: str, seller_ids: Sequence[str]) -> None:
         label = ngettext(
             "Send to {n} seller: cannot be undone",
             "Send to {n} sellers: cannot be undone",
-            len(seller_ids),
-            n=formats.number(len(seller_ids)),
+            total,
+            n=formats.number(total),
         )
-        press = partial(_send, key, seller_ids, channel or ways[0])
-        about = elements.edition("ask", [channel or "", *seller_ids])
+        press = partial(_send, key, which, channel or ways[0])
+        about = elements.edition("ask", [channel or "", str(total), *first])
         acting.submit(f"send {key}", label, press, about=about, may=Permission.ANNOTATE)
 
 
@@ -98,25 +121,115 @@ def _show(shown: Preview) -> None:
         st.code(shown.message.text, language=None, wrap_lines=True)
 
 
-def _send(key: str, seller_ids: Sequence[str], channel: str) -> acting.Feedback:
-    """Sends, and says what became of each message."""
+def _send(key: str, which: Which, channel: str) -> acting.Feedback:
+    """Sends, and says what became of each message; of many, that they are on their way."""
     actor = acting.actor_of(f"ask_actor {key}")
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     held = service.current()
-    done: list[Done] = []
+    begun: list[Batch] = []
+
+    def send() -> None:
+        order = _order(channel, actor)
+        begun.append(batches.start(held.settings, held.inbox, which(AT_ONCE), order))
+        begun[0].wait(PATIENCE)
+        if begun[0].error is not None:
+            raise begun[0].error
+
     with st.spinner(_("Sending")):
-        error = acting.tried(
-            lambda: Sending(held.settings, held.inbox).send(
-                seller_ids, _order(channel, actor), done.append
-            ),
-            actor,
-        )
-    if done:  # who was written to is not to be written to by a second press
+        error = acting.tried(send, actor)
+    done = begun[0].done if begun else []
+    if begun:  # who is written to is not to be written to by a second press
         lists.untick()
     if error is not None:
         return acting.Feedback(came_of(done), error=error)
+    if not begun[0].is_over:
+        said = _("On their way: the page Sellers shows how far it is. You can go on meanwhile.")
+        return acting.Feedback(said, is_done=True, is_shown=False)
     return acting.Feedback(came_of(done), is_done=True, is_shown=False)
+
+
+# --- while it is sent, and afterwards ------------------------------------------------------------
+
+
+def watch() -> None:
+    """How far the reader's latest press is, and what its sellers have done since; nothing where
+    there is none, it was about one seller, or an hour is over."""
+    name = acting.reader_name()
+    batch = batches.latest(service.current().inbox, name) if name else None
+    if batch is None or len(batch.seller_ids) == 1 or views.as_of() is not None:
+        return
+    is_hidden = st.session_state.get(_HIDDEN) is batch
+    if not is_hidden and service.current().now() - batch.began_at < SHOWN_FOR:
+        _watch(batch)
+
+
+@st.fragment(run_every=WATCH_SECONDS)
+def _watch(batch: Batch) -> None:
+    done, total = batch.done, len(batch.seller_ids)
+    with st.container(border=True, key="asked"):
+        said = _("Done: {n} of {total}", n=formats.number(len(done)), total=formats.number(total))
+        st.progress(len(done) / total, said)
+        if batch.error is not None:
+            elements.say(batch.error)
+        parts = [
+            f"{_(label)} **{formats.number(n)}**"
+            for label, n in zip(_STEPS, _counts(batch, done), strict=True)
+        ]
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(" · ".join(parts), width="content")
+            if batch.is_over:
+                st.button(
+                    _("Hide"), type="tertiary", on_click=_hide, args=(batch,), key="asked_hidden"
+                )
+
+
+_HIDDEN: Final = "a press that is not shown any more"
+_STEPS: Final = (
+    N_("sent"),
+    N_("not sent"),
+    N_("delivered"),
+    N_("opened"),
+    N_("answered"),
+    N_("confirmed"),
+)
+
+
+def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
+    """How many of the sellers are at each of `_STEPS`, since the press."""
+    sent = {it.seller_id: it for it in done if it.result in (*TAKEN, "uncertain")}
+    messages = {it.message_id for it in sent.values()}
+    rows = views.read("seller_notices", where={"seller_id": sorted(sent)}) if sent else ()
+    ours = [row for row in rows if row["message_id"] in messages]
+    since = instants.of(batch.began_at).replace(tzinfo=None)
+    steps = (
+        views.read(
+            "collections",
+            where={"seller_id": sorted(sent), "source": "seller"},
+            between={"occurred_at": (since, None)},
+        )
+        if sent
+        else ()
+    )
+
+    def who(step: str) -> set[str]:
+        return {row["seller_id"] for row in steps if row["step"] == step}
+
+    delivered = {row["seller_id"] for row in ours if row["delivered_at"] is not None}
+    opened = {row["seller_id"] for row in ours if row["opened_at"] is not None} | who("opened")
+    found = (
+        sent,
+        {it.seller_id for it in done} - sent.keys(),
+        delivered,
+        opened,
+        who("answered"),
+        who("confirmed"),
+    )
+    return tuple(len(it) for it in found)
+
+
+def _hide(batch: Batch) -> None:
+    st.session_state[_HIDDEN] = batch
 
 
 def came_of(done: Sequence[Done]) -> str:

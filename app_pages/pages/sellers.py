@@ -3,6 +3,8 @@
 It opens on what can still be saved, the soonest deadline first; the most severe first is one click.
 """
 
+from functools import partial
+
 import streamlit as st
 
 from app_pages.desk import asking, casework, saved
@@ -11,6 +13,7 @@ from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, seller_names, views
 from pipeline.language import codes
+from pipeline.ledger.views.catalogue import public
 
 PAGE = Page(
     title=N_("Sellers"),
@@ -26,8 +29,14 @@ MOST_REVIEWS = 20
 MOST_NOTICES = 5
 
 
-def listed() -> lists.Listed:
-    """What the list shows of each row."""
+def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
+    """What the list shows of each row, and what can be done with all that were found."""
+    asked = {name: it for name, it in found.asked._asdict().items() if it}
+
+    def sellers(most: int) -> list[str]:
+        rows = views.read("seller_watchlist", **asked, order_by=order_by, limit=most)
+        return [row["seller_id"] for row in rows]
+
     open_states = {code: codes.STATES[code] for code in OPEN}
     states = code_texts.by_code(open_states)
 
@@ -58,7 +67,9 @@ def listed() -> lists.Listed:
             "reviews": "expired",
             "last_contact": "last_contact_at",
         },
-        act=asking.sellers if casework.is_open() else None,
+        act=partial(asking.sellers, total=found.rows(), listed=sellers)
+        if casework.is_open()
+        else None,
     )
 
 
@@ -221,12 +232,15 @@ with by_state:
         ),
         "state",
     )
+found = facets.choosing(worst_state=worst)
+order_by = "next_savable_deadline_at" if order == SAVABLE else None
+asking.watch()
 lists.with_card(
-    facets.choosing(worst_state=worst),
-    listed(),
+    found,
+    listed(found, address.order(public()["seller_watchlist"].columns) or order_by),
     card,
     counted=lambda n: ngettext("{n} seller", "{n} sellers", n, n=formats.number(n)),
-    order_by="next_savable_deadline_at" if order == SAVABLE else None,
+    order_by=order_by,
     nothing_matches=_("No seller matches these filters"),
     when_empty=nobody_open,
 )

@@ -2,12 +2,27 @@
 
 import base64
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app_pages.desk import asking
+from pipeline.continuity.service import LedgerService
+from pipeline.log.ndjson import read_line
+from pipeline.notices import batches
 from tests.alert.sinks import WebhookServer
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.desk.test_many import tick
-from tests.app_pages.support.occurrences import before, review, seller_event, text
+from tests.app_pages.support.occurrences import (
+    Occurrence,
+    before,
+    collected,
+    review,
+    seller_event,
+    text,
+)
 from tests.app_pages.support.reading import page_text, press
 
 HISTORY = [
@@ -31,6 +46,12 @@ HISTORY = [
         "result": "accepted",
     },
 ]
+
+
+@pytest.fixture(autouse=True)
+def _a_press_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a busy machine takes."""
+    monkeypatch.setattr(asking, "PATIENCE", 60)
 
 
 def listed(app) -> list[str]:
@@ -69,7 +90,7 @@ def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
 def test_a_call_is_recorded_from_the_card(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("sellers", as_of=None, row="sel_caio")
-        app.selectbox(key="contact_outcome prc_lost").set_value("left_message")
+        app.segmented_control(key="contact_outcome prc_lost").set_value("left_message")
         app.text_input(key="contact_actor prc_lost").set_value("Bia")
         press(app, "Record the call or letter")
         [row] = service.reader.read("seller_notices", where={"process_id": "prc_lost"}).to_pylist()
@@ -109,6 +130,77 @@ def test_ticked_sellers_are_asked_again_and_what_came_of_it_is_shown(
     assert all("answer.market.example" in it["text"] for it in sent)
     assert sorted(it["process_id"] for it in rows) == ["prc_gone", "prc_near", "prc_soon"]
     assert all(it["accepted_at"] is not None for it in rows)
+
+
+def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_what_they_do(
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE", 0.1)
+    with WebhookServer().running() as bridge:
+        bridge.gate.clear()
+        settings = {
+            "journey_url": "https://answer.market.example",
+            "notices_file": notices_file(tmp_path, bridge.url),
+        }
+        with open_log(HISTORY, **settings) as service:
+            app = visit("sellers", as_of=None, seller="sel_")
+            app.text_input(key="name header").set_value("Bia")
+            press(app, "That is me")
+            press(app, "Send to 3 sellers: cannot be undone")
+            assert "On their way" in page_text(app)
+            # Who comes to match afterwards is not meant.
+            add(service, review("prc_late", now(), seller="sel_eva"))
+            app.switch_page("app_pages/pages/overview.py").run()
+            app.switch_page("app_pages/pages/sellers.py").run()
+            assert "Done: 0 of 3" in progress_of(app)
+            bridge.gate.set()
+            batch = batches.latest(service.inbox, "Bia")
+            assert batch is not None
+            batch.wait(20)
+            add(service, collected("prc_near", "opened", now(), seller="sel_bia"))
+            add(service, collected("prc_near", "answered", now(), seller="sel_bia"))
+            follow(service)
+            app.run()
+            shown, done = page_text(app), progress_of(app)
+            press(app, "Hide")
+            hidden = page_text(app)
+    assert sorted(it.seller_id for it in batch.done) == ["sel_ana", "sel_bia", "sel_caio"]
+    assert "Done: 3 of 3" in done
+    assert "sent 3 · not sent 0 · delivered 0 · opened 1 · answered 1 · confirmed 0" in shown
+    assert "sent 3" not in hidden
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def add(service: LedgerService, occurrence: Occurrence) -> None:
+    service.inbox.append([read_line(json.dumps(occurrence).encode(), recorded_by="test")])
+
+
+def progress_of(app: AppTest) -> str:
+    return " ".join(it.proto.text for it in app.get("progress"))
+
+
+def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    with WebhookServer().running() as bridge:
+        settings = {
+            "journey_url": "https://answer.market.example",
+            "notices_file": notices_file(tmp_path, bridge.url),
+        }
+        with open_log(HISTORY, **settings):
+            app = visit("process", as_of=None, process="prc_near")
+            assert any("[link]" in it.value for it in app.code)
+            assert bridge.taken == []
+            next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value(
+                "Bia"
+            )
+            press(app, "Send to 1 seller: cannot be undone")
+            assert "Sent to 1 seller." in page_text(app)
+            [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
+    assert (sent["seller_id"], sent["process_ids"]) == ("sel_bia", ["prc_near"])
 
 
 def test_without_a_channel_nothing_can_be_sent_and_the_page_says_so(

@@ -1,0 +1,75 @@
+"""Sends what one press asked for to many sellers on a thread of its own, and says how far it came.
+
+Whoever pressed may go on or leave. A process that ends sends to no further seller; of what was on
+its way then, the log says so by itself (`pipeline/notices/sending.py`).
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from pipeline.errors import PrazoError
+from pipeline.inbox import Inbox
+from pipeline.notices.sending import Done, Order, Sending
+from pipeline.settings import Settings
+
+KEPT: Final = 20
+"""Of the latest of a process."""
+
+_LOCK: Final = threading.Lock()
+_BATCHES: "list[Batch]" = []
+
+
+class Batch:
+    """The sellers whom one press asked, as they were when it was pressed. Safe from any thread."""
+
+    def __init__(self, log: str, seller_ids: Sequence[str], order: Order, began_at: int) -> None:
+        """`began_at`: in microseconds."""
+        self.log, self.order, self.began_at = log, order, began_at
+        self.seller_ids = tuple(dict.fromkeys(seller_ids))
+        self.error: PrazoError | None = None
+        """Why it stopped before its end."""
+        self._done: list[Done] = []
+        self._over = threading.Event()
+
+    @property
+    def done(self) -> list[Done]:
+        """What became of those that were taken up so far, in the order in which they ended."""
+        return self._done[:]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is sent."""
+        return self._over.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Waits for its end, at most for so long."""
+        self._over.wait(seconds)
+
+    def run(self, sending: Sending) -> None:
+        """Sends to each seller."""
+        try:
+            sending.send(self.seller_ids, self.order, self._done.append)
+        except PrazoError as error:
+            self.error = error
+        finally:
+            self._over.set()
+
+
+def start(settings: Settings, inbox: Inbox, seller_ids: Sequence[str], order: Order) -> Batch:
+    """Begins to send. Raises as `Sending.check` does, and then nothing is sent."""
+    sending = Sending(settings, inbox)
+    sending.check(order)
+    batch = Batch(inbox.log, seller_ids, order, inbox.now())
+    with _LOCK:
+        _BATCHES.insert(0, batch)
+        del _BATCHES[KEPT:]
+    threading.Thread(target=batch.run, args=(sending,), name="asking", daemon=True).start()
+    return batch
+
+
+def latest(inbox: Inbox, actor: str) -> Batch | None:
+    """The latest that a person began in this process."""
+    with _LOCK:
+        found = (it for it in _BATCHES if (it.log, it.order.actor) == (inbox.log, actor))
+        return next(found, None)
