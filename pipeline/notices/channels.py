@@ -54,7 +54,8 @@ class Envelope(NamedTuple):
     channel: str
     language: Language
     message: Message
-    link: str
+    link: str | None
+    """None where nothing is left to answer."""
     deadline_at: int | None
     to: str | None
     """The address, where the channel needs it."""

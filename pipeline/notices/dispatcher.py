@@ -27,10 +27,10 @@ from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders, rungs_of
-from pipeline.notices.news import news_of
-from pipeline.notices.rules import NoticeRules, Rung
-from pipeline.notices.schedule import Decision, Said, Times, due
-from pipeline.notices.sellers import Open, Refused, Seller
+from pipeline.notices.news import news_of, to_thank
+from pipeline.notices.rules import ACCEPTED, NoticeRules, Rung
+from pipeline.notices.schedule import STALE, Decision, Said, Times, due
+from pipeline.notices.sellers import Open, Refused, Seller, accepted_type
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.notices.started import is_started
 from pipeline.notices.unanswered import mark_all
@@ -198,7 +198,10 @@ class NoticeDispatcher:
         if stop is not None and stop.is_set():
             return 0
         self._beat()
-        plan = self.plan(self._sending.sellers.look(seller_id), now)
+        seller = self._sending.sellers.look(seller_id)
+        if (thanked := self._thank(seller, now)) is not None:
+            return thanked
+        plan = self.plan(seller, now)
         if plan.seller.refused is not None or (not plan.rungs and plan.again is None):
             self._look_at(seller_id, plan.look_at)
             return 0
@@ -223,6 +226,44 @@ class NoticeDispatcher:
         is_sent = done.result != "refused"
         self._look_at(seller_id, now + (HELD if is_sent else LATER))
         return int(is_sent)
+
+    def _thank(self, seller: Seller, now: int) -> int | None:
+        """Says to a seller that the platform has accepted their answers, once for each review: it
+        is not tried again. None where there is nothing to say."""
+        seller_id = seller.seller_id
+        entries = self._inbox.find(seller_id=seller_id)
+        named = {it.process_id for it in entries if it.process_id in self.scope.processes}
+        for process_id in sorted(named - {it.process_id for it in seller.reviews} - {None}):
+            own = self._entries(process_id, entries)
+            last_at = max(it.recorded_at for it in own.values())
+            channel = to_thank([*_said(own)]) if last_at > now - STALE else None
+            if channel is None:
+                continue
+            is_accepted, review_type = accepted_type(
+                *self._sending.sellers.reviews.look_whole(process_id)
+            )
+            if not is_accepted:
+                continue
+            if self._held.get(channel, 0) > now:
+                self._look_at(seller_id, now + HELD)
+                return 0
+            order = Order(channel, RECORDED_BY, template=ACCEPTED)
+            try:
+                done = self._sending.thank(seller_id, process_id, review_type, order)
+            except PrazoError as error:
+                LOG.error("a seller notice waits: %s", error)
+                self._held[channel] = now + HELD
+                self._look_at(seller_id, now + HELD)
+                return 0
+            self._on_done(done)
+            self._look_at(seller_id, now + (HELD if done.result != "refused" else LATER))
+            return int(done.result != "refused")
+        return None
+
+    def _entries(self, process_id: str, of_seller: list[Entry]) -> dict[int, Entry]:
+        """Those about a process or its seller, by their seq."""
+        own = {it.seq: it for it in self._inbox.find(process_id=process_id)}
+        return own | {it.seq: it for it in of_seller if it.process_id in (None, process_id)}
 
     def _beat(self) -> None:
         """A turn beats at each seller, since one with many may take minutes."""
@@ -269,8 +310,7 @@ class NoticeDispatcher:
             yield seller_id, plan.rungs, self._sending.refusal(plan.seller, rung.channel)
 
     def _of_review(self, review: Open, of_seller: list[Entry], now: int) -> Decision:
-        own = {it.seq: it for it in self._inbox.find(process_id=review.process_id)}
-        own |= {it.seq: it for it in of_seller if it.process_id in (None, review.process_id)}
+        own = self._entries(review.process_id, of_seller)
         is_asked = not review.is_done and review.unanswerable is None
         times = Times(review.opened_at, review.deadline_at, is_asked)
         known = self.scope.ladders or ladders.of_rules(self._sending.rules)

@@ -11,8 +11,8 @@ from typing import Any
 from pipeline.instants import canonical, readable
 from pipeline.log.kinds.seller_notice import COMMITMENT, DEADLINE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.notices.rules import CORRECT, MOVED, News
-from pipeline.notices.schedule import GONE, Said
+from pipeline.notices.rules import ACCEPTED, CORRECT, MOVED, News
+from pipeline.notices.schedule import GONE, Said, is_ended
 from pipeline.notices.sellers import Open
 
 
@@ -35,6 +35,17 @@ def news_of(
         name = f"moved_{readable(deadline)}"
         found.append((heard_at, News.of(name, said["channel"], MOVED)))
     return found
+
+
+def to_thank(entries: Sequence[Said]) -> str | None:
+    """The channel by which a seller is to hear that their answers were accepted: that of the latest
+    message about the review. None where there was no message, or they have heard it, or nothing is
+    sent any more."""
+    heard = (it.content for it in entries if it.kind == SELLER_NOTICE)
+    if is_ended(entries) or any(it.get("rung") == ACCEPTED for it in heard):
+        return None
+    said = _latest(entries)
+    return None if said is None else said["channel"]
 
 
 def _latest(entries: Sequence[Said]) -> Mapping[str, Any] | None:

@@ -29,6 +29,9 @@ CORRECT: Final = "correct"
 MOVED: Final = "moved"
 OURS: Final[Mapping[str, int]] = {FIRST: 1, REMINDER: 1, CORRECT: 1, MOVED: 1}
 """Name and version of our own templates. Whoever changes their words raises the version."""
+ACCEPTED: Final = "accepted"
+"""The template of a message that asks for nothing: the platform has accepted the answers."""
+ACCEPTED_VERSION: Final = 1
 SENT: Final = tuple(it for it in SELLER_CHANNELS if it not in BY_HAND)
 """Channels by which we send, or have sent."""
 ADDRESSED: Final[Mapping[str, Literal["email", "phone"]]] = {
@@ -213,7 +216,9 @@ class NoticeRules(Part):
         """The version of the words that a message has: its own, else ours. KeyError for a template
         that there is not, and in this language."""
         has_own = self.words(template, language) is not None
-        return self.templates[template].version if has_own else OURS[template]
+        if has_own:
+            return self.templates[template].version
+        return ACCEPTED_VERSION if template == ACCEPTED else OURS[template]
 
     @field_validator("channels")
     @classmethod

@@ -152,6 +152,17 @@ class Sellers:
         return None if review.is_finished else standing_of(process_id, review, case)
 
 
+def accepted_type(review: Review, case: CaseFile) -> tuple[bool, str | None]:
+    """Whether the platform has accepted, in an attempt, what the seller of a finished review
+    answered; and the type of the review. Pure."""
+    process, at = review.process, review.accepted_at
+    if process is None or not review.is_finished or at is None:
+        return False, None
+    answers = case.answers.values()
+    is_theirs = any(it.source == SELLER and it.answered_at <= at for it in answers)
+    return is_theirs, process.review_type
+
+
 def standing_of(process_id: str, review: Review, case: CaseFile) -> Open:
     """How far the answers to an unfinished review have come. Pure."""
     process = review.process

@@ -50,7 +50,16 @@ from pipeline.log.kinds.seller_notice import (
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
-from pipeline.notices.rules import ADDRESSED, EMAIL, FIRST, OURS, REMINDER, NoticeRules, load
+from pipeline.notices.rules import (
+    ACCEPTED,
+    ADDRESSED,
+    EMAIL,
+    FIRST,
+    OURS,
+    REMINDER,
+    NoticeRules,
+    load,
+)
 from pipeline.notices.schedule import ALONG
 from pipeline.notices.sellers import Open, Refused, Seller, Sellers, is_mailbox
 from pipeline.notices.texts import LINK, Asked, Message, Sender
@@ -344,10 +353,56 @@ class Sending:
             seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused
         )
 
+    def thank(self, seller_id: str, process_id: str, review_type: str | None, order: Order) -> Done:
+        """Says to a seller once that the platform has accepted their answers. The entry that it is
+        about to go is the claim: a crash after it leaves the message uncertain. Raises as `check`
+        and `send_one` do."""
+        copies.require_in_use(self._inbox)
+        message_id = _message_id(process_id, order._replace(once=ACCEPTED))
+        seller = self.sellers.look(seller_id)
+        try:
+            if names_person(seller_id) or seller.is_deleted:
+                raise _Refused("personal_id" if names_person(seller_id) else "deleted")
+            channels.check(self.rules, self.mail, order.channel)
+            language = self._language(order)
+            envelope = Envelope(
+                message_id=message_id,
+                seller_id=seller_id,
+                process_ids=(process_id,),
+                channel=order.channel,
+                language=language,
+                message=texts.accepted(review_type, language, self._from()),
+                link=None,
+                deadline_at=None,
+                to=self._address(seller, order),
+                at=self._inbox.now(),
+            )
+            draft = seller_notice.handed_over(
+                message_id,
+                order.channel,
+                {**self._shared(order, ACCEPTED, envelope, ()), "rung": ACCEPTED},
+                actor=order.actor,
+                recorded_by=order.recorded_by,
+                process_id=process_id,
+                seller_id=seller_id,
+            )
+            [receipt] = self._inbox.append([draft])
+            if receipt.outcome is Outcome.DUPLICATE:
+                raise _Refused("again")
+        except _Refused as refused:
+            return Done(seller_id, "refused", refused.why)
+        came = channels.hand_over(envelope, self.rules, self.mail, self._inbox.now, self._wait)
+        self._answer(envelope, came, order)
+        return Done(seller_id, came.result, came.detail, message_id, (process_id,), came.is_refused)
+
     def _to(self, seller: Seller, order: Order) -> str | None:
         """The address that the channel needs; None where it needs none. Raises `_Refused`."""
         if (why := seller.refused) is not None:
             raise _Refused(why)
+        return self._address(seller, order)
+
+    def _address(self, seller: Seller, order: Order) -> str | None:
+        """The same, whatever the seller is asked for."""
         webhook = self.rules.channels.get(order.channel)
         if webhook is not None and not webhook.address:
             if order.only_to is not None:  # only the marketplace knows where it would go
@@ -375,20 +430,20 @@ class Sending:
         return any(content_of(it).get("result") in TAKEN for it in results)
 
     def _written(self, seller: Seller, order: Order, template: str, urls: Sequence[str]) -> Message:
-        settings = self._settings
         asked = [
             Asked(
                 each.review_type, each.deadline_at, each.is_late, each.missing, each.is_begun, url
             )
             for each, url in zip(seller.to_ask, urls, strict=True)
         ]
-        sender = Sender(
-            settings.journey_name, settings.journey_url or "", self.rules, settings.zone
-        )
         comes_along = order.channel == EMAIL and self._code_to(seller) is not None
         return texts.written(
-            template, asked, self._language(order), sender, code_comes_along=comes_along
+            template, asked, self._language(order), self._from(), code_comes_along=comes_along
         )
+
+    def _from(self) -> Sender:
+        settings = self._settings
+        return Sender(settings.journey_name, settings.journey_url or "", self.rules, settings.zone)
 
     def _code_to(self, seller: Seller) -> str | None:
         """Where a code of the page goes by e-mail; None where it goes by the marketplace's own
@@ -459,27 +514,7 @@ class Sending:
     ) -> None:
         """Records that the message is about to go. Raises `_Changed` where a process is no longer
         as it was read, or the lease is somebody else's."""
-        is_webhook = order.channel in self.rules.channels
-        salt = secrets.token_bytes(SALT_BYTES)
-        first = envelope.process_ids[0]
-        owned = Owned(self._inbox, self._store, seller.seller_id, first)
-        kept = described(
-            {"name": "notice.txt", "media_type": "text/plain"},
-            _without_secrets(envelope, made).encode(),
-            owned,
-        )
-        version = self.rules.version(template, envelope.language)
-        shared: dict[str, JsonValue] = {
-            "template": f"{template}@{version}",
-            "language": envelope.language,
-            COMMITMENT: {
-                "salt": salt.hex(),
-                "sha256": commitment(salt, envelope.content(is_webhook=is_webhook)),
-            },
-            ARTIFACTS: [kept],
-        }
-        if envelope.to is not None:
-            shared[ADDRESS] = address_digest(self._inbox.log_key, envelope.to)
+        shared = self._shared(order, template, envelope, made)
         deadlines: dict[str, JsonValue] = {
             each.process_id: at if (at := each.deadline_at) is None else instants.canonical(at)
             for each in seller.to_ask
@@ -511,6 +546,33 @@ class Sending:
             raise _Changed
         if any(it.outcome is Outcome.DUPLICATE for it in receipts):
             raise _Refused("again")
+
+    def _shared(
+        self, order: Order, template: str, envelope: Envelope, made: Sequence[Minted]
+    ) -> dict[str, JsonValue]:
+        """What the entries of a message have in common; its words are in the store by then."""
+        is_webhook = order.channel in self.rules.channels
+        salt = secrets.token_bytes(SALT_BYTES)
+        first = envelope.process_ids[0]
+        owned = Owned(self._inbox, self._store, envelope.seller_id, first)
+        kept = described(
+            {"name": "notice.txt", "media_type": "text/plain"},
+            _without_secrets(envelope, made).encode(),
+            owned,
+        )
+        version = self.rules.version(template, envelope.language)
+        shared: dict[str, JsonValue] = {
+            "template": f"{template}@{version}",
+            "language": envelope.language,
+            COMMITMENT: {
+                "salt": salt.hex(),
+                "sha256": commitment(salt, envelope.content(is_webhook=is_webhook)),
+            },
+            ARTIFACTS: [kept],
+        }
+        if envelope.to is not None:
+            shared[ADDRESS] = address_digest(self._inbox.log_key, envelope.to)
+        return shared
 
     def _answer(self, envelope: Envelope, came: Came, order: Order) -> None:
         """Records what came of a message. An inbox that is away is waited for a little; then the

@@ -17,7 +17,16 @@ from pipeline.journey.page_texts import Language
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import REVIEW_TYPES
-from pipeline.notices.rules import CORRECT, FIRST, MOVED, OURS, REMINDER, NoticeRules, Words
+from pipeline.notices.rules import (
+    ACCEPTED,
+    CORRECT,
+    FIRST,
+    MOVED,
+    OURS,
+    REMINDER,
+    NoticeRules,
+    Words,
+)
 
 LINK: Final = "[link]"
 """Stands where a message has the address of the seller's page, wherever the message is shown."""
@@ -30,6 +39,11 @@ _SUBJECTS: Final = {
     MOVED: N_("{name}: another deadline for your registration data: {deadline}"),
 }
 _LATE_SUBJECT: Final = N_("{name}: your registration data are late, and you can still answer")
+_ACCEPTED_SUBJECT: Final = N_("{name}: your registration data were accepted")
+_ACCEPTED: Final = N_(
+    "the payment platform has accepted your answers. The review is complete, and there is nothing"
+    " more for you to do."
+)
 _HELLO: Final = N_("Hello,")
 _OPENINGS: Final = {
     FIRST: N_(
@@ -136,6 +150,27 @@ def written(
         sender.name,
     )
     return Message(_line(subject), "\n\n".join(it for it in paragraphs if it))
+
+
+def accepted(review_type: str | None, language: Language, sender: Sender) -> Message:
+    """The message that says: the platform has accepted the answers about a review."""
+    known = REVIEW_TYPES.get(review_type or "", _OTHER_REVIEW)
+    places = _places((), language, sender, code_comes_along=False)
+    places |= {
+        "deadline": "",
+        "reviews": f"{_said(known, language)}: {_said(_ACCEPTED, language)}",
+    }
+    if (words := sender.rules.words(ACCEPTED, language)) is not None:
+        return Message(_line(words.subject.format(**places)), _joined(words, places))
+    subject = _said(_ACCEPTED_SUBJECT, language, name=sender.name)
+    paragraphs = (
+        _said(_HELLO, language),
+        places["reviews"],
+        places["contact"],
+        _said(_THANKS, language),
+        sender.name,
+    )
+    return Message(_line(subject), "\n\n".join(paragraphs))
 
 
 def to_copy(asked: Asked, language: Language, zone: tzinfo) -> str:

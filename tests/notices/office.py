@@ -102,6 +102,10 @@ class Office:
         """The platform refused a payload for these fields."""
         self.inbox.append(ended("attempt", process_id, seller_id, 400, {"fields": fields}))
 
+    def accept(self, process_id: str, seller_id: str) -> None:
+        """The platform took the answers, and finished the review."""
+        self.inbox.append(ended("accepted", process_id, seller_id, 200, {}))
+
     # --- what was recorded ---
 
     def said(self, kind: str, **where: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.inbox import open_inbox
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wished
 from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
 from pipeline.notices import channels, ladders, started
@@ -267,3 +267,29 @@ def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office:
     assert "definiu um prazo diferente" in said[1]
     assert "não aceitou uma parte das suas respostas" in said[2]
     assert "Ainda precisamos de: seu endereço." in said[2], "and of nothing else"
+
+
+@pytest.mark.parametrize("why", ["accepted", "stopped", "answered by nobody"])
+def test_whose_answers_were_accepted_hears_of_it_once(office: Office, why: str) -> None:
+    start(office)
+    office.seller("sel_1", type="individual")
+    office.review("prc_1", "sel_1", asks=["revenue"])
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server.url))
+        assert sends.turn() == 1
+        if why != "answered by nobody":
+            office.answer("prc_1", "sel_1", revenue="1000_to_5000")
+            assert sends.turn() == 0
+        if why == "stopped":
+            by = {"journey_id": "jrn_1", "recorded_by": "journey", "seller_id": "sel_1"}
+            office.inbox.append([wished("stop_writing", **by)])
+        office.accept("prc_1", "sel_1")
+        others = sender(office, rules_for(office, server.url))
+        assert [sends.turn(), others.turn(), sends.turn()] == [int(why == "accepted"), 0, 0]
+        if why == "accepted":
+            said = json.loads(server.taken[-1].body)["data"]
+            assert "aceitou as suas respostas" in said["text"]
+            assert (said["link"], said["process_ids"]) == (None, ["prc_1"])
+            last = office.notices()[-1]
+            assert (last["rung"], last["template"]) == ("accepted", "accepted@1")
+            assert office.results()[-1] == ("prc_1", "accepted")
