@@ -15,7 +15,7 @@ from typing import Any
 import pandas  # noqa: F401 - before the follower starts: its first transaction would wait for it
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit import config
+from streamlit import config, delta_generator
 
 import app_pages
 from app_pages.desk import find, people, visits
@@ -165,6 +165,9 @@ def _closed(sections: dict[str, dict[str, st.Page]]) -> list[st.Page]:
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Holds the ledger while the server runs, and closes it even where no exit handler runs."""
     places.leave_out_key_logs()
+    # Before its first element Streamlit looks through all modules for an interactive Python, to
+    # warn of it: a tenth of what the first page takes.
+    delta_generator._use_warning_has_been_displayed = True
     memory.look_for_cycles_less_often()
     os.umask(0o077)  # DuckDB makes its files with whatever the mask leaves
     signals.stop_server_by_hangup()

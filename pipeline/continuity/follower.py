@@ -398,7 +398,7 @@ class Follower:
         follows, or follows here where there is none. Raises `LedgerBehind` after a while."""
         until = time.monotonic() + REACH_SECONDS
         while self.ledger.size < seq:
-            self._is_awaited.set()
+            self.hurry()
             if self._thread is None:
                 self.catch_up()
             elif self.fork is None and time.monotonic() < until and self._thread.is_alive():
@@ -409,6 +409,10 @@ class Follower:
                     self._problem or f"after {REACH_SECONDS:.0f} s it is at {self.ledger.size}",
                     "wait until it has caught up, then try again",
                 )
+
+    def hurry(self) -> None:
+        """Has few entries taken at once: somebody waits for them."""
+        self._is_awaited.set()
 
     def status(self) -> Status:
         """How far the ledger is now; never fails, nor waits for an inbox that hangs."""

@@ -212,6 +212,10 @@ class LedgerService:
         """Returns once the ledger holds that entry of the inbox."""
         self._follower.reach(seq)
 
+    def hurry(self) -> None:
+        """Has the thread that follows take the entries that it would gather, at once."""
+        self._follower.hurry()
+
     def checkpoint(self) -> SignedHead | None:
         """The newest signed checkpoint. Where this process holds the key, it signs one now."""
         return self._follower.checkpoint()

@@ -174,8 +174,13 @@ def _document(service: LedgerService) -> dict[str, Any]:
 
 
 async def _status(request: Request) -> Response:
-    """How far the ledger is, and how far the inbox is."""
-    return await _work(request, lambda *_: JSONResponse(asdict(current().status())), QUICK)
+    """How far the ledger is, and how far the inbox is. A command asks until it is far enough."""
+
+    def answer(*_: object) -> Response:
+        current().hurry()
+        return JSONResponse(asdict(current().status()))
+
+    return await _work(request, answer, QUICK)
 
 
 async def _ready(request: Request) -> Response:

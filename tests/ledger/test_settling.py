@@ -114,6 +114,9 @@ def test_few_entries_are_taken_together_while_people_read_unless_somebody_waits_
         assert ledger.size == 303
         deliver(followed_inbox, range(303 + few, 304 + few))
         wait_until(lambda: ledger.size == 304 + few)  # many are not few
+        deliver(followed_inbox, range(304 + few, 305 + few))
+        service.hurry()
+        wait_until(lambda: ledger.size == 305 + few)
 
 
 class Counted:

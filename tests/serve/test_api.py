@@ -132,6 +132,18 @@ def test_a_package_is_made_under_the_name_of_the_token(
     assert entry.recorded_by == "officer"
 
 
+def test_whoever_asks_how_far_the_ledger_is_has_the_next_entries_taken_at_once(
+    own: Client, held: LedgerService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command waits for what was recorded before it; while people read, few entries wait."""
+    hurried: list[str] = []
+    monkeypatch.setattr(held, "hurry", lambda: hurried.append("by a reader"))
+    assert own.get("/api/status").status_code == 401
+    assert hurried == []
+    assert own.get("/api/status", headers=bearer("reader")).status_code == 200
+    assert hurried == ["by a reader"]
+
+
 def test_who_may_not_see_personal_data_gets_a_masked_package_alone(
     own: Client, held: LedgerService, tmp_path: Path
 ) -> None:
