@@ -11,7 +11,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import journeys, people, recording
+from app_pages.desk import calls, journeys, people, recording
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
@@ -113,10 +113,6 @@ def note(process: views.Row) -> None:
 def remind(process: views.Row) -> None:
     """The message that asks a seller again, to copy, and the form that records a call or letter."""
     own = recording.key_of(process)
-
-    def record() -> acting.Feedback:
-        return recording.record_contact(own, [process], acting.actor_of(f"contact_actor {own}"))
-
     with st.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
         for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
@@ -137,10 +133,7 @@ def remind(process: views.Row) -> None:
                 else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )
-        with st.form(f"contact {own}", border=False):
-            recording.ask_contact(own)
-            acting.name_of_reader(f"contact_actor {own}")
-            recording.submit(f"contact {own}", _("Record the call or letter"), record)
+        calls.record(own, [process])
 
 
 def open_or_close_ticket(process: views.Row) -> None:
@@ -267,6 +260,7 @@ def contacts(process: views.Row) -> None:
         st.markdown(f"{due} **{formats.time_left(process['seconds_to_deadline'])}**")
     else:
         st.markdown(_("No support ticket is due or open."))
+    calls.standing({"process_id": process["process_id"]}, may_act=is_open())
     if is_open():
         with st.container(horizontal=True, gap="small"):
             open_or_close_ticket(process)

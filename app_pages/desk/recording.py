@@ -144,11 +144,12 @@ def ask_contact(key: str) -> None:
 
 
 def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acting.Feedback:
-    """Records the call or letter that was typed into a form, about each of these processes. For a
-    moment it can be taken back."""
+    """Records the call or letter that was typed into a form, about each of these processes: one for
+    all processes of a seller. For a moment it can be taken back."""
     if not is_blank(actor) and _is_call(key) and not acting.typed(f"contact_outcome {key}"):
         return acting.Feedback(_("What came of the call is still missing."))
-    ids = {row["process_id"]: new_message_id() for row in processes}
+    by_seller = {_seller_of(row): new_message_id() for row in processes}
+    ids = {row["process_id"]: by_seller[_seller_of(row)] for row in processes}
     done = record(
         processes,
         lambda: [_contact(ids[row["process_id"]], key, row, actor) for row in processes],
@@ -173,6 +174,12 @@ def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acti
         )
 
     return done._replace(undo=undo, empties=(f"contact_note {key}",))
+
+
+def _seller_of(row: views.Row) -> tuple[str, str]:
+    """Who is called about a process: where its seller is not known, somebody else for each."""
+    seller = row["seller_id"]
+    return ("process", row["process_id"]) if seller is None else ("seller", seller)
 
 
 def _is_call(key: str) -> bool:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 import streamlit as st
 
+from app_pages.desk import calls, casework, holding
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import N_, _
@@ -136,6 +137,11 @@ with st.container(border=True):
     meaning, remedy = st.columns(2, gap="medium")
     meaning.markdown(_(standing.meaning))
     remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if open_ones and casework.is_open():
+            calls.to_seller(asked, open_ones)
+        holding.show(asked)
+    calls.standing(this, may_act=casework.is_open())
 
 with elements.facts(4):
     elements.fact(

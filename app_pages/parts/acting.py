@@ -337,7 +337,6 @@ class _Undo(NamedTuple):
     """What takes back what was just done, for a moment."""
 
     press: Press
-    text: str
     may: Permission
     until: float  # on the monotonic clock
 
@@ -347,7 +346,7 @@ def _remember_undo(feedback: Feedback, may: Permission) -> None:
     st.session_state.pop(_UNDO, None)
     if feedback.undo is not None:
         until = time.monotonic() + UNDO_SECONDS
-        st.session_state[_UNDO] = _Undo(feedback.undo, feedback.text, may, until)
+        st.session_state[_UNDO] = _Undo(feedback.undo, may, until)
 
 
 def taken_back() -> Feedback:
@@ -368,8 +367,7 @@ def _undo_for_a_moment() -> None:
         st.session_state.pop(_UNDO, None)
         return
     key = f"undo {undo.until}"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="undo"):
-        st.markdown(undo.text, width="content")
+    with st.container(key="undo"):
         if st.button(_("Undo"), icon=":material/undo:", key=key):
             _press(*_asked(key, undo.press, undo.may, False))
             st.rerun()

@@ -364,7 +364,7 @@ def test_a_note_that_is_not_too_long_and_an_assignment_are_entries_under_a_name_
     note = "Called; [they](x) answer tomorrow".ljust(2000, "x")
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_1")
-        assert "Nobody is assigned." in page_text(app)
+        assert "Unassigned" in page_text(app)
         app.text_area(key="note_text prc_1").set_value(note + "x")
         press(app, "Record the note")
         assert "A text and a name are needed" in page_text(app)
@@ -430,7 +430,7 @@ def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) 
 def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_late")
-        app.selectbox(key="contact_outcome prc_late").set_value("reached")
+        app.segmented_control(key="contact_outcome prc_late").set_value("reached")
         app.date_input(key="contact_promise prc_late").set_value(date(2026, 12, 1))
         app.text_input(key="contact_note prc_late").set_value("after lunch")
         press(app, "Record the call or letter")

@@ -277,6 +277,7 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
             sys.stdout.write(f"\n  {type(hand).__name__}: {name}, {count} clicks, {seconds:.1f} s")
     go(tab, "/process?process=prc_later")
     page.get_by_role("button", name="Call or letter").click()
+    page.get_by_role("radio", name="reached").click()
     page.get_by_role("button", name="Record the call or letter").dblclick()
     said = page.get_by_text("Seller notice", exact=True)
     said.first.wait_for()

@@ -74,10 +74,10 @@ def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_ref
     were gone: the second try recorded nothing and said nothing."""
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
-        every = ["prc_0", "prc_1", "prc_2", "prc_3", "prc_acp"]
+        every = ["prc_acp", "prc_3", "prc_2", "prc_1", "prc_0"]
         assert list(app.dataframe[0].value["process_id"]) == every
         app.segmented_control(key="many_what").set_value("note").run()
-        tick(app, 1, 2)
+        tick(app, 2, 3)
         app.text_area(key="many_note").set_value("x" * 2001)
         press(app, "Record it")
         assert "A text and a name are needed" in page_text(app)
@@ -100,15 +100,16 @@ def test_what_was_done_to_many_is_said_where_it_is_seen(open_log: OpenLog, visit
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
         app.segmented_control(key="many_what").set_value("contact").run()
-        tick(app, 1, 2)
+        tick(app, 2, 3)
         press(app, "Record it")
         assert "A name is needed: it goes into the log." in said_in_popovers(app.main)
         app.text_input(key="many_actor").set_value("Bia")
+        app.segmented_control(key="contact_outcome many").set_value("reached")
         press(app, "Record it")
         told = service.reader.read("seller_notices").to_pylist()
         assert {row["process_id"] for row in told} == {"prc_1", "prc_2"}
-        assert len({row["message_id"] for row in told}) == 2
-        assert [plain(it.value) for it in app.success] == ["Recorded for prc_1 prc_2."]
+        assert len({row["message_id"] for row in told}) == 1  # one call, to one seller
+        assert [plain(it.value) for it in app.success] == ["Recorded for prc_2 prc_1."]
         assert said_in_popovers(app.main) == []
         app.run()
         assert "Recorded for" not in page_text(app)
@@ -138,7 +139,7 @@ def test_ticks_stay_on_their_rows_when_others_leave_the_list_or_it_is_filtered(
         app.pills(key="type").set_value(["ACI"]).run()
         ends(service, "prc_0", 50)
         app.run()
-        assert list(app.dataframe[0].value["process_id"]) == ["prc_1", "prc_2", "prc_3"]
+        assert list(app.dataframe[0].value["process_id"]) == ["prc_3", "prc_2", "prc_1"]
         app.text_area(key="many_note").set_value("called")
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
@@ -149,7 +150,7 @@ def test_whoever_takes_many_on_writes_their_name_once(open_log: OpenLog, visit: 
     """Who will take care of it, and who says so: the first time both asked for the same name."""
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
-        tick(app, 1, 2)
+        tick(app, 2, 3)
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
         assert not app.warning
@@ -290,6 +291,7 @@ def test_a_double_click_acts_once_and_none_without_its_role(
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_2")
         app.text_input(key="contact_actor prc_2").set_value("Bia")
+        app.segmented_control(key="contact_outcome prc_2").set_value("reached")
         press(app, "Record the call or letter")
         press(app, "Record the call or letter")
         monkeypatch.setattr(acting, "DOUBLE_CLICK_SECONDS", 60)

@@ -29,6 +29,7 @@ CLOSED_VIEWS = {
     "evidence_coverage",
     "expired_processes",
     "forecast",
+    "held_sellers",
     "log_entries",
     "next_actions",
     "notes",

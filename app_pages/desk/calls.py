@@ -1,0 +1,99 @@
+"""Records calls and letters to a seller, lists those that stand, and takes back what was recorded
+by mistake."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from app_pages.desk import recording
+from app_pages.door import access
+from app_pages.language import code_texts, formats
+from app_pages.language.i18n import _
+from app_pages.parts import acting, elements, views
+from pipeline.language import codes
+from pipeline.log.actions import By
+from pipeline.log.kinds.retraction import retraction
+from pipeline.log.kinds.seller_notice import BY_HAND
+from pipeline.serve.roles import Role
+
+LISTED: Final = 10
+
+
+def record(key: str, processes: Sequence[views.Row]) -> None:
+    """The form that records a call or letter about these processes of one seller."""
+
+    def press() -> acting.Feedback:
+        return recording.record_contact(key, processes, acting.actor_of(f"contact_actor {key}"))
+
+    with st.form(f"contact {key}", border=False):
+        recording.ask_contact(key)
+        acting.name_of_reader(f"contact_actor {key}")
+        recording.submit(f"contact {key}", _("Record the call or letter"), press)
+
+
+def to_seller(seller_id: str, processes: Sequence[views.Row]) -> None:
+    """The same for all open reviews of a seller, which are one conversation."""
+    key = views.shown("seller_id", seller_id)
+    with st.popover(_("Call or letter"), icon=":material/call:", key=f"call {key}"):
+        record(key, processes)
+
+
+def standing(about: Mapping[str, object], *, may_act: bool) -> None:
+    """Calls and letters about a process or a seller that stand, newest first, each with the form
+    that takes it back, for whoever recorded it and for administrators."""
+    where = {**about, "channel": list(BY_HAND), "retracted_at": None}
+    found = views.read("seller_notices", where=where, limit=LISTED)
+    one_each = {row["message_id"]: row for row in found}
+    for row in one_each.values():
+        said = [code_texts.word(codes.SELLER_CHANNELS, row["channel"])]
+        if row["outcome"]:
+            said.append(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))
+        if row["promised_for"]:
+            said.append(_("promised for {day}", day=code_texts.masked(row["promised_for"])))
+        said += [formats.minute(row["sent_at"]), row["actor"] or "–"]
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(formats.plain(" · ".join(said)), width="content")
+            if may_act and _may_retract(row, acting.reader_name()):
+                _retract(row)
+    elements.say_if_cut("seller_notices", found, LISTED, where=where)
+
+
+def _may_retract(row: views.Row, name: str | None) -> bool:
+    person = access.person()
+    is_admin = person is not None and Role.ADMIN in person.roles
+    return is_admin or (name is not None and row["actor"] == name)
+
+
+def _retract(row: views.Row) -> None:
+    key = elements.edition("retract", [row["message_id"]])
+
+    def press() -> acting.Feedback:
+        return _recorded(row, acting.typed(f"why {key}"), acting.actor_of(f"retract_actor {key}"))
+
+    with (
+        st.popover(_("Take it back"), icon=":material/undo:", key=f"retract {key}"),
+        st.form(f"retraction {key}", border=False),
+    ):
+        st.text_input(_("Why?"), key=f"why {key}")
+        acting.name_of_reader(f"retract_actor {key}")
+        recording.submit(f"retraction {key}", _("Take it back"), press)
+
+
+def _recorded(row: views.Row, why: str, actor: str) -> acting.Feedback:
+    """Records that a call or letter was recorded by mistake, for each process of it."""
+    if (lacking := acting.missing(why, actor)) is not None:
+        return acting.Feedback(lacking, kept=why)
+    if not _may_retract(row, actor):
+        return acting.Feedback(
+            _("Only who recorded it, or an administrator, may take it back."), kept=why
+        )
+    rows = views.read("seller_notices", where={"message_id": row["message_id"]})
+    draft = partial(retraction, row["message_id"], By(why, actor, acting.RECORDED_BY))
+    return acting.record(
+        lambda: [draft(process_id=it["process_id"], seller_id=it["seller_id"]) for it in rows],
+        actor,
+        acting.taken_back(),
+        kept=why,
+    )

@@ -1,0 +1,19 @@
+-- One row per seller to whom the schedule sends nothing, since a person holds it for them or they wished so themselves
+-- (docs/rules.md#seller-notices), and nobody has released it since.
+-- key: seller_id
+-- by: seller_id
+-- column: seller_id | the seller
+-- column: step | text | held, or stopped
+-- column: held_at | since when
+-- column: seq | the entry that says so
+
+select
+    seller_id,
+    step,
+    occurred_at as held_at,
+    seq
+from schedule_steps
+where seller_id is not null
+    and process_id is null
+qualify row_number() over (partition by seller_id order by occurred_at desc, seq desc) = 1
+    and step in ('held', 'stopped')

@@ -1,0 +1,57 @@
+"""On a seller's page calls are recorded and taken back, and messages stopped and let go on."""
+
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.desk.test_casework import say_name
+from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.reading import page_text, press
+
+HISTORY = [
+    review("prc_1", before(days=26)),
+    review("prc_2", before(days=20)),
+]
+
+
+def labels(app) -> set[str]:
+    return {button.label for button in app.button}
+
+
+def test_one_call_is_about_all_reviews_of_a_seller_and_taken_back_by_who_recorded_it(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Only the API could take back a call that was recorded for the wrong seller."""
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        press(app, "Record the call or letter")
+        calls = service.reader.read("seller_notices").to_pylist()
+        assert {it["process_id"] for it in calls} == {"prc_1", "prc_2"}
+        assert len({it["message_id"] for it in calls}) == 1
+        assert "telephone · reached · " in page_text(app)
+
+        press(app, "Take it back")
+        assert "A text and a name are needed" in page_text(app)
+        [why] = [it for it in app.text_input if it.label == "Why?"]
+        why.set_value("another seller")
+        press(app, "Take it back")
+        assert "Take it back" not in labels(app)
+        said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
+        calls = service.reader.read("seller_notices").to_pylist()
+    assert [(it["actor"], it["reason"]) for it in said] == [("Bia", "another seller")] * 2
+    assert all(it["retracted_at"] and not it["contacted_at"] for it in calls)
+
+
+def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: Visit) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        press(app, "Stop messages")
+        assert "No messages go to this seller by themselves since" in page_text(app)
+        assert service.reader.count("held_sellers") == 1
+        press(app, "Undo")
+        assert service.reader.count("held_sellers") == 0
+        press(app, "Stop messages")
+        press(app, "Let messages go on")
+        steps = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
+    assert sorted(it["step"] for it in steps) == ["held", "held", "released", "released"]
+    assert "Stop messages" in labels(app)
