@@ -61,10 +61,12 @@ def run(
         say(f"The platform answers at {known['url']} (mutual TLS).")
         forward_file = _endpoints_file(folder / "forward.toml", known["endpoint"], endpoint_secret)
         alerts_file = _alerts_file(folder / "alerts.toml", settings, known, endpoint_secret)
+        notices_file = _notices_file(folder / "notices.toml", known, endpoint_secret)
         environment |= {
             **_platform_environment(known),
             "PRAZO_FORWARD_FILE": str(forward_file),
             "PRAZO_ALERTS_FILE": str(alerts_file),
+            "PRAZO_NOTICES_FILE": str(notices_file),
             "PRAZO_JOURNEY_CODE_URL": known["endpoint"],
             "PRAZO_JOURNEY_CODE_SECRET_FILE": str(endpoint_secret),
         }
@@ -117,8 +119,9 @@ def _say_where(
     dashboard = addresses.at(settings.dashboard_host, settings.dashboard_port)
     say(f"\n  Dashboard  {dashboard}")
     say(f"  Receiver   {addresses.at(settings.receiver_host, settings.receiver_port)}/webhooks")
-    say(f"  Sent       {endpoint} shows alerts that were sent, and what was passed on")
+    say(f"  Sent       {endpoint} shows alerts and seller notices, and what was passed on")
     say("  Sellers    open a process, make a link, answer it, and watch it become FINISHED")
+    say("  Notices    `prazo notices start --backlog --actor YOU` writes to them by itself")
     lines = "".join(f"{name}={shlex.quote(value)}\n" for name, value in environment.items())
     file = _secret_file(folder / "demo.env", lines.rstrip())
     say(f"  Commands   set -a; . {shlex.quote(str(file))}; set +a; {_prazo()} show")
@@ -192,6 +195,27 @@ def _endpoints_file(path: Path, url: str, secret: Path) -> Path:
     given = {"name": "marketplace", "url": url, "secret_file": str(secret)}
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in given.items()]
     path.write_text("".join(["[[endpoint]]\n", *lines]), encoding="utf-8")
+    return path
+
+
+def _notices_file(path: Path, known: dict[str, Any], secret: Path) -> Path:
+    """How sellers are notified in the demo, at whatever hour it runs, once somebody starts it."""
+    path.write_text(
+        f"""\
+contact = "Ask Praça at help@market.example."
+
+[hours]
+days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+start = "00:00"
+end = "23:59"
+holidays = ""
+
+[channels.whatsapp]
+url = {json.dumps(known["endpoint"] + "notices")}
+secret_file = {json.dumps(str(secret))}
+""",
+        encoding="utf-8",
+    )
     return path
 
 

@@ -198,8 +198,9 @@ def _places(
     reviews: Sequence[Asked], language: Language, sender: Sender, *, code_comes_along: bool
 ) -> dict[str, str]:
     first = next((it.deadline_at for it in reviews if it.deadline_at is not None), None)
-    rules, host = sender.rules, parts_of_url(sender.page).netloc
-    genuine = _said(_GENUINE, language, host=f"https://{host}" if host else sender.page)
+    rules, page = sender.rules, parts_of_url(sender.page)
+    host = f"{page.scheme}://{page.netloc}" if page.netloc else sender.page
+    genuine = _said(_GENUINE, language, host=host)
     if rules.genuine is not None:
         genuine += " " + page_texts.text("look_up", language, genuine=rules.genuine)
     return {

@@ -1,5 +1,6 @@
-"""The marketplace's own systems: they take the deliveries that are passed on to it and the alerts
-that are sent to it, by webhook and by e-mail, and show all of it on one page."""
+"""The marketplace's own systems: they take the deliveries that are passed on to it, the alerts that
+are sent to it, by webhook and by e-mail, and messages for its sellers, and show all of it on one
+page."""
 
 import hmac
 import html
@@ -24,6 +25,7 @@ MAX_BODY_BYTES: Final = 2**20
 EVENTS: Final = "/"
 """Where deliveries are passed on to, and where the page is."""
 ALERTS: Final = "/alerts"
+NOTICES: Final = "/notices"
 _LINK: Final = re.compile(r"https?://[^\s<>\"]+")
 
 
@@ -92,13 +94,22 @@ def alert_cells(message: dict[str, Any]) -> tuple[str, ...]:
     return str(message.get("to", "")), str(len(alerts)), ", ".join(named)
 
 
+def notice_cells(message: dict[str, Any]) -> tuple[str, ...]:
+    """By which channel a seller is written to, who, and the words."""
+    found = message.get("data")
+    data = found if isinstance(found, dict) else {}
+    return tuple(str(data.get(name, "")) for name in ("channel", "seller_id", "text"))
+
+
 class Systems:
-    """All of the marketplace's systems: one endpoint for events, one for alerts, and a mailbox."""
+    """All of the marketplace's systems: endpoints for events, alerts and messages to sellers, and a
+    mailbox."""
 
     def __init__(self, secret: str) -> None:
         self.endpoints = {
             EVENTS: Endpoint(secret, event_cells),
             ALERTS: Endpoint(secret, alert_cells),
+            NOTICES: Endpoint(secret, notice_cells),
         }
         self.mailbox = Mailbox()
 
@@ -114,11 +125,16 @@ class Systems:
             "<title>The marketplace's systems</title>"
             "<h1>What the marketplace's systems got</h1><p>The newest first;"
             f' <a href="{EVENTS}">look again</a>.</p>'
-            f"<h2>Alerts by e-mail</h2>{letters or '<p>None yet</p>'}"
+            f"<h2>E-mail, of alerts and to sellers</h2>{letters or '<p>None yet</p>'}"
             + _table(
                 "Alerts by webhook",
                 ("at", "to", "alerts", "about", "webhook-id", "times"),
                 self.endpoints[ALERTS].rows(),
+            )
+            + _table(
+                "Messages to sellers by webhook",
+                ("at", "channel", "seller", "text", "webhook-id", "times"),
+                self.endpoints[NOTICES].rows(),
             )
             + _table(
                 "Deliveries that were passed on",
@@ -133,13 +149,13 @@ def _table(title: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> s
         return f"<h2>{title}</h2><p>None yet</p>"
     head = "".join(f"<th>{it}" for it in heads)
     lines = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{_linked(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<h2>{title}: {len(rows)}</h2><table cellpadding=6><tr>{head}</tr>{lines}</table>"
 
 
 def _linked(text: str) -> str:
-    """A letter's text as HTML, in which its links can be followed."""
+    """A text as HTML, in which its links can be followed."""
     return _LINK.sub(lambda found: f'<a href="{found[0]}">{found[0]}</a>', html.escape(text))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import ports
+from pipeline.cli import demo, ports
 from pipeline.errors import OperatorError
+from pipeline.notices import rules
 from tests.support.machine import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,13 @@ def test_what_takes_a_port_is_named_with_its_process(taken):
         ports.check(ports.Wanted("receiver", "127.0.0.1", taken, "--port"))
     own = Path("/proc/self/comm").read_text().strip()
     assert f"is taken by {own} (process {Path('/proc/self').resolve().name})" in refused.value.why
+
+
+def test_its_sellers_can_be_notified_by_mail_and_by_a_channel_of_its_own(tmp_path):
+    known = {"endpoint": "http://127.0.0.1:1/"}
+    read = rules.load(demo._notices_file(tmp_path / "notices.toml", known, tmp_path / "secret"))
+    assert read.ways(has_mail=True) == ("email", "whatsapp")
+    assert read.channels["whatsapp"].url == "http://127.0.0.1:1/notices"
 
 
 def test_every_taken_port_is_named_and_free_ones_are_offered(taken):

@@ -130,6 +130,13 @@ def test_a_review_is_said_as_it_stands(asked: Asked, said: str) -> None:
     assert texts.review(asked, "en", Settings().zone) == said
 
 
+def test_a_link_is_known_by_how_the_page_of_this_seller_begins() -> None:
+    """Where the page is `http:`, as in a trial, the message promised `https:`."""
+    asked = [Asked("ACP", DEADLINE, is_late=False, missing=["revenue"])]
+    trial = sender(NoticeRules())._replace(page="http://127.0.0.1:8402")
+    assert "begins with http://127.0.0.1:8402," in texts.written("first", asked, "en", trial).text
+
+
 def test_our_own_message_says_all_that_a_seller_must_know() -> None:
     asked = [
         Asked("ACI", DEADLINE, is_late=True, missing=["revenue"]),
