@@ -117,7 +117,7 @@ create or replace macro schedules_of(said) as from_json(
         '[{"rungs": [{"after": 0}, {"after": 168}, {"after": 336}, {"after": 600}, {"after": 672}, {"late": 72}]}]'
     ),
     '[{"review_type": "VARCHAR", "rungs": [{"after": "INTEGER", "before": "INTEGER", "late": "INTEGER",
-                                            "channel": "VARCHAR"}]}]'
+                                            "channel": "VARCHAR", "if_silent": "BOOLEAN"}]}]'
 );
 
 -- Channels by which a person tells a seller themselves (docs/rules.md#seller-notices).

@@ -5,6 +5,7 @@ A rung is claimed in the inbox before its message is made, so of several process
 """
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,12 +16,12 @@ from pipeline import instants
 from pipeline.alert import hours
 from pipeline.errors import OperatorError, PrazoError
 from pipeline.http.outgoing.mail_server import Mail
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, copies
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, to_call
+from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.ticket import TICKET
@@ -29,7 +30,7 @@ from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders, rungs_of
 from pipeline.notices.news import news_of, to_thank
 from pipeline.notices.rules import ACCEPTED, NoticeRules, Rung
-from pipeline.notices.schedule import STALE, Decision, Said, Times, due
+from pipeline.notices.schedule import STALE, Decision, Said, Times, due, ended_channels
 from pipeline.notices.sellers import Open, Refused, Seller, accepted_type
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.notices.started import is_started
@@ -62,7 +63,7 @@ SINCE: Final = (
     SELLER_NOTICE_RESULT,
 )
 """Kinds of entries that may change what is due."""
-_OF_SCHEDULE: Final = (TICKET, NOTICE_SCHEDULE, SELLER_NOTICE, SELLER_NOTICE_RESULT)
+_OF_SCHEDULE: Final = (COLLECTION, TICKET, NOTICE_SCHEDULE, SELLER_NOTICE, SELLER_NOTICE_RESULT)
 _KINDS: Final = ", ".join(f"'{it}'" for it in SINCE)
 _NEXT: Final = f"""
     select seq, kind, process_id, seller_id, origin from entries
@@ -75,6 +76,10 @@ class Planned(NamedTuple):
     seller: Seller
     rungs: Mapping[str, Rung]
     """Process -> the rung that is due."""
+    calls: Mapping[str, Rung]
+    """Process -> the rung by which a person is to be asked to call."""
+    ended: frozenset[str] = frozenset()
+    """The channels by which nothing is sent any more."""
     again: str | None = None
     """The id of a message to repeat."""
     look_at: int | None = None
@@ -89,6 +94,8 @@ class Scope:
         self._inbox = inbox
         self._read = 0
         self._is_running = False
+        self.reported: dict[str, list[tuple[str, int]]] = {}
+        """Message -> the results, and when, that name no process, as most receipts of services."""
         self.ladders: Ladders | None = None
         """As it was started; None while it does not run."""
         self._seller_of: dict[str, str] = {}
@@ -105,6 +112,8 @@ class Scope:
                         touched |= self._take_step(seq)
                 elif kind == WEBHOOK and process_id is not None and seller_id is not None:
                     self._take_process(process_id, seller_id, is_live=origin == LIVE)
+                elif kind == SELLER_NOTICE_RESULT and process_id is None:
+                    self._take_report(seq)
                 seller_id = seller_id or self._seller_of.get(process_id or "")
                 if seller_id is not None:
                     touched.add(seller_id)
@@ -119,6 +128,13 @@ class Scope:
         if self._is_running and said.get("backlog") is True:
             self.processes |= self._seller_of.keys()
         return {*self._seller_of.values()}
+
+    def _take_report(self, seq: int) -> None:
+        entry = self._inbox.entry(seq)
+        said = {} if entry is None else content_of(entry)
+        if entry is not None and {"message_id", "result"} <= said.keys():
+            found = self.reported.setdefault(said["message_id"], [])
+            found.append((sys.intern(said["result"]), entry.occurred_at))
 
     def _take_process(self, process_id: str, seller_id: str, *, is_live: bool) -> None:
         if process_id not in self._seller_of and self._is_running and is_live:
@@ -202,10 +218,15 @@ class NoticeDispatcher:
         if (thanked := self._thank(seller, now)) is not None:
             return thanked
         plan = self.plan(seller, now)
+        self._ask_to_call(plan.seller, plan.calls, None)
         if plan.seller.refused is not None or (not plan.rungs and plan.again is None):
             self._look_at(seller_id, plan.look_at)
             return 0
-        first = next(iter(plan.rungs.values()), None)
+        first, why = self._first(plan)
+        if why is not None:
+            self._ask_to_call(plan.seller, plan.rungs, why)
+            self._look_at(seller_id, now + LATER)
+            return 0
         channel = self._channel_of(plan) if first is None else first.channel
         if channel is None or self._held.get(channel, 0) > now:
             self._look_at(seller_id, now + HELD)
@@ -236,7 +257,7 @@ class NoticeDispatcher:
         for process_id in sorted(named - {it.process_id for it in seller.reviews} - {None}):
             own = self._entries(process_id, entries)
             last_at = max(it.recorded_at for it in own.values())
-            channel = to_thank([*_said(own)]) if last_at > now - STALE else None
+            channel = to_thank([*self._said(own)]) if last_at > now - STALE else None
             if channel is None:
                 continue
             is_accepted, review_type = accepted_type(
@@ -271,6 +292,44 @@ class NoticeDispatcher:
             self._beat_at = time.monotonic() + BEAT_SECONDS
             beat(self._inbox, Part.NOTICES)
 
+    def _first(self, plan: Planned) -> tuple[Rung | None, Refused | None]:
+        """The rung by whose channel the message goes, and why it goes by none."""
+        why: Refused | None = None
+        for rung in plan.rungs.values():
+            why = self.refusal(plan, rung)
+            if why is None:
+                return rung, None
+        return None, why
+
+    def refusal(self, plan: Planned, rung: Rung) -> Refused | None:
+        """Why nothing goes to a seller by a rung; None where something may."""
+        if rung.channel in plan.ended:
+            return "came_back"
+        return self._sending.refusal(plan.seller, rung.channel)
+
+    def _ask_to_call(self, seller: Seller, rungs: Mapping[str, Rung], why: Refused | None) -> None:
+        """Records that a person is to call, once for each rung. Two senders at once may ask twice,
+        for one call."""
+        drafts = [
+            to_call(
+                rung.name,
+                why,
+                recorded_by=RECORDED_BY,
+                process_id=process_id,
+                seller_id=seller.seller_id,
+            )
+            for process_id, rung in rungs.items()
+            if why is None or not self._was_asked(process_id, rung)
+        ]
+        if drafts:
+            copies.require_in_use(self._inbox)
+            self._inbox.append(drafts)
+
+    def _was_asked(self, process_id: str, rung: Rung) -> bool:
+        claims = self._inbox.find(process_id=process_id, kind=NOTICE_SCHEDULE)
+        said = (content_of(it) for it in claims)
+        return any(it.get("rung") == rung.name and it.get("channel") == PHONE for it in said)
+
     def _look_at(self, seller_id: str, at: int | None) -> None:
         if at is None:
             self._agenda.pop(seller_id, None)
@@ -285,19 +344,24 @@ class NoticeDispatcher:
 
     def plan(self, seller: Seller, now: int) -> Planned:
         """What is to be done about a seller at an instant. Raises `InboxUnavailable`."""
-        rungs: dict[str, Rung] = {}
+        rungs, calls = dict[str, Rung](), dict[str, Rung]()
         again, looks = None, []
         of_seller = self._inbox.find(seller_id=seller.seller_id)
+        said = [*self._said({it.seq: it for it in of_seller})]
+        ended = ended_channels(said, lambda channel: self._sending.digest(seller, channel))
         for each in seller.reviews:
             if each.process_id not in self.scope.processes:
                 continue
             decision = self._of_review(each, of_seller, now)
             if decision.rung is not None:
                 rungs[each.process_id] = decision.rung
+            if decision.call is not None:
+                calls[each.process_id] = decision.call
             if decision.again is not None and self._takes_twice(each, decision.again):
                 again = again or decision.again
             looks += [] if decision.look_at is None else [decision.look_at]
-        return Planned(seller, rungs, again, min(looks, default=None))
+        look_at = min(looks, default=None)
+        return Planned(seller, rungs, calls, frozenset(ended), again, look_at)
 
     def planned(self, now: int) -> Iterator[tuple[str, Mapping[str, Rung], Refused | None]]:
         """The sellers for whom a rung is due, with why nothing can go there. Raises
@@ -306,15 +370,14 @@ class NoticeDispatcher:
             plan = self.plan(self._sending.sellers.look(seller_id), now)
             if not plan.rungs:
                 continue
-            rung = next(iter(plan.rungs.values()))
-            yield seller_id, plan.rungs, self._sending.refusal(plan.seller, rung.channel)
+            yield seller_id, plan.rungs, self._first(plan)[1]
 
     def _of_review(self, review: Open, of_seller: list[Entry], now: int) -> Decision:
         own = self._entries(review.process_id, of_seller)
         is_asked = not review.is_done and review.unanswerable is None
         times = Times(review.opened_at, review.deadline_at, is_asked)
         known = self.scope.ladders or ladders.of_rules(self._sending.rules)
-        said = [*_said(own)]
+        said = [*self._said(own)]
         heard_at = max((it.recorded_at for it in own.values() if it.kind == WEBHOOK), default=None)
         news = news_of(review, said, heard_at, now)
         return due(times, said, now, rungs_of(known, review.review_type), news)
@@ -343,9 +406,17 @@ class NoticeDispatcher:
         said = (content_of(it) for it in notices)
         return next((it for it in said if it.get("message_id") == message_id), None)
 
-
-def _said(by_seq: Mapping[int, Entry]) -> Iterator[Said]:
-    for seq in sorted(by_seq):
-        entry = by_seq[seq]
-        if entry.kind in _OF_SCHEDULE:
-            yield Said(entry.kind, entry.occurred_at, content_of(entry))
+    def _said(self, by_seq: Mapping[int, Entry]) -> Iterator[Said]:
+        """What entries say, in their order, and then what services reported of their messages."""
+        messages = dict[str, None]()
+        for seq in sorted(by_seq):
+            entry = by_seq[seq]
+            if entry.kind not in _OF_SCHEDULE:
+                continue
+            said = Said(entry.kind, entry.occurred_at, content_of(entry))
+            yield said
+            if entry.kind == SELLER_NOTICE:
+                messages[said.content.get("message_id", "")] = None
+        for message in messages:
+            for result, at in self.scope.reported.get(message, ()):
+                yield Said(SELLER_NOTICE_RESULT, at, {"message_id": message, "result": result})

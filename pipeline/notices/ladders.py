@@ -37,7 +37,8 @@ def said(ladders: Ladders) -> list[JsonValue]:
 
 def _said(rung: Rung) -> JsonValue:
     known = {name: getattr(rung, name) for name in _PARTS}
-    return {name: it for name, it in known.items() if it is not None}
+    found = {name: it for name, it in known.items() if it is not None}
+    return {**found, "if_silent": True} if rung.if_silent else found
 
 
 def read(found: Any) -> Ladders:

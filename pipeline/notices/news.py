@@ -12,7 +12,7 @@ from pipeline.instants import canonical, readable
 from pipeline.log.kinds.seller_notice import COMMITMENT, DEADLINE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.rules import ACCEPTED, CORRECT, MOVED, News
-from pipeline.notices.schedule import GONE, Said, is_ended
+from pipeline.notices.schedule import GONE, Said, kept_back
 from pipeline.notices.sellers import Open
 
 
@@ -42,7 +42,7 @@ def to_thank(entries: Sequence[Said]) -> str | None:
     message about the review. None where there was no message, or they have heard it, or nothing is
     sent any more."""
     heard = (it.content for it in entries if it.kind == SELLER_NOTICE)
-    if is_ended(entries) or any(it.get("rung") == ACCEPTED for it in heard):
+    if kept_back(entries) is not None or any(it.get("rung") == ACCEPTED for it in heard):
         return None
     said = _latest(entries)
     return None if said is None else said["channel"]

@@ -19,7 +19,7 @@ from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
 from pipeline.journey.page_texts import LANGUAGES, Language
 from pipeline.language.codes import SELLER_CHANNELS
-from pipeline.log.kinds.seller_notice import BY_HAND
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE
 from pipeline.settings_files import PlainUrl
 
 EMAIL: Final = "email"
@@ -125,7 +125,10 @@ class Rung(Part):
     before: Span | None = None
     late: Span | None = None
     channel: str = EMAIL
+    """`phone`: a person is to call."""
     template: str | None = None
+    if_silent: bool = False
+    """It counts only while nothing shows that the seller got a message."""
 
     @model_validator(mode="after")
     def _at_one_time(self) -> "Rung":
@@ -198,7 +201,7 @@ class NoticeRules(Part):
     def _with_known_rungs(self) -> "NoticeRules":
         for kind, schedule in self.schedule.items():
             for rung in schedule.rungs:
-                if rung.channel != EMAIL and rung.channel not in self.channels:
+                if rung.channel not in (EMAIL, PHONE, *self.channels):
                     raise ValueError(f"schedule.{kind}: there is no channel {rung.channel!r}")
                 if rung.template not in (None, *OURS, *self.templates):
                     raise ValueError(f"schedule.{kind}: there is no template {rung.template!r}")

@@ -4,16 +4,18 @@ Of the rungs whose time has come only the latest counts: whoever was away sends 
 all that it missed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import ADDRESS, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.notices.rules import News, Rung
+from pipeline.submit.rules import SELLER
 
 ALONG: Final = "along"
 """The rung in an entry of a review that another review's message speaks of as well."""
@@ -53,6 +55,8 @@ class Decision:
 
     rung: Rung | None = None
     """Its message is to be sent now."""
+    call: Rung | None = None
+    """A person is to be asked to call."""
     again: str | None = None
     """The id of the message of this rung of which nobody knows whether it arrived; it is repeated,
     where the channel takes an id twice as once."""
@@ -77,17 +81,58 @@ def ladder(rungs: Sequence[Rung], times: Times) -> list[tuple[int, Rung]]:
     return sorted((it for it in known if it[0] >= times.opened_at), key=lambda pair: pair[0])
 
 
-def is_ended(entries: Iterable[Said]) -> bool:
-    """Whether a person holds the schedule, the seller has stopped it, or a ticket is open."""
-    held = stopped = open_ticket = False
+def kept_back(entries: Iterable[Said]) -> str | None:
+    """The step, or `ticket`, that keeps the schedule back; None where it goes on."""
+    last: str | None = None
+    open_ticket = False
     for each in entries:
         step = each.content.get("step")
         if each.kind == TICKET:
             open_ticket = step == "opened"
-        elif each.kind == NOTICE_SCHEDULE:
-            held = step == "held" or (held and step != "released")
-            stopped = step == "stopped" or (stopped and step != "released")
-    return held or stopped or open_ticket
+        elif each.kind == NOTICE_SCHEDULE and step in ("held", "stopped", "released"):
+            last = step
+    if last in ("held", "stopped"):
+        return last
+    return "ticket" if open_ticket else None
+
+
+def is_silent(entries: Iterable[Said]) -> bool:
+    """Whether nothing shows that the seller got a message: none is known to have come to them, and
+    they have done nothing on their page."""
+    return not any(
+        each.content.get("result") in ("delivered", "opened")
+        if each.kind == SELLER_NOTICE_RESULT
+        else each.content.get("source") == SELLER
+        and each.content.get("step") in ("opened", "answered", "confirmed")
+        for each in entries
+        if each.kind in (SELLER_NOTICE_RESULT, COLLECTION)
+    )
+
+
+def ended_channels(entries: Sequence[Said], address_of: Callable[[str], str | None]) -> set[str]:
+    """The channels of which the last message to the seller's present address came back, or will
+    never be taken: the schedule writes by them no more. `entries`: all of the seller's, in the
+    order of the log; `address_of`: the digest of the address of a channel, where it has one."""
+    sent = {
+        each.content.get("message_id"): str(each.content.get("channel"))
+        for each in entries
+        if each.kind == SELLER_NOTICE
+        and each.content.get(ADDRESS) == address_of(str(each.content.get("channel")))
+    }
+    went, bad = set[Any](), dict[str, Any]()
+    for each in entries:
+        message = each.content.get("message_id")
+        if each.kind != SELLER_NOTICE_RESULT or message not in sent:
+            continue
+        result, channel = each.content.get("result"), sent[message]
+        # A `failed` of ours is tried again, unless it says otherwise; a later one is final.
+        is_final = each.content.get("is_refused") is True or message in went
+        if result == "bounced" or (result == "failed" and is_final):
+            bad[channel] = message
+        elif bad.get(channel) not in (None, message) and result in ("accepted", "delivered"):
+            del bad[channel]
+        went.add(message)
+    return {*bad}
 
 
 def due(
@@ -100,19 +145,41 @@ def due(
     """What is to be done about a review at an instant. `entries`: of the review and of its seller,
     in the order of the log; the schedule has been started, and counts for it. `news`: when it came,
     and what."""
-    if not times.is_asked or is_ended(entries):
+    if not times.is_asked or kept_back(entries) is not None:
         return Decision()
-    steps = sorted([*ladder(rungs, times), *news], key=lambda pair: pair[0])
+    silent = is_silent(entries)
+    counted = ladder([it for it in rungs if silent or not it.if_silent], times)
+    steps = sorted([*counted, *news], key=lambda pair: pair[0])
+    calls = [it for it in steps if it[1].channel == PHONE and it[0] <= now]
+    call = calls[-1] if calls else None
+    is_open = call is not None and _is_open(entries, *call)
+    found = _message_due(entries, now, steps)
+    return replace(found, call=call[1]) if call is not None and is_open else found
+
+
+def _is_open(entries: Iterable[Said], at: int, rung: Rung) -> bool:
+    """Whether nobody was asked for the call of a rung yet, and nobody called."""
+    return not any(
+        each.content.get("channel") == PHONE and each.content.get("rung", rung.name) == rung.name
+        for each in entries
+        if each.kind in (NOTICE_SCHEDULE, SELLER_NOTICE) and each.at >= at
+    )
+
+
+def _message_due(
+    entries: Sequence[Said], now: int, all_steps: Sequence[tuple[int, Rung]]
+) -> Decision:
+    later = min((at for at, _ in all_steps if at > now), default=None)
+    steps = [it for it in all_steps if it[1].channel != PHONE]
     passed = [it for it in steps if it[0] <= now]
-    coming = min((at for at, _ in steps if at > now), default=None)
     if not passed:
-        return Decision(look_at=coming)
+        return Decision(look_at=later)
     at, rung = passed[-1]
-    if coming is None and now > at + STALE:
-        return Decision()
+    if at == steps[-1][0] and now > at + STALE:
+        return Decision(look_at=later)
     fate = _fate(entries, rung.name)
     if fate.is_done or (fate.gone_at is not None and fate.gone_at >= at):
-        return Decision(again=fate.uncertain, look_at=coming)
+        return Decision(again=fate.uncertain, look_at=later)
     is_news = isinstance(rung, News)  # which is no reminder, and waits for nothing
     waits = [
         *([fate.gone_at + APART] if fate.gone_at is not None and not is_news else []),
@@ -120,8 +187,8 @@ def due(
         *([fate.failed_at + AGAIN[fate.failures - 1]] if fate.failed_at is not None else []),
     ]
     if (wait := max(waits, default=now)) > now:
-        return Decision(look_at=wait if coming is None else min(wait, coming))
-    return Decision(rung, look_at=coming)
+        return Decision(look_at=wait if later is None else min(wait, later))
+    return Decision(rung, look_at=later)
 
 
 @dataclass(slots=True)
@@ -141,9 +208,9 @@ def _fate(entries: Sequence[Said], rung: str) -> _Fate:
     for each in entries:
         message = each.content.get("message_id")
         if each.kind == NOTICE_SCHEDULE and each.content.get("step") == "claimed":
-            if each.content.get("rung") == rung:
+            if each.content.get("rung") == rung and each.content.get("channel") != PHONE:
                 fate.claimed_at = each.at
-            if message == fate.uncertain:
+            if message is not None and message == fate.uncertain:
                 fate.uncertain = None  # repeated already: once is enough
         elif each.kind == SELLER_NOTICE and message is not None:
             at_of_message.setdefault(message, each.at)

@@ -36,6 +36,7 @@ Refused = Literal[
     "other_address",
     "links_enough",
     "busy",
+    "came_back",
     "again",
     "not_due",
 ]
@@ -51,6 +52,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "other_address": N_("The seller's record has another address by now."),
     "links_enough": N_("As many links of a process work as may: revoke some first."),
     "busy": N_("Another notice to this seller is on its way."),
+    "came_back": N_("The last message to this address by this channel came back."),
     "again": N_("This notice was sent before."),
     "not_due": N_("By the schedule nothing is due."),
 }

@@ -418,6 +418,14 @@ class Sending:
             raise _Refused("other_address")
         return to
 
+    def digest(self, seller: Seller, channel: str) -> str | None:
+        """By which the address of a channel is known in entries; None where it has none."""
+        webhook = self.rules.channels.get(channel)
+        if channel not in ADDRESSED or (webhook is not None and not webhook.address):
+            return None
+        to = seller.addresses.get(ADDRESSED[channel])
+        return None if to is None else address_digest(self._inbox.log_key, to)
+
     def _language(self, order: Order) -> Language:
         return order.language or self.rules.language
 

@@ -15,7 +15,7 @@ from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
 from pipeline.notices import channels, ladders, started
 from pipeline.notices.dispatcher import NoticeDispatcher
-from pipeline.notices.rules import NoticeRules
+from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.started import is_started
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import Office
@@ -24,8 +24,8 @@ from tests.support.stores import in_use
 ANA: Any = {"actor": "Ana", "recorded_by": "user:test"}
 
 
-def rules_for(office: Office, url: str) -> NoticeRules:
-    sms = office.webhook(url, address=False)
+def rules_for(office: Office, url: str, *, address: bool = False) -> NoticeRules:
+    sms = office.webhook(url, address=address)
     rungs = [
         {"after": "0d", "channel": "sms"},
         {"after": "7d", "channel": "sms"},
@@ -92,6 +92,56 @@ def test_the_next_rung_comes_in_its_time_and_half_an_answer_changes_the_words(
         assert sends.turn() == 1
         assert [it["rung"] for it in office.notices()] == ["after_0d", "after_7d"]
         assert "Uma parte das suas respostas já chegou." in server.taken[-1].body.decode()
+
+
+def tasks(office: Office) -> list[tuple[str, str | None]]:
+    """The rungs by which a person was asked to call, and why."""
+    said = office.said(NOTICE_SCHEDULE)
+    return [(it["rung"], it.get("reason")) for it in said if it.get("channel") == "phone"]
+
+
+def test_a_person_is_asked_to_call_where_the_schedule_says_so_and_once(office: Office) -> None:
+    rungs = {"ACI": (Rung.model_validate({"after": "0d", "channel": "phone"}),), None: ()}
+    started.start(office.inbox, rungs, backlog=False, **ANA)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    with WebhookServer().running() as server:
+        for _ in range(2):
+            assert sender(office, rules_for(office, server.url)).turn() == 0
+        assert server.taken == []
+    assert tasks(office) == [("after_0d", None)]
+
+
+@pytest.mark.parametrize("why", ["came_back", "no_address"])
+def test_where_no_message_can_go_a_person_is_asked_once_until_there_is_an_address(
+    office: Office, why: str
+) -> None:
+    start(office)
+    here = {"phone_number": "+5511911111111"} if why == "came_back" else {}
+    office.seller("sel_1", **here)
+    office.review("prc_1", "sel_1")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        rules = rules_for(office, server.url, address=True)
+        sends = sender(office, rules, now=lambda: clock[0])
+        if why == "came_back":
+            assert sends.turn() == 1
+            [notice] = office.notices()
+            bounced = {"message_id": notice["message_id"], "result": "bounced", "detail": None}
+            line = {"kind": "seller_notice_result", **bounced}
+            line["occurred_at"] = instants.canonical(office.inbox.now())
+            office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="token:x")])
+            clock[0] += 8 * instants.DAY
+        went = len(server.taken)
+        for _ in range(2):
+            assert sends.turn() == 0
+            clock[0] += instants.DAY // 12
+        assert len(server.taken) == went
+        rung = "after_7d" if why == "came_back" else "after_0d"
+        assert tasks(office) == [(rung, why)]
+        office.seller("sel_1", phone_number="+5511922222222")
+        assert sends.turn() == 1
+        assert office.notices()[-1]["rung"] == rung
 
 
 @pytest.mark.parametrize("why", ["answered", "finished", "ticket", "held", "deleted", "stopped"])

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import instants
+from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.notices.rules import RUNGS, Rung
-from pipeline.notices.schedule import APART, CLAIM, Decision, Said, Times, due
+from pipeline.notices.schedule import APART, CLAIM, Decision, Said, Times, due, ended_channels
 from pipeline.notices.unanswered import UNANSWERED
 from tests import depth
 
@@ -138,6 +139,76 @@ def test_nothing_is_due_once_all_is_answered_or_without_a_deadline_after_it() ->
     assert rung_due([], at(33), endless) == "after_28d"
     early = Rung.model_validate({"before": "60d"})
     assert due(ACI, [], at(1), [early]) == Decision()
+
+
+STEPS = [
+    Rung.model_validate(said)
+    for said in (
+        {"after": "0d"},
+        {"after": "2d", "channel": "sms", "if_silent": True},
+        {"after": "5d", "channel": "phone"},
+        {"after": "9d"},
+    )
+]
+
+
+def test_a_call_is_asked_for_once_and_keeps_no_message_back() -> None:
+    found = due(ACI, [], at(5), STEPS)
+    assert (found.call and found.call.name, found.rung and found.rung.name) == (
+        "after_5d",
+        "after_2d",
+    )
+    task = {"step": "claimed", "rung": "after_5d", "channel": "phone"}
+    asked = [Said(NOTICE_SCHEDULE, at(5), task)]
+    assert due(ACI, asked, at(6), STEPS).call is None
+    called = [Said(SELLER_NOTICE, at(5.1), {"message_id": "m1", "channel": "phone"})]
+    assert due(ACI, called, at(6), STEPS).call is None
+    later = due(ACI, asked, at(9), STEPS)
+    assert (later.call, later.rung and later.rung.name) == (None, "after_9d")
+    assert due(ACI, [Said(TICKET, at(1), {"step": "opened"})], at(6), STEPS) == Decision()
+
+
+@pytest.mark.parametrize(
+    ("heard", "expected"),
+    [
+        (result("m1", "accepted", at(0)), "after_2d"),
+        (result("m1", "delivered", at(1)), None),
+        (result("m1", "opened", at(1)), None),
+        (Said(COLLECTION, at(1), {"step": "opened", "source": "seller"}), None),
+        (Said(COLLECTION, at(1), {"step": "invited", "source": "seller"}), "after_2d"),
+        (Said(COLLECTION, at(1), {"step": "answered", "source": "bureau"}), "after_2d"),
+    ],
+)
+def test_another_channel_is_tried_where_one_stays_silent(heard: Said, expected: str | None) -> None:
+    said = [notice("m1", "after_0d", at(0)), result("m1", "accepted", at(0)), heard]
+    found = due(ACI, said, at(2), STEPS).rung
+    assert (found and found.name) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "is_ended"),
+    [
+        ([], False),
+        ([result("m1", "accepted", at(1))], False),
+        ([result("m1", "accepted", at(1)), result("m1", "bounced", at(2))], True),
+        ([result("m1", "failed", at(1))], False),
+        ([result("m1", "failed", at(1), is_refused=True)], True),
+        ([result("m1", "accepted", at(1)), result("m1", "failed", at(2))], True),
+        ([result("m1", "bounced", at(2)), result("m1", "accepted", at(3))], True),
+        ([result("m1", "bounced", at(2)), result("m2", "accepted", at(3))], False),
+        ([result("elsewhere", "bounced", at(2))], False),
+    ],
+)
+def test_a_channel_ends_with_a_message_to_the_address_that_came_back(
+    said: list[Said], *, is_ended: bool
+) -> None:
+    def sent(message: str, address: str) -> Said:
+        parts = {"message_id": message, "channel": "sms", "address": address}
+        return Said(SELLER_NOTICE, at(0), parts)
+
+    notices = [sent("m1", "here"), sent("m2", "here"), sent("elsewhere", "there")]
+    found = ended_channels([*notices, *said], lambda channel: "here")
+    assert found == ({"sms"} if is_ended else set())
 
 
 # --- over histories -------------------------------------------------------------------------------

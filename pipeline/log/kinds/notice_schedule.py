@@ -8,6 +8,7 @@ from pipeline.language.catalogue import N_
 from pipeline.log.actions import signed
 from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds import NOTHING_TYPED, Kind
+from pipeline.log.kinds.seller_notice import PHONE
 
 NOTICE_SCHEDULE: Final = "notice_schedule"
 Wish = Literal["stop_writing", "not_me"]
@@ -19,7 +20,7 @@ KIND: Final = Kind(
     icon=":material/schedule_send:",
     steps={
         "started": N_("Schedule of seller notices started"),
-        "claimed": N_("Seller notice about to be sent"),
+        "claimed": N_("Seller notice or call due"),
         "held": N_("Schedule of seller notices held"),
         "released": N_("Schedule of seller notices released"),
         "stopped": N_("Schedule of seller notices stopped"),
@@ -82,11 +83,29 @@ def claimed(
     rung: str, message_id: str, *, recorded_by: str, process_id: str, seller_id: str
 ) -> Draft:
     """The draft that says: the message of a rung is about to be sent, by whoever recorded this."""
+    said: dict[str, JsonValue] = {"rung": rung, "message_id": message_id}
+    return _claim(said, recorded_by=recorded_by, process_id=process_id, seller_id=seller_id)
+
+
+def to_call(
+    rung: str, why: str | None, *, recorded_by: str, process_id: str, seller_id: str
+) -> Draft:
+    """The draft that asks a person to call. `why`: what keeps the rung's message back; None where
+    the rung itself asks for the call."""
+    said: dict[str, JsonValue] = {"rung": rung, "channel": PHONE}
+    if why is not None:
+        said["reason"] = why
+    return _claim(said, recorded_by=recorded_by, process_id=process_id, seller_id=seller_id)
+
+
+def _claim(
+    said: dict[str, JsonValue], *, recorded_by: str, process_id: str, seller_id: str
+) -> Draft:
     return Draft(
         kind=NOTICE_SCHEDULE,
         occurred_at=None,
         recorded_by=recorded_by,
-        body=canonical_json({"step": "claimed", "rung": rung, "message_id": message_id}),
+        body=canonical_json({"step": "claimed", **said}),
         process_id=process_id,
         seller_id=seller_id,
     )

@@ -1,5 +1,5 @@
 -- One row per unfinished process whose seller the schedule asks by itself: it runs for it, with a rung to
--- come, and no call is due that nobody has made (docs/rules.md#queues).
+-- come, and no call is due that nobody has made (docs/rules.md#schedules).
 -- key: process_id
 -- column: process_id | the platform's id of the review process
 
@@ -63,7 +63,8 @@ rungs as (
     select
         process_id,
         opened_at,
-        rung.channel,
+        coalesce(rung.channel, 'email') as channel,
+        coalesce(rung.if_silent, false) as if_silent,
         coalesce(
             opened_at + to_hours(rung.after),
             deadline_at - to_hours(rung.before),
@@ -77,15 +78,55 @@ calls as (
     from notice_fates
     where channel = 'phone' and retracted_at is null
     group by process_id
+),
+
+-- What the schedule cannot say to the seller, it asks a person to say.
+asked_for as (
+    select process_id, max(occurred_at) as asked_at
+    from fact_actions
+    where kind = 'notice_schedule'
+        and step = 'claimed'
+        and content ->> '$.channel' = 'phone'
+        and reason is not null
+        and occurred_at <= as_of()
+    group by process_id
+),
+
+-- By these channels the last message came back.
+ended as (
+    select process_id, channel
+    from notice_fates
+    where not is_by_hand(channel)
+    group by process_id, channel
+    having arg_max(bounced_at is not null, struct_pack(occurred_at, message_id))
+),
+
+heard as (
+    select process_id
+    from notice_fates
+    where delivered_at is not null or opened_at is not null
+    union
+    select process_id
+    from fact_collections
+    where occurred_at <= as_of()
+        and step in ('opened', 'answered', 'confirmed')
+        and source = 'seller'
 )
 
 select rungs.process_id
 from rungs
 left join calls on calls.process_id = rungs.process_id
+left join asked_for on asked_for.process_id = rungs.process_id
+left join process_facts on process_facts.process_id = rungs.process_id
+left join ended on ended.process_id = rungs.process_id and ended.channel = rungs.channel
 -- One that would come before the review was opened does not.
-where due_at >= opened_at
+where due_at >= rungs.opened_at
+    and not (if_silent and rungs.process_id in (from heard))
 group by rungs.process_id
-having bool_or(due_at > as_of())
+having bool_or(due_at > as_of() and ended.process_id is null)
     and not bool_or(
-        channel is not distinct from 'phone' and due_at <= as_of() and coalesce(called_at < due_at, true)
+        rungs.channel = 'phone' and due_at <= as_of() and coalesce(called_at < due_at, true)
+    )
+    and not bool_or(
+        coalesce(asked_at > coalesce(greatest(called_at, contacted_at), timestamp '-infinity'), false)
     )

@@ -257,6 +257,15 @@ RUNS = schedule("started", "2026-02-28T00:00:00Z")
 CAME = live(aci())
 CALLS = [{"review_type": "ACI", "rungs": [{"after": 48, "channel": "phone"}, {"before": 48}]}]
 EVERY = {"review_type": None, "rungs": [{"late": 0}]}
+TO_CALL = {"process_id": "p1", "rung": "after_0d", "channel": "phone"}
+TWO_WAYS = {
+    "review_type": "ACI",
+    "rungs": [
+        *({"after": hours, "channel": "email"} for hours in (0, 480)),
+        *({"after": hours, "channel": "whatsapp"} for hours in (72, 240)),
+        {"after": 120, "channel": "phone", "if_silent": True},
+    ],
+}
 EARLY = {"review_type": "ACI", "rungs": [{"before": 24 * 31}]}
 WITH_CALLS = schedule("started", "2026-02-28T00:00:00Z", schedules=CALLS)
 
@@ -339,6 +348,40 @@ SCHEDULED = {
             "2026-03-05T00:00:00": TO_START,
             "2026-03-06T00:00:00": LEFT,
             "2026-03-29T12:00:00": TO_START,
+        },
+    ),
+    "a call in place of a message": (
+        [
+            *(RUNS, CAME),
+            schedule("claimed", "2026-03-03T00:00:00Z", **TO_CALL, reason="no_address"),
+            called("n2", "2026-03-04T00:00:00Z", "no_answer"),
+            schedule("claimed", "2026-03-08T12:00:00Z", **TO_CALL, reason="no_address"),
+            notice("n3", "2026-03-09T00:00:00Z", "whatsapp"),
+            result("accepted", "2026-03-09T00:00:00Z", "n3"),
+        ],
+        {
+            "2026-03-02T23:59:59.999999": LEFT,
+            "2026-03-03T00:00:00": TO_START,
+            "2026-03-04T00:00:00": LEFT,
+            "2026-03-08T12:00:00": TO_START,
+            "2026-03-13T00:00:00": (REMIND, "waiting_for_seller"),
+        },
+    ),
+    "what came back": (
+        [RUNS, CAME, notice(), ACCEPTED, result("bounced", "2026-03-06T00:00:00Z")],
+        {"2026-03-06T00:00:00": TO_START},
+    ),
+    "another channel is left": (
+        [
+            schedule("started", "2026-02-28T00:00:00Z", schedules=[TWO_WAYS]),
+            *(CAME, notice(), result("bounced", "2026-03-02T00:00:00Z")),
+            notice("n2", "2026-03-04T12:00:00Z", "whatsapp"),
+            result("delivered", "2026-03-05T00:00:00Z", "n2"),
+        ],
+        {
+            "2026-03-04T11:59:59.999999": LEFT,
+            "2026-03-09T00:00:00": (REMIND, "waiting_for_seller"),
+            "2026-03-13T00:00:00": TO_REMIND,
         },
     ),
     "a type without rungs": (

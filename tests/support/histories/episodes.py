@@ -465,12 +465,16 @@ def schedules(draw) -> list[dict]:
     """The schedule of notices is started, and perhaps held or stopped, for all or for some."""
     lines = []
     for step in draw(
-        st.sampled_from([["started"], ["started", "held"], ["started", "stopped"], ["released"]])
+        st.sampled_from(
+            [["started"], ["started", "held"], ["started", "stopped", "claimed"], ["released"]]
+        )
     ):
         line = {"kind": "notice_schedule", "step": step, "actor": "ana"}
         line["occurred_at"] = in_zulu(draw(usually(st.just(START - DAY), moments(), odds=2)))
         if step == "started":
             line["backlog"] = draw(st.booleans())
+        elif step == "claimed":
+            line |= {"process_id": "p1", "channel": "phone", "reason": "no_address"}
         elif draw(st.booleans()):
             line |= draw(st.sampled_from([{"process_id": "p1"}, {"seller_id": "s1"}]))
         lines.append(line)

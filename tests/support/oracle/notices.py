@@ -269,7 +269,10 @@ def queue(log: Log, process: Process, action: str) -> str:
     is_short = left is not None and timedelta(0) < left < EVEN_WHILE_AWAITING
     is_ours = not action.startswith("await_")
     if action in ("start_collection", "remind_seller"):
-        is_ours = not schedules.asks_by_itself(log, process, called_at(log, process.process_id))
+        last = last_standing(contacts(log).get(process.process_id, []))
+        is_ours = not schedules.asks_by_itself(
+            log, process, called_at(log, process.process_id), last and last.at
+        )
         is_short = False
     if is_ours or (is_short and action != "await_answer"):
         return "act_now"

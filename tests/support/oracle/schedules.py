@@ -74,15 +74,75 @@ def time_of(rung: dict[str, Any], process: Process) -> datetime:
     return process.deadline_at + rung["late"] * HOUR
 
 
-def asks_by_itself(log: Log, process: Process, called_at: datetime | None) -> bool:
-    """`called_at`: of the latest call that stands."""
+def came_back(log: Log, process: Process, channel: str) -> bool:
+    """Whether the last message about the process by a channel bounced."""
+    sent = [
+        entry
+        for entry in log.notices
+        if entry.line["process_id"] == process.process_id and entry.line["channel"] == channel
+    ]
+    last = max(sent, key=lambda entry: (entry.occurred_at, entry.line["message_id"]), default=None)
+    return last is not None and said_of(log, last, "bounced")
+
+
+def said_of(log: Log, notice: Entry, *results: str) -> bool:
+    return any(
+        entry.line["message_id"] == notice.line["message_id"]
+        and entry.line.get("process_id") in (None, notice.line["process_id"])
+        and entry.line["result"] in results
+        for entry in log.notice_results
+    )
+
+
+def was_heard_of(log: Log, process: Process) -> bool:
+    """Whether anything shows that the seller got a message about the process."""
+    own = [entry for entry in log.notices if entry.line["process_id"] == process.process_id]
+    steps = [
+        entry
+        for entry in log.collections
+        if entry.line["process_id"] == process.process_id
+        and entry.line.get("source") == "seller"
+        and entry.line.get("step") in ("opened", "answered", "confirmed")
+    ]
+    return bool(steps) or any(said_of(log, entry, "delivered", "opened") for entry in own)
+
+
+def asked_for_at(log: Log, process: Process) -> datetime | None:
+    """When a person was last asked to call because a message could not go."""
+    return max(
+        (
+            entry.occurred_at
+            for entry in log.of_kind("notice_schedule")
+            if entry.line.get("step") == "claimed"
+            and entry.line.get("process_id") == process.process_id
+            and entry.line.get("channel") == "phone"
+            and entry.line.get("reason") is not None
+        ),
+        default=None,
+    )
+
+
+def asks_by_itself(
+    log: Log, process: Process, called_at: datetime | None, contacted_at: datetime | None
+) -> bool:
+    """`called_at`: of the latest call that stands; `contacted_at`: of the latest contact."""
     steps = for_all(log)
     if not steps or steps[-1].line["step"] != "started":
         return False
     if not is_in_it(log, process) or is_kept_back(log, process):
         return False
-    due = [(time_of(rung, process), rung.get("channel")) for rung in rungs(steps[-1], process)]
+    counted = [
+        rung
+        for rung in rungs(steps[-1], process)
+        if not (rung.get("if_silent") and was_heard_of(log, process))
+    ]
+    due = [(time_of(rung, process), rung.get("channel") or "email") for rung in counted]
     due = [(at, channel) for at, channel in due if at >= process.opened_at]
     calls = [at for at, channel in due if channel == "phone" and at <= log.as_of]
-    waits = any(called_at is None or called_at < at for at in calls)
-    return not waits and any(at > log.as_of for at, _ in due)
+    if any(called_at is None or called_at < at for at in calls):
+        return False
+    asked_at = asked_for_at(log, process)
+    answers = [at for at in (called_at, contacted_at) if at is not None]
+    if asked_at is not None and not any(at >= asked_at for at in answers):
+        return False
+    return any(at > log.as_of and not came_back(log, process, channel) for at, channel in due)
