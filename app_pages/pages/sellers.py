@@ -46,6 +46,9 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
             "time_left": formats.time_left(row["seconds_to_deadline"]),
             "reviews": reviews(row),
             "last_contact": contact(row),
+            "current_balance": ""
+            if row["current_balance"] is None
+            else formats.money(row["current_balance"]),
             "assignees": ", ".join(row["assignees"]),
         }
 
@@ -59,6 +62,9 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
             "reviews": lists.text(_("Open reviews"), 150),
             "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
             "last_contact": lists.text(_("Last contact"), 160),
+            "current_balance": lists.text(_("Balance"), 100),
+            "balance_at": lists.instant(_("Balance as of"), 134),
+            "expiry_disabled_at": lists.instant(_("Disabled after a deadline"), 134),
             "assignees": lists.text(_("Assigned to"), 88),
         },
         alt=_("Sellers with an open review"),
@@ -234,7 +240,8 @@ with by_state:
     )
 found = facets.choosing(worst_state=worst)
 order_by = "next_savable_deadline_at" if order == SAVABLE else None
-asking.watch()
+with st.container(key="asking"):  # always there, so that what comes below it stays what it is
+    asking.watch()
 lists.with_card(
     found,
     listed(found, address.order(public()["seller_watchlist"].columns) or order_by),

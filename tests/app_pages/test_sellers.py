@@ -31,7 +31,15 @@ HISTORY = [
     review("prc_near", before(days=28), seller="sel_bia"),
     review("prc_lost", before(days=60), seller="sel_caio"),
     review("prc_done", before(days=5), seller="sel_dora", status="FINISHED"),
-    seller_event("sel_ana", "enabled", before(days=90), first_name="Ana", last_name="Neves"),
+    seller_event(
+        "sel_ana",
+        "enabled",
+        before(days=90),
+        first_name="Ana",
+        last_name="Neves",
+        current_balance=1234.5,
+    ),
+    seller_event("sel_ana", "disabled", before(days=19), first_name="Ana", last_name="Neves"),
     {
         "kind": "seller_notice",
         "occurred_at": text(before(days=2)),
@@ -69,6 +77,10 @@ def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
             "1 EXPIRED · late, 1 OVERDUE · in time",
             "1 EXPIRED · late",
         ]
+        of_ana = app.dataframe[0].value.iloc[1]
+        assert of_ana["current_balance"] == "R$1,234.50"
+        assert of_ana["balance_at"] == before(days=90).replace(tzinfo=None)
+        assert of_ana["expiry_disabled_at"] == before(days=19).replace(tzinfo=None)
         assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
         assert listed(visit("sellers", state="OVERDUE")) == ["sel_bia"]
 

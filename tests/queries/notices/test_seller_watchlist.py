@@ -16,6 +16,7 @@ from tests.support.lines import (
     posted,
     result,
     retracted,
+    seller,
     started,
 )
 
@@ -263,3 +264,30 @@ def test_assignees_are_those_of_the_latest_assignment(history, later, of_attempt
     assert assignees(history, "2026-03-02T00:00:00") == ["ana"]
     assert assignees(later) == ["bia"]
     assert assignees(of_attempt) == []
+
+
+@WORLD.given(
+    review("p1", SOON),
+    review("p2", LONG_PAST, status="FINISHED", created_at="2026-03-15T00:00:00Z"),
+    seller("created", "e1", "2026-03-01T00:00:00Z", current_balance=100),
+    seller("updated", "e2", "2026-03-05T00:00:00Z", current_balance="250.5"),
+    seller("disabled", "e3", "2026-03-09T23:59:59Z"),
+    in_time=[review("p1", SOON), seller("disabled", "e3", "2026-03-19T00:00:00Z")],
+    late=[
+        review("p1", SOON),
+        review("p2", LONG_PAST),
+        review("p3", PAST, customer_id="s2"),
+        seller("disabled", "e1", "2026-03-10T00:00:00Z"),
+        seller("disabled", "e2", "2026-03-12T00:00:00Z"),
+    ],
+)
+def test_what_is_at_stake_and_whether_an_expiry_ended_in_a_block(history, in_time, late):
+    def stake(history):
+        row = next(row for row in listed(history) if row["seller_id"] == "s1")
+        return row["current_balance"], row["balance_at"], row["expiry_disabled_at"]
+
+    assert stake(history) == (250.5, at("2026-03-05T00:00:00"), None)
+    assert stake(in_time) == (None, None, None)
+    assert stake(late) == (None, None, at("2026-03-12T00:00:00"))
+    [other] = [row for row in listed(late) if row["seller_id"] == "s2"]
+    assert other["expiry_disabled_at"] is None

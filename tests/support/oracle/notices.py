@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from . import schedules
-from .model import Entry, Log, notice_order
+from .model import Delivery, Entry, Log, notice_order
 from .processes import OPEN, RANK, Process, processes
 from .reading import HOUR, whole_seconds
+from .sellers import amount, record, seller_events
 
 BY_HAND = ("phone", "letter")
 """What nobody but a person can record, and so a person may take back."""
@@ -203,10 +204,42 @@ def seller_watchlist(log: Log) -> list[dict]:
         if process.state in OPEN and process.seller_id is not None:
             of_seller.setdefault(process.seller_id, []).append(process)
     all_contacts = contacts(log)
-    rows = [row(log, all_contacts, seller_id, of_seller[seller_id]) for seller_id in of_seller]
+    events_of = seller_events(log)
+    rows = [
+        {
+            **row(log, all_contacts, seller_id, of_seller[seller_id]),
+            **stake(events_of.get(seller_id, [])),
+            "expiry_disabled_at": disabled_at(log, seller_id, events_of.get(seller_id, [])),
+        }
+        for seller_id in of_seller
+    ]
     return sorted(
         rows,
         key=lambda row: (-RANK[row["worst_state"]], row["next_deadline_at"], row["seller_id"]),
+    )
+
+
+def stake(events: list[Delivery]) -> dict:
+    """The balance by the latest event that carries one, and when that event was created."""
+    found = [(event, amount((record(event) or {}).get("current_balance"))) for event in events]
+    event, balance = next((it for it in reversed(found) if it[1] is not None), (None, None))
+    return {"current_balance": balance, "balance_at": event.created_at if event else None}
+
+
+def disabled_at(log: Log, seller_id: str, events: list[Delivery]) -> datetime | None:
+    """When the seller was last disabled between the deadline of a review and its finish."""
+    of_it = [process for process in processes(log) if process.seller_id == seller_id]
+    return max(
+        (
+            event.created_at
+            for event in events
+            for process in of_it
+            if event.event_type == "seller.disabled"
+            and process.deadline_at is not None
+            and process.deadline_at <= event.created_at
+            and (process.finished_at is None or event.created_at < process.finished_at)
+        ),
+        default=None,
     )
 
 
