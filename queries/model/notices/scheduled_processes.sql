@@ -45,7 +45,7 @@ kept_back as (
     having arg_max(step in ('held', 'stopped'), struct_pack(occurred_at, seq))
 ),
 
-asked as (
+offered_rungs as (
     select
         process_id,
         opened_at,
@@ -70,7 +70,7 @@ rungs as (
             deadline_at - to_hours(rung.before),
             deadline_at + to_hours(rung.late)
         ) as due_at
-    from asked
+    from offered_rungs
 ),
 
 calls as (

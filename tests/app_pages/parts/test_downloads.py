@@ -193,8 +193,8 @@ def test_xlsx_is_as_a_person_would_make_it_and_runs_no_formula(open_log: OpenLog
     assert len(rows) == 71
     evil = rows["prc_evil"]
     assert f"{evil['Prazo'].value:%d/%m %H:%M}" == "22/05 08:00"
-    assert evil["Prazo"].number_format == "dd/mm/yyyy hh:mm"
-    assert evil["Situação"].value == "Vencido"
+    assert evil["Prazo"].number_format == 'dd/mm/yyyy hh"h"mm'
+    assert evil["Situação"].value == "EXPIRED · vencido"
     assert {row["Vendedor"].data_type for row in rows.values()} == {"s"}
     assert sheet.freeze_panes == "A2"
     assert sheet.auto_filter.ref.startswith("A1:")
