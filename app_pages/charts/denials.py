@@ -164,7 +164,10 @@ def reason_changes(rows: Rows) -> Figure:
             "mode": "lines+markers+text",
             "x": [row["denials_before"], row["denials_now"]],
             "y": [name, name],
-            "text": ["", change_said(row)],
+            # Beside the greater one: beside the other it would stand on the line.
+            "text": [change_said(row), ""]
+            if row["denials_before"] > row["denials_now"]
+            else ["", change_said(row)],
             "textposition": "middle right",
             "cliponaxis": False,
             "line": {"color": _change_colour(row)},

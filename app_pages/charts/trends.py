@@ -9,6 +9,7 @@ from app_pages.charts.figure import (
     BLUE,
     GREEN,
     GREY,
+    INK,
     LEVEL_OR_UPRIGHT,
     RED,
     TICK_ROOM,
@@ -55,7 +56,7 @@ def on_time(rows: Rows, periods: Mapping[date, str], period: str, current: date)
                 "x": [periods[row[period]] for row in whole],
                 "y": [row["on_time_share"] for row in whole],
                 "text": [""] * (len(whole) - 1) + [name],
-                "textposition": "top center",
+                "textposition": "top center" if place % 2 else "bottom center",
                 "line": {"color": colour},
                 "marker": {"color": colour, "symbol": symbol, "size": 9},
                 "customdata": [_share_hover(row) for row in whole],
@@ -121,12 +122,11 @@ def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:
                 "name": _("Half of them"),
                 "y": labels,
                 "x": [row["median_seconds"] / 86400 for row in shown],
-                "text": [formats.seconds(row["median_seconds"]) for row in shown],
-                "textposition": "outside",
-                "cliponaxis": False,
                 "marker": {"color": BLUE},
-                "customdata": [formats.number(row["processes"]) for row in shown],
-                "hovertemplate": "%{y}: %{text} (n = %{customdata})<extra>%{fullData.name}</extra>",
+                "customdata": [formats.seconds(row["median_seconds"]) for row in shown],
+                "text": [formats.number(row["processes"]) for row in shown],
+                "textposition": "none",
+                "hovertemplate": "%{y}: %{customdata} (n = %{text})<extra>%{fullData.name}</extra>",
             },
             {
                 "type": "scatter",
@@ -134,17 +134,21 @@ def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:
                 "name": _("Nine of ten"),
                 "y": labels,
                 "x": [row["p90_seconds"] / 86400 for row in shown],
-                "text": [formats.seconds(row["p90_seconds"]) for row in shown],
+                "text": [
+                    " · ".join(formats.seconds(row[it]) for it in ("median_seconds", "p90_seconds"))
+                    for row in shown
+                ],
                 "textposition": "middle right",
                 "cliponaxis": False,
                 "marker": {"color": AMBER, "symbol": "line-ns-open", "size": 18},
-                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
+                "customdata": [formats.seconds(row["p90_seconds"]) for row in shown],
+                "hovertemplate": "%{y}: %{customdata}<extra>%{fullData.name}</extra>",
             },
         ],
         "layout": {
             "height": 90 + 38 * len(shown),
             "bargap": 0.45,
-            "margin": {"l": 8, "r": 64, "t": 36, "b": 28},
+            "margin": {"l": 8, "r": 96, "t": 36, "b": 28},
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
             "xaxis": {"rangemode": "tozero", "title": {"text": _("days")}},
             "yaxis": {"autorange": "reversed", "automargin": True},
@@ -192,6 +196,7 @@ def flow(rows: Rows) -> Figure:
     """Per week, reviews that came and reviews that were finished."""
     weeks = [formats.short_day(row["week"]) for row in rows]
     parts = (("opened", _("Opened"), AMBER, "solid"), ("finished", _("Finished"), GREEN, "dash"))
+    highest = max(("opened", "finished"), key=lambda column: rows[-1][column] if rows else 0)
     return {
         "data": [
             {
@@ -201,7 +206,7 @@ def flow(rows: Rows) -> Figure:
                 "x": weeks,
                 "y": [row[column] for row in rows],
                 "text": [""] * (len(rows) - 1) + [name],
-                "textposition": "top left",
+                "textposition": "top left" if column == highest else "bottom left",
                 "line": {"color": colour, "dash": dash},
                 "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
             }
@@ -245,7 +250,7 @@ def expected_expiries(rows: Rows) -> Figure:
                     "symmetric": False,
                     "array": [row["expected_high"] - row["expected"] for row in known],
                     "arrayminus": [row["expected"] - row["expected_low"] for row in known],
-                    "color": GREY,
+                    "color": INK,
                 },
                 "customdata": [expected(row) for row in known],
                 "hovertemplate": "%{x}: %{customdata}<extra>%{fullData.name}</extra>",

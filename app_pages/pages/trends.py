@@ -48,10 +48,11 @@ def before(first: date, period: str) -> date:
     return first_day(first - timedelta(days=1), period)
 
 
-def drawn_periods(current: date, period: str) -> dict[date, str]:
-    """The first days of the periods that are drawn, in order, and how each is named."""
+def drawn_periods(current: date, period: str, since: date) -> dict[date, str]:
+    """The first days of the periods that are drawn, in order, and how each is named: none before
+    the first in which anything was due."""
     found = [current]
-    while len(found) < PERIODS_DRAWN[period] and found[-1].year > 1900:
+    while len(found) < PERIODS_DRAWN[period] and found[-1] > since:
         found.append(before(found[-1], period))
     named = formats.month if period == "month" else formats.short_day
     return {first: named(first) for first in reversed(found)}
@@ -100,8 +101,10 @@ def draw_on_time(today: date) -> None:
     period = address.choice(_("Per"), {"month": _("Month"), "week": _("Week")}, "per")
     view = f"on_time_by_{period}"
     current = first_day(today, period)
-    named = drawn_periods(current, period)
-    rows = [row for row in views.read(view) if row[period] in named]
+    found = views.read(view)
+    first = min((row[period] for row in found), default=current)
+    named = drawn_periods(current, period, first)
+    rows = [row for row in found if row[period] in named]
     last = before(current, period)
     explained.chart(
         on_time_title(rows, period, last, named.get(last, "")),
@@ -162,8 +165,8 @@ def draw_backlog() -> None:
     )
     explained.chart(
         _(
-            "Most are with {person}: {n}",
-            person=most["assignee"] or nobody,
+            "Most unfinished reviews: {person}, {n}",
+            person=formats.plain(most["assignee"] or nobody),
             n=formats.number(most["processes"]),
         )
         if most

@@ -49,6 +49,7 @@ PAGES: Final = {
     "seller": f"seller_id={queries.named('sel', 100)}",
     "submissions": "",
     "denials": "",
+    "trends": "",
     "evidence": f"subject={queries.named('prc', 300)}",
     "ledger": "",
     "dictionary": "",
