@@ -77,9 +77,9 @@ class Life(World):
 
     def _rung_of(self, message: str) -> str | None:
         return next(
-            it.content["rung"]
-            for it in self.log
-            if it.content.get("message_id") == message and "rung" in it.content
+            entry.content["rung"]
+            for entry in self.log
+            if entry.content.get("message_id") == message and "rung" in entry.content
         )
 
 
