@@ -278,7 +278,7 @@ def _acknowledge(process: views.Row) -> None:
     if not alerts or me is None:
         return
     label = ngettext(
-        "I see to {n} alert", "I see to {n} alerts", len(alerts), n=formats.number(len(alerts))
+        "Take {n} alert", "Take {n} alerts", len(alerts), n=formats.number(len(alerts))
     )
     key = f"acknowledge {recording.key_of(process)}"
     take = partial(recording.take_alerts, alerts, me, recording.recorded([process]))

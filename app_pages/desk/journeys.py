@@ -156,12 +156,14 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     press, and a press on a button that stood for others does nothing."""
     process_ids = tuple(chosen or every)
     number, n = len(process_ids), formats.number(len(process_ids))
-    check, send = _("Check all ({n})", n=n), _("Send all ({n})", n=n)
+    check, send = _("Validate all ({n}): sends nothing", n=n), _("Send all ({n})", n=n)
     if chosen:
-        check = ngettext("Check {n} chosen", "Check {n} chosen", number, n=n)
+        check = ngettext(
+            "Validate {n} chosen: sends nothing", "Validate {n} chosen: sends nothing", number, n=n
+        )
         send = ngettext("Send {n} chosen", "Send {n} chosen", number, n=n)
     elif number == AT_ONCE:
-        check, send = _("Check the first {n}", n=n), _("Send the first {n}", n=n)
+        check, send = _("Validate the first {n}: sends nothing", n=n), _("Send the first {n}", n=n)
     edition = elements.edition("ready", process_ids)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _button("check", edition, check, ":material/fact_check:", _look, process_ids)

@@ -16,7 +16,7 @@ _ACTS: Final[Mapping[str, str]] = {
     "note": N_("Note"),
     "contact": N_("Call or letter"),
     "ticket": N_("Ticket opened"),
-    "acknowledge": N_("I see to their alerts"),
+    "acknowledge": N_("Take their alerts"),
 }
 
 

@@ -41,7 +41,7 @@ def listed() -> lists.Listed:
             "found_at": lists.instant(_("True since")),
             "seq": lists.number(_("Entry"), 70),
         },
-        alt=_("Findings, the gravest first"),
+        alt=_("Findings, most severe first"),
     )
 
 
@@ -91,7 +91,7 @@ st.container(key="rules").table(
     },
     hide_index=True,
     height=RULES_HEIGHT if len(rules) > RULES_SHOWN else "content",
-    alt=_("Findings by rule, the gravest first"),
+    alt=_("Findings by rule, most severe first"),
 )
 
 

@@ -137,7 +137,7 @@ def choose_view() -> None:
     next page only while the browser shows it.
     """
     st.text_input(
-        _("As of (UTC)"),
+        _("View as of (UTC)"),
         key="as_of",
         bind="query-params",
         icon=":material/history:",

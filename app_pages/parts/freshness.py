@@ -104,13 +104,13 @@ def _offer_redraw(new_entries: int, age: timedelta) -> None:
 
 def _verified_badge(status: Status) -> str:
     if status.is_verified:
-        return formats.badge(_("Ledger verified"), "green", ":material/verified:")
+        return formats.badge(_("Log integrity: verified"), "green", ":material/verified:")
     if status.problem is None and status.inbox_seq == 0:
         return formats.badge(_("Nothing to verify yet"), "gray", ":material/verified:")
     if status.problem is None and status.lag_seconds >= BEHIND_SECONDS:
         catching_up = _("Verified once it has caught up")
         return formats.badge(catching_up, "orange", ":material/hourglass_top:")
-    return formats.badge(_("Ledger not verified"), "red", ":material/gpp_maybe:")
+    return formats.badge(_("Log integrity: not verified"), "red", ":material/gpp_maybe:")
 
 
 def _lag_badge(lag_seconds: float) -> str:

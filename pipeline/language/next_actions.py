@@ -24,7 +24,7 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
         ":material/campaign:",
     ),
     "remind_seller": NextAction(
-        N_("Remind the seller"),
+        N_("Ask again"),
         N_(
             "The seller was asked, and has not answered everything yet. Remind them to finish the"
             " journey, and record that you did."

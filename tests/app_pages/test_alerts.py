@@ -235,9 +235,9 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         app = visit("alerts", as_of=None, shown="open")
         own = late["alert_id"]
         there = visit("process", as_of=None, process="prc_late")  # to which a message leads
-        assert "I see to 1 alert" not in {it.label for it in there.button}
+        assert "Take 1 alert" not in {it.label for it in there.button}
         there.session_state[acting._NAME] = "Bia"
-        assert "I see to 1 alert" in {it.label for it in there.run().button}
+        assert "Take 1 alert" in {it.label for it in there.run().button}
         # It said in English that the request cannot be met like this, on a Portuguese page, too.
         press(app, "Snooze")
         assert "A text and a name are needed: both go into the log." in page_text(app)

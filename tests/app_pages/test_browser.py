@@ -207,7 +207,7 @@ def test_filters_stand_in_the_url_and_in_the_file_of_the_list_and_the_back_butto
     download.value.save_as(file)
     name = download.value.suggested_filename
     assert re.fullmatch(
-        r"prazo_open_processes_state-EXPIRED\+OVERDUE_review_type-ACI_20\d\d-\d\d-\d\d\.csv", name
+        r"prazo_open_processes_queue-act_now_review_type-ACI_20\d\d-\d\d-\d\d\.csv", name
     )
     lines = file.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("process_id,seller_id,")
@@ -229,7 +229,7 @@ def test_a_deep_link_opens_with_all_that_it_says_and_language_and_instant_go_on_
     assert "120 processos · 50 por página" in at_first.text
     assert at_first.chosen_page == "2"
     assert then.title == "Processo"
-    assert then.asked == {**asked(f"?{CHOSEN}"), "process": ["prc_050"]}
+    assert then.asked == {**asked(f"?{CHOSEN}"), "process": ["prc_069"]}
     assert "Você está vendo" in then.text
 
 
@@ -283,7 +283,7 @@ def test_language_and_instant_stay_on_the_way_from_a_figure(tab: Reader) -> None
 @pytest.mark.long
 def test_an_instant_that_was_typed_stays_on_the_next_page_and_in_a_new_tab(look: Look) -> None:
     tab = look().open(f"/process?process=prc_000&{CHOSEN}")
-    tab.page.get_by_role("textbox", name="Posição em (UTC)").fill("2026-05-31T12:00:00Z")
+    tab.page.get_by_role("textbox", name="Ver em outra data (UTC)").fill("2026-05-31T12:00:00Z")
     tab.page.keyboard.press("Enter")
     tab.page.get_by_text("Você está vendo 31/05/2026").wait_for()
     link = tab.settled().page.get_by_role("link", name="Abrir o vendedor")
@@ -432,7 +432,7 @@ def test_the_keyboard_reaches_everything(tab: Reader) -> None:
         unseen += tab.page.evaluate(FOCUS_UNSEEN)
         reached.append(tab.page.evaluate(NAME_OF_FOCUSED))
     # "AC": of ACP and ACI, which are one stop, the one that was chosen last.
-    for name in ("Watchlist", "As of (UTC)", "Earlier", "Watchlist (", "AC", "Download"):
+    for name in ("Watchlist", "View as of (UTC)", "Earlier", "Act now (", "AC", "Download"):
         assert name in " | ".join(reached), f"{name} is not among {reached}"
     assert unseen == []
 
@@ -446,7 +446,7 @@ def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     assert (rows.count(), rows.first.is_visible()) == (50, False)
     assert page.get_by_role("button", name="Download").is_visible()
     page.emulate_media(media="print")
-    assert rows.first.inner_text().split("\t")[:3] == ["prc_000", "sel_ana", "EXPIRED · late"]
+    assert rows.first.inner_text().split("\t")[:3] == ["prc_119", "sel_ana", "EXPIRED · late"]
     assert rows.last.is_visible()
     assert "Seller: contains sel_a · Page 1 of 3" in page.locator("p.prazo-printed").inner_text()
     for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):

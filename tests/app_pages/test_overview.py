@@ -78,7 +78,7 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
     _processes, actions = shown.split("What needs action today")[1].split(
         "1 due in 7 days 1 process"
     )
-    assert "Start a collection" in actions.split("Remind the seller")[0]
+    assert "Start a collection" in actions.split("Ask again")[0]
     assert "1 expired 1 due in 7 days 3 processes" in shown
     assert [query for label, query in links(app) if label.startswith("prc_")] == [
         f"process=prc_{name}" for name in ("today", "soon", "tolerated", "pending", "late")
@@ -174,4 +174,4 @@ def test_an_empty_ledger_has_nothing_to_verify(open_log: OpenLog, visit: Visit) 
     with open_log([]):
         shown = page_text(visit())
     assert "Nothing to verify yet" in shown
-    assert "Ledger not verified" not in shown
+    assert "Log integrity: not verified" not in shown

@@ -97,7 +97,7 @@ def test_a_late_process_says_what_it_may_cost_and_what_to_do(
         "Attempts": ("0", "nothing sent yet"),
     }
     assert "up to a block of cash-in and cash-out" in shown
-    assert "Remind the seller" in shown
+    assert "Ask again" in shown
     assert "Answered: 0 of 2 required fields." in shown
 
 

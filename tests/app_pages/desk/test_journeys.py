@@ -127,16 +127,16 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
     with open_log([], **way) as service:
         sent, held = answered(service), answered(service, "much")
         app = visit("submissions", as_of=None)
-        press(app, "Check all (2)")
+        press(app, "Validate all (2): sends nothing")
         checked = page_text(app)
         in_portuguese = visit("submissions", as_of=None, lang="pt")
-        press(in_portuguese, "Verificar todos (2)")
+        press(in_portuguese, "Simular envio de todos (2)")
         on_their_own_pages = [visit("process", as_of=None, process=it) for it in (sent, held)]
         checked_in_portuguese = page_text(in_portuguese)
         # Its label is for screen readers alone, which read backslashes aloud.
         assert app.checkbox(key=f"choose {held}").label == f"Choose {held}"
         app.checkbox(key=f"choose {held}").check().run()
-        press(app, "Check 1 chosen")
+        press(app, "Validate 1 chosen: sends nothing")
         checked_one = page_text(app)
         app.checkbox(key=f"choose {held}").uncheck()
         app.checkbox(key=f"choose {sent}").check().run()
@@ -219,7 +219,7 @@ def test_what_is_sent_is_what_was_chosen_or_there_when_it_was_pressed_and_not_se
         assert f"Not ready any more, and so left alone: {chosen}." in shown
         assert "Send all (1)" in shown
         assert "attempt was sent: " not in shown
-        press(rita, "Check all (1)")
+        press(rita, "Validate all (1): sends nothing")
         assert "1 would be sent, 0 held." in page_text(rita)
         came_since = answered(service)
         press(rita, "Send all (1)")
@@ -246,7 +246,7 @@ def test_before_it_is_sent_the_page_says_what_nobody_knows_and_masks_what_looks_
     ]
     with open_log(history, **way):
         app = visit("submissions", as_of=None)
-        press(app, "Check all (3)")
+        press(app, "Validate all (3): sends nothing")
         shown = page_text(app)
         keys = [it.key for kind in ("button", "checkbox") for it in app.get(kind)]
         blocks = [str(it.proto) for it in _blocks(app._tree)]

@@ -192,8 +192,8 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
         assert "prc_1" not in tab.text()
         assert tab.page.get_by_role("dialog").count() == 0
         assert tab.page.get_by_role("link", name="Em risco").count() == 0
-        tab.page.get_by_role("link", name="Constatações").first.click()
-        tab.page.get_by_role("heading", name="Constatações", exact=True).wait_for()
+        tab.page.get_by_role("link", name="Apontamentos").first.click()
+        tab.page.get_by_role("heading", name="Apontamentos", exact=True).wait_for()
         assert "Seu papel não dá acesso a esta página" not in tab.settled().text()
         tab.page.get_by_role("radio", name="en").click()
         tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()

@@ -43,7 +43,7 @@ def test_every_page_states_its_instant_its_last_entry_its_proof_and_that_it_is_n
             for stated in (
                 "As of 1 Jun 2026, 09:00:00 · America/Sao_Paulo · what had occurred by then,"
                 " in the log up to entry 2",
-                "Ledger verified",
+                "Log integrity: verified",
                 "0 s behind",
                 "Deliveries are not authenticated",
                 "You are looking at 1 Jun 2026, 09:00:00, not at the present",
@@ -116,7 +116,7 @@ def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
         monkeypatch.setattr(LedgerService, "status", lambda _: broken)
         app = visit()
     shown = page_text(app)
-    assert "Ledger not verified" in shown
+    assert "Log integrity: not verified" in shown
     assert "2 min behind" in shown
     assert "The ledger does not follow its inbox" in shown
     assert "the disk \\[is\\]\\(x\\) full" in app.error[0].value
