@@ -182,6 +182,8 @@ def _watch(batch: Batch) -> None:
                 st.button(
                     _("Hide"), type="tertiary", on_click=_hide, args=(batch,), key="asked_hidden"
                 )
+        if any(it.result != "accepted" for it in done):
+            st.markdown(came_of(done))  # why, of those that were left out
 
 
 _HIDDEN: Final = "a press that is not shown any more"

@@ -12,6 +12,8 @@ from app_pages.desk import asking
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches
+from pipeline.notices.sellers import REFUSALS
+from pipeline.notices.sending import Done
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.desk.test_many import tick
@@ -202,7 +204,7 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
             "journey_url": "https://answer.market.example",
             "notices_file": notices_file(tmp_path, bridge.url),
         }
-        with open_log(HISTORY, **settings):
+        with open_log(HISTORY, **settings) as service:
             app = visit("process", as_of=None, process="prc_near")
             assert any("[link]" in it.value for it in app.code)
             assert bridge.taken == []
@@ -211,6 +213,12 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
             )
             press(app, "Send to 1 seller: cannot be undone")
             assert "Sent to 1 seller." in page_text(app)
+            batch = batches.latest(service.inbox, "Bia")
+            assert batch is not None
+            batch.seller_ids += ("sel_dora",)
+            batch._done.append(Done("sel_dora", "refused", "no_address"))
+            app.switch_page("app_pages/pages/sellers.py").run()
+            assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
             [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
     assert (sent["seller_id"], sent["process_ids"]) == ("sel_bia", ["prc_near"])
 
