@@ -94,7 +94,8 @@ def status() -> None:
     """
     settings = Settings.load()
     with guarded_inbox(settings) as inbox:
-        from pipeline.notices.started import is_started
+        from pipeline.log.entries import content_of
+        from pipeline.notices.started import is_started, kept_back
 
         runs = is_started(inbox)
         say("The schedule runs here." if runs else "The schedule does not run here.")
@@ -103,6 +104,12 @@ def status() -> None:
         if runs and sends.scope.ladders != _in_file(settings):
             say("The file has other rungs: they count once somebody starts it again.")
         _say_plan(sends, inbox)
+        for entry in kept_back(inbox):
+            said = content_of(entry)
+            why = "".join(f": {it}" for it in [said.get("reason")] if it)
+            by = entry.name or "the seller"
+            about = printable(entry.seller_id or entry.process_id or "")
+            say(printable(f"{about}  {said['step']} by {by}{why}"))
         _say_if_nothing_runs_it(settings, inbox)
 
 

@@ -11,7 +11,8 @@ from typing import Final
 from pipeline.errors import CallerError
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
-from pipeline.log.kinds.notice_schedule import decided
+from pipeline.log.entries import Entry, content_of
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders
 
@@ -64,6 +65,19 @@ def stop(inbox: Inbox, *, actor: str | None, recorded_by: str) -> int:
             "`prazo notices status` says how it stands",
         )
     return receipt.entry.seq
+
+
+def kept_back(inbox: Inbox) -> list[Entry]:
+    """The entries by which the schedule is held or stopped for a seller or a process now. Raises
+    `InboxUnavailable`."""
+    latest: dict[str, Entry] = {}
+    for entry in inbox.find(kind=NOTICE_SCHEDULE):
+        about, step = entry.seller_id or entry.process_id, content_of(entry).get("step")
+        if about is not None and step in ("held", "stopped"):
+            latest[about] = entry
+        elif about is not None and step == "released":
+            latest.pop(about, None)
+    return [*latest.values()]
 
 
 def hold(

@@ -85,9 +85,11 @@ def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path:
     assert code == 0, said
     code, said = run(asked, "status")
     assert said.startswith("The schedule runs here.\nsel_2  nothing: ")
+    assert "\nsel_1  held by Ana\n" in said
     code, said = run(asked, "release", "--seller", "sel_1", "--actor", "Ana")
     assert code == 0, said
     assert "sel_1  sms: prc_1 after_0d" in run(asked, "status")[1]
+    assert "held" not in run(asked, "status")[1]
     assert run(asked, "hold", "--seller", "sel_none", "--actor", "Ana")[0] == 1
     assert run(asked, "stop", "--actor", "Ana")[0] == 0
     assert run(asked, "stop", "--actor", "Ana")[0] == 1
