@@ -273,9 +273,8 @@ def contacts(process: views.Row) -> None:
 
 def _acknowledge(process: views.Row) -> None:
     """The button that acknowledges the process's alerts, where nobody has acknowledged them."""
-    alerts = recording.open_alerts([process])
     me = acting.reader_name()
-    if not alerts or me is None:
+    if me is None or not (alerts := recording.open_alerts([process])):
         return
     label = ngettext(
         "Take {n} alert", "Take {n} alerts", len(alerts), n=formats.number(len(alerts))
