@@ -81,7 +81,7 @@ def test_a_card_keeps_what_is_being_done_on_it_as_its_row_becomes_the_chosen_one
     box = page.locator('[data-testid="stDataFrame"] canvas').first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 300, box["y"] + HEAD + ROW / 2)
-    page.wait_for_url("**row=prc_late**")
+    page.wait_for_url("**row=prc_soon**")
     tab.settled()
     assert opener is not None
     assert opener.evaluate("it => it.isConnected")
@@ -129,7 +129,7 @@ def test_what_the_eye_sees_done_is_said_to_the_ear(tab: Reader) -> None:
     open_by_key(tab, "Write a note")
     page.keyboard.type("called")
     page.keyboard.press("Control+Enter")
-    said = page.get_by_role("status").filter(has_text="Recorded for prc_late.")
+    said = page.get_by_role("status").filter(has_text="Recorded for prc_soon.")
     said.wait_for(state="attached")
     assert height_of(said) == 1
     assert page.get_by_label("Note", exact=True).input_value() == ""
