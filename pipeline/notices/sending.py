@@ -440,7 +440,13 @@ class Sending:
     def _written(self, seller: Seller, order: Order, template: str, urls: Sequence[str]) -> Message:
         asked = [
             Asked(
-                each.review_type, each.deadline_at, each.is_late, each.missing, each.is_begun, url
+                each.review_type,
+                each.deadline_at,
+                each.is_late,
+                each.missing,
+                each.is_begun,
+                url,
+                len(each.needed),
             )
             for each, url in zip(seller.to_ask, urls, strict=True)
         ]

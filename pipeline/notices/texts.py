@@ -66,6 +66,7 @@ _LATE: Final = N_(
     " time has passed. You can still answer, and should do so today. We still need: {fields}."
 )
 _PARTLY: Final = N_("Part of your answers has arrived.")
+_LEFT: Final = N_("Left: {left} of {needed}.")
 _WHERE: Final = N_("It takes a few minutes: {link}")
 _CODE: Final = N_(
     "If the page asks you for a code, it comes to this same address. Give the code to nobody."
@@ -90,6 +91,8 @@ class Asked(NamedTuple):
     is_begun: bool = False
     """Some of its fields are answered."""
     link: str = LINK
+    needed: int = 0
+    """How many fields are asked for."""
 
 
 class Message(NamedTuple):
@@ -218,7 +221,11 @@ def review(asked: Asked, language: Language, zone: tzinfo) -> str:
     known = REVIEW_TYPES.get(asked.review_type or "", _OTHER_REVIEW)
     lines = [f"{_said(known, language)}: {_sentence(asked, language, zone)}"]
     if asked.is_begun:
-        lines.append(_said(_PARTLY, language))
+        partly = _said(_PARTLY, language)
+        left, needed = str(len(asked.missing)), str(asked.needed)
+        if asked.missing and asked.needed:
+            partly += " " + _said(_LEFT, language, left=left, needed=needed)
+        lines.append(partly)
     lines.append(_said(_WHERE, language, link=asked.link))
     return "\n".join(lines)
 

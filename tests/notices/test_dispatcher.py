@@ -91,7 +91,8 @@ def test_the_next_rung_comes_in_its_time_and_half_an_answer_changes_the_words(
         clock[0] += instants.DAY
         assert sends.turn() == 1
         assert [it["rung"] for it in office.notices()] == ["after_0d", "after_7d"]
-        assert "Uma parte das suas respostas já chegou." in server.taken[-1].body.decode()
+        said = server.taken[-1].body.decode()
+        assert "Uma parte das suas respostas já chegou. Faltam: 1 de 2." in said
 
 
 def tasks(office: Office) -> list[tuple[str, str | None]]:
