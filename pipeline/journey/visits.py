@@ -202,7 +202,8 @@ class Visits(Ground):
         if journey is None:
             return self._wrong_link(visit, now)
         seller_id = journey.seller_id
-        if wish_in(self._inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE)) != wish:
+        known = wish_in(self._inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE))
+        if known not in (wish, "not_me"):
             by = {"recorded_by": RECORDED_BY, "seller_id": seller_id}
             self._inbox.append([wished(wish, journey_id=journey.journey_id, **by)])
         if wish == "not_me":

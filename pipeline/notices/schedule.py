@@ -82,10 +82,12 @@ def ladder(rungs: Sequence[Rung], times: Times) -> list[tuple[int, Rung]]:
 
 
 def kept_back(entries: Iterable[Said]) -> str | None:
-    """The step, or `ticket`, that keeps the schedule back; None where it goes on."""
+    """The step, or `ticket`, that keeps the schedule back, by when each was said, as the views have
+    it: a file brings what is older later; None where it goes on. `entries`: in the order of the
+    log."""
     last: str | None = None
     open_ticket = False
-    for each in entries:
+    for each in sorted(entries, key=lambda it: it.at):
         step = each.content.get("step")
         if each.kind == TICKET:
             open_ticket = step == "opened"

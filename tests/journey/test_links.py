@@ -414,3 +414,6 @@ def test_whoever_holds_a_link_ends_the_messages_and_a_stranger_does_not(
     said = {"step": "stopped", "reason": wish, "journey_id": minted.journey.journey_id}
     assert content_of(entry) == said
     assert seller.get(minted.url).status == (200 if wish == "stop_writing" else 404)
+    if wish == "not_me":  # the page still offers the other button: it says nothing less
+        assert seller.post(minted.url, do="stop_writing").heading == "We have noted it"
+        assert page.inbox.find(**steps) == [entry]

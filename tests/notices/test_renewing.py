@@ -12,7 +12,8 @@ from pipeline import instants
 from pipeline.inbox import copies
 from pipeline.journey import links
 from pipeline.log.actions import By
-from pipeline.log.kinds.notice_schedule import wished
+from pipeline.log.entries import INGESTED
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in, wished
 from pipeline.notices import renewing
 from pipeline.notices.renewing import Renewing
 from pipeline.notices.rules import load
@@ -148,3 +149,18 @@ def test_it_goes_to_no_other_address_not_too_often_and_not_from_a_copy(
         by = {"journey_id": journey.journey_id, "recorded_by": "journey"}
         office.inbox.append([wished("not_me", seller_id="sel_1", **by)])
         assert after(24 * 60) == 7, "whoever has the mailbox is not the seller"
+
+
+@pytest.mark.parametrize("days", [-300, 1])
+def test_who_is_not_the_seller_stays_so_until_somebody_here_says_otherwise(
+    office: Office, days: int
+) -> None:
+    """Another press ended it, or a file, and links went to the same stranger again."""
+    by = {"seller_id": "sel_1", "recorded_by": "journey"}
+    released = decided("released", actor="Ana", **by)
+    at = office.inbox.now() + days * instants.DAY
+    by_page = [wished(it, journey_id="jrn_1", **by) for it in ("not_me", "stop_writing")]
+    office.inbox.append([*by_page, released._replace(origin=INGESTED, occurred_at=at)])
+    assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) == "not_me"
+    office.inbox.append([released])
+    assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) is None

@@ -113,6 +113,13 @@ def test_an_uncertain_message_goes_again_under_its_own_id_alone() -> None:
             True,
         ),
         ([Said(NOTICE_SCHEDULE, at(0), {"step": "stopped", "reason": "not_me"})], False),
+        (
+            [  # a file brought what is older
+                Said(NOTICE_SCHEDULE, at(0), {"step": "stopped", "reason": "not_me"}),
+                Said(NOTICE_SCHEDULE, at(-300), {"step": "released"}),
+            ],
+            False,
+        ),
         ([Said(TICKET, at(0), {"step": "opened"})], False),
         (
             [

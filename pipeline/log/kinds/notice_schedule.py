@@ -6,7 +6,7 @@ from typing import Final, Literal, get_args
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.language.catalogue import N_
 from pipeline.log.actions import signed
-from pipeline.log.entries import Draft, Entry, content_of
+from pipeline.log.entries import LIVE, Draft, Entry, content_of
 from pipeline.log.kinds import NOTHING_TYPED, Kind
 from pipeline.log.kinds.seller_notice import PHONE
 
@@ -67,15 +67,20 @@ def wished(wish: Wish, *, journey_id: str, recorded_by: str, seller_id: str) -> 
 
 
 def wish_in(entries: Iterable[Entry]) -> Wish | None:
-    """What a seller has wished, by the entries about their schedule in the order of the log; None
-    where they have not, or a person has released it since."""
+    """What a seller has wished, by the entries about their schedule; None where they have not, or a
+    person has released it since. Whoever is not the seller stays so, whatever else they press. What
+    a file says ends no wish that was recorded here."""
     wish: Wish | None = None
-    for entry in entries:
+    is_from_here = False
+    for entry in sorted(entries, key=lambda it: (it.occurred_at, it.seq)):
         said = content_of(entry)
         if said.get("step") == "released":
-            wish = None
-        elif said.get("step") == "stopped":
-            wish = next((it for it in get_args(Wish) if it == said.get("reason")), wish)
+            if entry.origin == LIVE or not is_from_here:
+                wish, is_from_here = None, False
+        elif said.get("step") == "stopped" and said.get("reason") in get_args(Wish):
+            if wish != "not_me":
+                wish = next(it for it in get_args(Wish) if it == said["reason"])
+            is_from_here |= entry.origin == LIVE
     return wish
 
 
