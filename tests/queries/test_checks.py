@@ -134,7 +134,7 @@ def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
     broken = checks.run("sums_disagree", ledger)
     assert broken is not None
     assert broken.rows == 1
-    assert broken.shown == ("what late processes on the watchlist, by_process 6, elsewhere 5",)
+    assert broken.shown == ("what late processes on the watchlist, by_process 7, elsewhere 6",)
 
 
 # --- in ledgers of their own ---
