@@ -197,11 +197,10 @@ class NoticeDispatcher:
         self._agenda |= dict.fromkeys(self.scope.read_on(), 0)
         if not is_started(self._inbox):
             return 0
-        rules = self._load()
-        if not hours.is_open(rules.hours, None, now):
+        self._sending.rules, self._sending.mail = self._load(), self._mail()
+        if not self._may_send():
             return 0
         wanted = self.scope.sellers()
-        self._sending.rules, self._sending.mail = rules, self._mail()
         waiting = [it for it, at in self._agenda.items() if at <= now]
         for seller_id in {*waiting} - wanted:
             del self._agenda[seller_id]
@@ -211,7 +210,7 @@ class NoticeDispatcher:
 
     def _one(self, seller_id: str, now: int, stop: threading.Event | None) -> int:
         """Whether a message was sent to a seller."""
-        if stop is not None and stop.is_set():
+        if (stop is not None and stop.is_set()) or not self._may_send():
             return 0
         self._beat()
         seller = self._sending.sellers.look(seller_id)
@@ -247,6 +246,12 @@ class NoticeDispatcher:
         is_sent = done.result != "refused"
         self._look_at(seller_id, now + (HELD if is_sent else LATER))
         return int(is_sent)
+
+    def _may_send(self) -> bool:
+        """Whether it is time and the schedule runs here. A turn takes minutes, so each message
+        asks."""
+        is_time = hours.is_open(self._sending.rules.hours, None, self._now())
+        return is_time and is_started(self._inbox)
 
     def _thank(self, seller: Seller, now: int) -> int | None:
         """Says to a seller that the platform has accepted their answers, once for each review: it
@@ -337,6 +342,8 @@ class NoticeDispatcher:
             self._agenda[seller_id] = at
 
     def _decide(self, seller: Seller) -> Mapping[str, str]:
+        if not self._may_send():
+            return {}
         plan = self.plan(seller, self._now())
         if not plan.rungs and plan.again is not None:
             return {each: self._rung_of(each, plan.again) for each in self._of(plan)}

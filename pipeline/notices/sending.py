@@ -48,7 +48,7 @@ from pipeline.log.kinds.seller_notice import (
     SELLER_NOTICE,
 )
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.notices import channels, texts, unanswered
+from pipeline.notices import channels, started, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
 from pipeline.notices.rules import (
     ACCEPTED,
@@ -87,6 +87,8 @@ TAKEN: Final = ("accepted", "delivered", "opened")
 _CLAIM: Final = """
     update leases set holder = holder
     where name = $1 and number = $2 and held_until = $3"""
+_IS_STARTED: Final = """
+        and exists (select 1 from leases as other where other.name = ${} and other.holder = ${})"""
 _IS_AS_READ: Final = """
         and (select coalesce(max(process_n), 0) from entries where process_id = ${}) = ${}"""
 
@@ -386,7 +388,10 @@ class Sending:
                 process_id=process_id,
                 seller_id=seller_id,
             )
-            [receipt] = self._inbox.append([draft])
+            claim = started.while_started(self._inbox)
+            [receipt] = self._inbox.append([draft], claim=claim)
+            if receipt.outcome is Outcome.CONFLICT:
+                raise _Refused("not_due")
             if receipt.outcome is Outcome.DUPLICATE:
                 raise _Refused("again")
         except _Refused as refused:
@@ -512,7 +517,8 @@ class Sending:
             for process_id, rung in rungs.items()
         ]
         by_process = {it.process_id: it.process_n for it in seller.to_ask}
-        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
+        schedule = started.row(self._inbox)
+        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process, schedule))
         if any(it.outcome is Outcome.CONFLICT for it in receipts):
             raise _Changed
 
@@ -555,7 +561,8 @@ class Sending:
             each.process_id: each.process_n + 1 + (each.process_id in (rungs or {}))
             for each in seller.to_ask
         }
-        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process))
+        schedule = None if rungs is None else started.row(self._inbox)
+        receipts = self._inbox.append(drafts, claim=_claim(lease, by_process, schedule))
         if any(it.outcome is Outcome.CONFLICT for it in receipts):
             raise _Changed
         if any(it.outcome is Outcome.DUPLICATE for it in receipts):
@@ -637,9 +644,13 @@ def _message_id(seller_id: str, order: Order) -> str:
     return f"msg_{named[:24]}"
 
 
-def _claim(lease: Lease, by_process: dict[str, int]) -> Statement:
-    """What changes a row only while the lease is ours and each process has so many entries."""
+def _claim(lease: Lease, by_process: dict[str, int], schedule: tuple[str, str] | None) -> Statement:
+    """What changes a row only while the lease is ours and each process has so many entries.
+    `schedule`: the row that stands while the schedule runs; None for a message by hand."""
     sql, values = _CLAIM, [lease.name, lease.number, lease.until]
+    if schedule is not None:  # whoever stopped it was answered: nothing more goes out
+        sql += _IS_STARTED.format(len(values) + 1, len(values) + 2)
+        values += schedule
     for process_id, process_n in by_process.items():
         sql += _IS_AS_READ.format(len(values) + 1, len(values) + 2)
         values += [process_id, process_n]

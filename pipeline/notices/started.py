@@ -21,6 +21,7 @@ _HERE: Final = """
     insert into leases (name, number, holder, held_until) values ($1, 1, $2, 0)
     on conflict (name) do update set number = leases.number + 1, holder = excluded.holder"""
 _WHERE: Final = "select holder from leases where name = $1"
+_STILL_HERE: Final = "update leases set holder = holder where name = $1 and holder = $2"
 _NOT_HERE: Final = "delete from leases where name = $1"
 
 
@@ -32,8 +33,19 @@ def _place_of(inbox: Inbox) -> str:
 def is_started(inbox: Inbox) -> bool:
     """Whether a person started the schedule here, and nobody stopped it. Raises
     `InboxUnavailable`."""
-    rows = inbox.query(_WHERE, _NAME)
-    return bool(rows) and rows[0][0] == _place_of(inbox)
+    name, place = row(inbox)
+    rows = inbox.query(_WHERE, name)
+    return bool(rows) and rows[0][0] == place
+
+
+def row(inbox: Inbox) -> tuple[str, str]:
+    """The name and the holder of the lease that stands in the inbox while it `is_started`."""
+    return _NAME, _place_of(inbox)
+
+
+def while_started(inbox: Inbox) -> Statement:
+    """What changes a row only while it `is_started`: a claim on whatever is recorded with it."""
+    return Statement(_STILL_HERE, row(inbox))
 
 
 def start(
@@ -48,7 +60,7 @@ def start(
         backlog=backlog,
         schedules=ladders.said(rungs),
     )
-    [receipt] = inbox.append([draft], claim=Statement(_HERE, (_NAME, _place_of(inbox))))
+    [receipt] = inbox.append([draft], claim=Statement(_HERE, row(inbox)))
     assert receipt.entry is not None
     return receipt.entry.seq
 

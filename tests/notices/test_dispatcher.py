@@ -13,9 +13,10 @@ from pipeline.inbox import open_inbox
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wished
 from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
-from pipeline.notices import channels, ladders, started
+from pipeline.notices import channels, ladders, started, texts
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules, Rung
+from pipeline.notices.sending import Sending
 from pipeline.notices.started import is_started
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import Office
@@ -173,6 +174,38 @@ def test_what_is_over_or_kept_back_gets_nothing(office: Office, why: str) -> Non
             assert sends.turn() == 1
 
 
+@pytest.mark.parametrize(
+    "step", ["between two sellers", "the day ends", "_claim", "_links", "_record"]
+)
+def test_nothing_goes_out_once_the_schedule_was_stopped_or_the_day_ended(
+    office: Office, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A turn through many sellers asked once, and took minutes."""
+    start(office)
+    for n in (1, 2):
+        office.seller(f"sel_{n}")
+        office.review(f"prc_{n}", f"sel_{n}")
+    clock = [office.inbox.now()]
+    monkeypatch.setattr("pipeline.notices.dispatcher.AT_ONCE", 1)
+
+    def end(*_: object) -> None:
+        if step == "the day ends":
+            clock[0] += instants.DAY - clock[0] % instants.DAY - instants.SECOND
+        elif is_started(office.inbox):
+            started.stop(office.inbox, **ANA)
+
+    def stopped_before(done: Any) -> Any:
+        return lambda *given, **more: (end(), done(*given, **more))[1]
+
+    if step.startswith("_"):
+        monkeypatch.setattr(Sending, step, stopped_before(getattr(Sending, step)))
+    with WebhookServer().running() as server:
+        rules, expected = rules_for(office, server.url), 0 if step.startswith("_") else 1
+        sends = sender(office, rules, now=lambda: clock[0], on_done=end)
+        assert sends.turn() == expected
+        assert len(server.taken) == len(office.notices()) == expected
+
+
 def test_one_message_speaks_of_two_reviews_and_each_keeps_its_rung(office: Office) -> None:
     start(office)
     office.seller("sel_1")
@@ -320,8 +353,12 @@ def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office:
     assert "Ainda precisamos de: seu endereço." in said[2], "and of nothing else"
 
 
-@pytest.mark.parametrize("why", ["accepted", "stopped", "answered by nobody"])
-def test_whose_answers_were_accepted_hears_of_it_once(office: Office, why: str) -> None:
+@pytest.mark.parametrize(
+    "why", ["accepted", "stopped", "answered by nobody", "the schedule is stopped"]
+)
+def test_whose_answers_were_accepted_hears_of_it_once(
+    office: Office, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
     start(office)
     office.seller("sel_1", type="individual")
     office.review("prc_1", "sel_1", asks=["revenue"])
@@ -335,6 +372,14 @@ def test_whose_answers_were_accepted_hears_of_it_once(office: Office, why: str) 
             by = {"journey_id": "jrn_1", "recorded_by": "journey", "seller_id": "sel_1"}
             office.inbox.append([wished("stop_writing", **by)])
         office.accept("prc_1", "sel_1")
+        if why == "the schedule is stopped":  # while the message is written
+            words = texts.accepted
+
+            def stopping(*given: Any) -> texts.Message:
+                started.stop(office.inbox, **ANA)
+                return words(*given)
+
+            monkeypatch.setattr(texts, "accepted", stopping)
         others = sender(office, rules_for(office, server.url))
         assert [sends.turn(), others.turn(), sends.turn()] == [int(why == "accepted"), 0, 0]
         if why == "accepted":
