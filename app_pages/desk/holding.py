@@ -9,7 +9,7 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
 from pipeline.continuity import service
-from pipeline.notices.started import hold
+from pipeline.notices.started import hold, undo_hold
 from pipeline.serve.roles import Permission
 
 
@@ -39,9 +39,7 @@ def show(seller_id: str) -> None:
         acting.name_of_reader(f"{key} actor")
 
         def press() -> acting.Feedback:
-            actor = acting.actor_of(f"{key} actor")
-            done = _record(seller_id, actor, is_held=held is None)
-            return done._replace(undo=partial(_record, seller_id, actor, is_held=held is not None))
+            return _record(seller_id, acting.actor_of(f"{key} actor"), is_held=held is None)
 
         acting.submit(f"{key} now", label, press, about=held is None, may=Permission.ANNOTATE)
 
@@ -49,14 +47,25 @@ def show(seller_id: str) -> None:
 def _record(seller_id: str, actor: str, *, is_held: bool) -> acting.Feedback:
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
-    inbox = service.current().inbox
+    inbox, by = service.current().inbox, {"actor": actor, "recorded_by": acting.RECORDED_BY}
+    made: list[int] = []
     error = acting.tried(
-        lambda: hold(
-            inbox, seller_id, is_held=is_held, actor=actor, recorded_by=acting.RECORDED_BY
-        ),
+        lambda: made.append(hold(inbox, seller_id, is_held=is_held, **by)),
         actor,
     )
     if error is not None:
         return acting.Feedback("", error=error)
     said = _("Messages are stopped.") if is_held else _("Messages go on.")
-    return acting.Feedback(said, is_done=True)
+    return acting.Feedback(said, is_done=True, undo=partial(_undo, seller_id, actor, made[0]))
+
+
+def _undo(seller_id: str, actor: str, seq: int) -> acting.Feedback:
+    """Takes it back, but nothing that somebody else, or the seller, has said since."""
+    inbox, by = service.current().inbox, {"actor": actor, "recorded_by": acting.RECORDED_BY}
+    done: list[bool] = []
+    error = acting.tried(lambda: done.append(undo_hold(inbox, seller_id, seq, **by)))
+    if error is not None:
+        return acting.Feedback("", error=error)
+    if not done[0]:
+        return acting.Feedback(_("Nothing was taken back: something was said about it since."))
+    return acting.taken_back()

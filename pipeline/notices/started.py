@@ -6,6 +6,7 @@ backup takes it, with the place at which the inbox was then.
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from pipeline.errors import CallerError
@@ -22,6 +23,10 @@ _HERE: Final = """
     on conflict (name) do update set number = leases.number + 1, holder = excluded.holder"""
 _WHERE: Final = "select holder from leases where name = $1"
 _STILL_HERE: Final = "update leases set holder = holder where name = $1 and holder = $2"
+_IS_LATEST: Final = """
+    update meta set value = value
+    where name = 'log' and $3 = (
+        select max(seq) from entries where seller_id = $1 and kind = $2 and process_id is null)"""
 _NOT_HERE: Final = "delete from leases where name = $1"
 
 
@@ -83,7 +88,7 @@ def kept_back(inbox: Inbox) -> list[Entry]:
     """The entries by which the schedule is held or stopped for a seller or a process now. Raises
     `InboxUnavailable`."""
     latest: dict[str, Entry] = {}
-    for entry in inbox.find(kind=NOTICE_SCHEDULE):
+    for entry in _by_time(inbox.find(kind=NOTICE_SCHEDULE)):
         about, step = entry.seller_id or entry.process_id, content_of(entry).get("step")
         if about is not None and step in ("held", "stopped"):
             latest[about] = entry
@@ -108,3 +113,34 @@ def hold(
     [receipt] = inbox.append([draft])
     assert receipt.entry is not None
     return receipt.entry.seq
+
+
+def undo_hold(
+    inbox: Inbox, seller_id: str, seq: int, *, actor: str | None, recorded_by: str
+) -> bool:
+    """Takes back what entry `seq` decided of one seller: what stood before it stands again. False
+    where something was decided since, as by the seller: then nothing is recorded. Raises
+    `WrongUsage` without a name, and `InboxUnavailable`."""
+    decisions = [
+        it
+        for it in _by_time(inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE))
+        if it.process_id is None and it.seq < seq
+    ]
+    before = content_of(decisions[-1]) if decisions else {}
+    step, reason = before.get("step"), before.get("reason")
+    kept = step if step in ("held", "stopped") else "released"
+    draft = decided(
+        kept,
+        actor=actor,
+        recorded_by=recorded_by,
+        seller_id=seller_id,
+        **({"reason": reason} if kept != "released" and reason is not None else {}),
+    )
+    claim = Statement(_IS_LATEST, (seller_id, NOTICE_SCHEDULE, seq))
+    [receipt] = inbox.append([draft], claim=claim)
+    return receipt.entry is not None
+
+
+def _by_time(entries: Iterable[Entry]) -> list[Entry]:
+    """In the order in which it was decided, as the views have it: a file may bring it later."""
+    return sorted(entries, key=lambda it: (it.occurred_at, it.seq))

@@ -1,5 +1,7 @@
 """On a seller's page calls are recorded and taken back, and messages stopped and let go on."""
 
+from app_pages.parts import acting
+from pipeline.log.kinds.notice_schedule import wished
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
 from tests.app_pages.support.occurrences import before, review
@@ -55,3 +57,30 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         steps = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
     assert sorted(it["step"] for it in steps) == ["held", "held", "released", "released"]
     assert "Stop messages" in labels(app)
+
+
+def test_undo_takes_back_nothing_that_the_seller_said(open_log: OpenLog, visit: Visit) -> None:
+    """Undo of a stop ended what the seller had said meanwhile; undo of its end forgot it."""
+    with open_log(HISTORY) as service:
+
+        def stands() -> tuple[str, str | None]:
+            acting.catch_up()
+            rows = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
+            last = max(rows, key=lambda it: it["seq"])
+            return last["step"], last["reason"]
+
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        press(app, "Stop messages")
+        by = {"seller_id": "sel_ana", "recorded_by": "journey"}
+        service.inbox.append([wished("not_me", journey_id="jrn_1", **by)])
+        press(app, "Undo")
+        assert "something was said about it since" in page_text(app)
+        assert stands() == ("stopped", "not_me")
+
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        press(app, "Let messages go on")
+        assert stands()[0] == "released"
+        press(app, "Undo")
+        assert stands() == ("stopped", "not_me")
