@@ -217,7 +217,7 @@ def _raise_alerts(ledger: Ledger) -> None:
         select
             10 * {ledger.size} + row_number() over () as seq, 'alert' as kind, step,
             make_timestamp({AS_OF}) - interval 1 minute as occurred_at, process_id, seller_id,
-            ''::blob as body_sha256,
+            ''::blob as body_sha256, 'live' as origin,
             json_object('alert', alert_id, 'step', step, 'about', kind, 'severity', severity,
                 'role', role, 'to', 'ana', 'via', 'email', 'level', 0, 'try', 1) as content
         from due cross join (select unnest(['raised', 'tried', 'sent']) as step)
@@ -325,7 +325,7 @@ _FACTS: Final = (
         if(is_acp, 'PENDING', 'OVERDUE') as status,
         opened_at + if(is_acp, interval 60 day, interval 30 day) as deadline_at,
         if(is_acp, ['revenue', 'address'], ['revenue']) as requested_fields,
-        {_digest("r")} as content_sha256
+        {_digest("r")} as content_sha256, 'live' as origin
     from processes
     """,
     f"""

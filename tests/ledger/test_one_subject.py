@@ -15,7 +15,7 @@ from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.benchmarks import queries
 from tests.support.ledgers import ledger_of, rows
-from tests.support.lines import aci, answered, at, finished, started, webhook
+from tests.support.lines import aci, action, answered, at, finished, started, webhook
 from tests.support.rich import MOVED, RICH
 
 END = at("2200-01-01T00:00:00")
@@ -37,6 +37,11 @@ OF_DELETED = {
 }
 """Processes of a seller that the platform has deleted, each known by this one entry."""
 
+HELD = action(
+    "notice_schedule", "2026-03-10T00:00:00Z", process_id=None, seller_id="s2", step="held"
+)
+"""A seller whom the schedule had left alone at both instants."""
+
 NARROWED = [
     (view.name, column) for view in catalogue().values() if view.is_public for column in view.by
 ]
@@ -49,7 +54,7 @@ OF_EACH = ("process_state", "submission_attempts", "evidence_coverage", "seller_
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    with ledger_of([*RICH, *MOVED, *OF_NOBODY, *OF_DELETED.values()]) as opened:
+    with ledger_of([*RICH, *MOVED, *OF_NOBODY, *OF_DELETED.values(), HELD]) as opened:
         yield opened
 
 
