@@ -241,17 +241,19 @@ def _dispatcher(settings: Settings, inbox: "Inbox") -> "NoticeDispatcher":
 
 
 def _say_plan(sends: "NoticeDispatcher", inbox: "Inbox") -> None:
-    """One line for each seller to whom something would go now, or could not."""
+    """One line for each thing that would be done now, or cannot be."""
+    from pipeline.log.kinds.seller_notice import PHONE
     from pipeline.notices.sellers import REFUSALS
 
-    now, due, none = inbox.now(), 0, 0
-    for seller, rungs, refused in sends.planned(now):
-        named = ", ".join(f"{process_id} {rung.name}" for process_id, rung in rungs.items())
-        if refused is None:
-            due += 1
-            say(f"{printable(seller)}  {next(iter(rungs.values())).channel}: {printable(named)}")
-        else:
-            none += 1
-            say(f"{printable(seller)}  nothing: {REFUSALS[refused]}")
-    would = f"{counted(due, 'seller')} would be written to now"
-    say(f"{would}; {counted(none, 'seller')} cannot be" if none else would)
+    written, called, none = set[str](), set[str](), set[str]()
+    for each in sends.planned(inbox.now()):
+        if each.refused is not None:
+            none.add(each.seller_id)
+            say(f"{printable(each.seller_id)}  nothing: {REFUSALS[each.refused]}")
+            continue
+        (called if each.channel == PHONE else written).add(each.seller_id)
+        named = ", ".join(f"{process_id} {rung}" for process_id, rung in each.rungs.items())
+        say(f"{printable(each.seller_id)}  {each.channel}: {printable(named)}")
+    would = f"{counted(len(written), 'seller')} would be written to now"
+    would += f"; {counted(len(none), 'seller')} cannot be" if none else ""
+    say(would + (f"; {counted(len(called), 'call')} would be asked for" if called else ""))

@@ -86,6 +86,26 @@ class Planned(NamedTuple):
     """When something may be due next."""
 
 
+class Thanks(NamedTuple):
+    """A seller is to hear that the platform accepted their answers about a review."""
+
+    process_id: str
+    review_type: str | None
+    channel: str
+
+
+class Foreseen(NamedTuple):
+    """One thing that the schedule would do about a seller now, or cannot do."""
+
+    seller_id: str
+    rungs: Mapping[str, str]
+    """Process -> its rung."""
+    channel: str | None
+    """By which it goes, `phone` where a person is to be asked to call; None: by none."""
+    refused: Refused | None = None
+    """Why it goes by none."""
+
+
 class Scope:
     """The processes for which the schedule counts: those received live while it ran, and with the
     backlog those that came before; and their rungs. Read from the log, entry by entry."""
@@ -96,6 +116,8 @@ class Scope:
         self._is_running = False
         self.reported: dict[str, list[tuple[str, int]]] = {}
         """Message -> the results, and when, that name no process, as most receipts of services."""
+        self.started_at = 0
+        """When it was started last, in microseconds: nobody hears of what was accepted before."""
         self.ladders: Ladders | None = None
         """As it was started; None while it does not run."""
         self._seller_of: dict[str, str] = {}
@@ -124,6 +146,8 @@ class Scope:
         entry = self._inbox.entry(seq)
         said = {} if entry is None else content_of(entry)
         self._is_running = said.get("step") == "started"
+        if entry is not None and self._is_running:
+            self.started_at = entry.recorded_at
         self.ladders = ladders.read(said.get("schedules")) if self._is_running else None
         if self._is_running and said.get("backlog") is True:
             self.processes |= self._seller_of.keys()
@@ -148,6 +172,7 @@ class Scope:
     def foresee(self, rungs: Ladders, *, backlog: bool) -> None:
         """Takes what a start would take now."""
         self.ladders = rungs
+        self.started_at = self._inbox.now()
         if backlog:
             self.processes |= self._seller_of.keys()
 
@@ -257,34 +282,38 @@ class NoticeDispatcher:
         """Says to a seller that the platform has accepted their answers, once for each review: it
         is not tried again. None where there is nothing to say."""
         seller_id = seller.seller_id
-        entries = self._inbox.find(seller_id=seller_id)
+        if (found := next(self._thanks(seller, now), None)) is None:
+            return None
+        if self._held.get(found.channel, 0) > now:
+            self._look_at(seller_id, now + HELD)
+            return 0
+        order = Order(found.channel, RECORDED_BY, template=ACCEPTED)
+        try:
+            done = self._sending.thank(seller_id, found.process_id, found.review_type, order)
+        except PrazoError as error:
+            LOG.error("a seller notice waits: %s", error)
+            self._held[found.channel] = now + HELD
+            self._look_at(seller_id, now + HELD)
+            return 0
+        self._on_done(done)
+        self._look_at(seller_id, now + (HELD if done.result != "refused" else LATER))
+        return int(done.result != "refused")
+
+    def _thanks(self, seller: Seller, now: int) -> Iterator[Thanks]:
+        """What a seller is to hear of reviews that were accepted lately, since the start."""
+        if seller.is_deleted:
+            return
+        entries = self._inbox.find(seller_id=seller.seller_id)
         named = {it.process_id for it in entries if it.process_id in self.scope.processes}
         for process_id in sorted(named - {it.process_id for it in seller.reviews} - {None}):
-            own = self._entries(process_id, entries)
-            last_at = max(it.recorded_at for it in own.values())
-            channel = to_thank([*self._said(own)]) if last_at > now - STALE else None
+            channel = to_thank([*self._said(self._entries(process_id, entries))])
             if channel is None:
                 continue
-            is_accepted, review_type = accepted_type(
-                *self._sending.sellers.reviews.look_whole(process_id)
-            )
-            if not is_accepted:
-                continue
-            if self._held.get(channel, 0) > now:
-                self._look_at(seller_id, now + HELD)
-                return 0
-            order = Order(channel, RECORDED_BY, template=ACCEPTED)
-            try:
-                done = self._sending.thank(seller_id, process_id, review_type, order)
-            except PrazoError as error:
-                LOG.error("a seller notice waits: %s", error)
-                self._held[channel] = now + HELD
-                self._look_at(seller_id, now + HELD)
-                return 0
-            self._on_done(done)
-            self._look_at(seller_id, now + (HELD if done.result != "refused" else LATER))
-            return int(done.result != "refused")
-        return None
+            review, case = self._sending.sellers.reviews.look_whole(process_id)
+            is_accepted, review_type = accepted_type(review, case)
+            since = max(now - STALE, self.scope.started_at)
+            if is_accepted and (review.accepted_at or 0) > since:
+                yield Thanks(process_id, review_type, channel)
 
     def _entries(self, process_id: str, of_seller: list[Entry]) -> dict[int, Entry]:
         """Those about a process or its seller, by their seq."""
@@ -323,12 +352,15 @@ class NoticeDispatcher:
                 process_id=process_id,
                 seller_id=seller.seller_id,
             )
-            for process_id, rung in rungs.items()
-            if why is None or not self._was_asked(process_id, rung)
+            for process_id, rung in (rungs if why is None else self._not_asked(rungs)).items()
         ]
         if drafts:
             copies.require_in_use(self._inbox)
             self._inbox.append(drafts)
+
+    def _not_asked(self, rungs: Mapping[str, Rung]) -> dict[str, Rung]:
+        """Those for which nobody was asked to call yet."""
+        return {it: rung for it, rung in rungs.items() if not self._was_asked(it, rung)}
 
     def _was_asked(self, process_id: str, rung: Rung) -> bool:
         claims = self._inbox.find(process_id=process_id, kind=NOTICE_SCHEDULE)
@@ -344,7 +376,10 @@ class NoticeDispatcher:
     def _decide(self, seller: Seller) -> Mapping[str, str]:
         if not self._may_send():
             return {}
-        plan = self.plan(seller, self._now())
+        return self._rungs(self.plan(seller, self._now()))
+
+    def _rungs(self, plan: Planned) -> Mapping[str, str]:
+        """Process -> the rung of the message that is to be sent, or repeated."""
         if not plan.rungs and plan.again is not None:
             return {each: self._rung_of(each, plan.again) for each in self._of(plan)}
         return {process_id: rung.name for process_id, rung in plan.rungs.items()}
@@ -370,14 +405,23 @@ class NoticeDispatcher:
         look_at = min(looks, default=None)
         return Planned(seller, rungs, calls, frozenset(ended), again, look_at)
 
-    def planned(self, now: int) -> Iterator[tuple[str, Mapping[str, Rung], Refused | None]]:
-        """The sellers for whom a rung is due, with why nothing can go there. Raises
-        `InboxUnavailable`."""
+    def planned(self, now: int) -> Iterator[Foreseen]:
+        """What would be done now, seller by seller. Raises `InboxUnavailable`."""
         for seller_id in sorted(self.scope.sellers()):
-            plan = self.plan(self._sending.sellers.look(seller_id), now)
-            if not plan.rungs:
-                continue
-            yield seller_id, plan.rungs, self._first(plan)[1]
+            seller = self._sending.sellers.look(seller_id)
+            for each in self._thanks(seller, now):
+                yield Foreseen(seller_id, {each.process_id: ACCEPTED}, each.channel)
+            plan = self.plan(seller, now)
+            first, why = self._first(plan)
+            calls = dict(plan.calls)
+            if why is not None and seller.refused is None:
+                calls |= self._not_asked(plan.rungs)
+            if rungs := self._rungs(plan):
+                why = why or seller.refused
+                channel = self._channel_of(plan) if first is None else first.channel
+                yield Foreseen(seller_id, rungs, None if why is not None else channel, why)
+            if calls:
+                yield Foreseen(seller_id, {it: rung.name for it, rung in calls.items()}, PHONE)
 
     def _of_review(self, review: Open, of_seller: list[Entry], now: int) -> Decision:
         own = self._entries(review.process_id, of_seller)

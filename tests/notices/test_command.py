@@ -75,7 +75,8 @@ def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path:
     assert code == 0, said
     assert "sel_1  sms: prc_1 after_0d\n" in said
     assert "sel_2  nothing: The seller's record has no address for this channel.\n" in said
-    assert "1 seller would be written to now; 1 seller cannot be\n" in said
+    assert "sel_2  phone: prc_2 after_0d\n" in said
+    assert "1 seller would be written to now; 1 seller cannot be; 1 call would be asked" in said
     assert asked.inbox.last() == before
     code, _ = run(asked, "start", "--backlog")
     assert code == 2, "nobody starts it without a name"

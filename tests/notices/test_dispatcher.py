@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,32 @@ def test_the_next_rung_comes_in_its_time_and_half_an_answer_changes_the_words(
         assert [it["rung"] for it in office.notices()] == ["after_0d", "after_7d"]
         said = server.taken[-1].body.decode()
         assert "Uma parte das suas respostas já chegou. Faltam: 1 de 2." in said
+
+
+def test_what_is_said_to_be_due_is_what_goes(office: Office) -> None:
+    """A start showed the first rung's channel, by which nothing could go, and no calls."""
+    rungs = {
+        "ACI": (Rung.model_validate({"after": "0d", "channel": "email"}),),
+        "ACP": (
+            Rung.model_validate({"after": "0d", "channel": "phone"}),
+            Rung.model_validate({"before": "30d", "channel": "sms"}),
+        ),
+        None: (),
+    }
+    started.start(office.inbox, rungs, backlog=False, **ANA)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1", days=2)
+    office.review("prc_2", "sel_1", days=30, kind="REGISTRATION_REVIEW_REQUIRED")
+    with WebhookServer().running() as server:
+        rules = rules_for(office, server.url)
+        sends = sender(office, rules)
+        sends.scope.read_on()
+        due = [(it.channel, {*it.rungs}) for it in sends.planned(office.inbox.now())]
+        assert due == [("sms", {"prc_1", "prc_2"}), ("phone", {"prc_2"})]
+        assert sender(office, rules).turn() == 1
+    assert [it["channel"] for it in office.notices()] == ["sms", "sms"]
+    assert len(tasks(office)) == 1
+    assert [*sends.planned(office.inbox.now())] == []
 
 
 def tasks(office: Office) -> list[tuple[str, str | None]]:
@@ -354,7 +381,15 @@ def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office:
 
 
 @pytest.mark.parametrize(
-    "why", ["accepted", "stopped", "answered by nobody", "the schedule is stopped"]
+    "why",
+    [
+        "accepted",
+        "stopped",
+        "answered by nobody",
+        "the schedule is stopped",
+        "started again",
+        "long ago",
+    ],
 )
 def test_whose_answers_were_accepted_hears_of_it_once(
     office: Office, monkeypatch: pytest.MonkeyPatch, why: str
@@ -363,7 +398,9 @@ def test_whose_answers_were_accepted_hears_of_it_once(
     office.seller("sel_1", type="individual")
     office.review("prc_1", "sel_1", asks=["revenue"])
     with WebhookServer().running() as server:
-        sends = sender(office, rules_for(office, server.url))
+        clock: list[int] = []
+        now = {"now": lambda: clock[0] if clock else office.inbox.now()}
+        sends = sender(office, rules_for(office, server.url), **now)
         assert sends.turn() == 1
         if why != "answered by nobody":
             office.answer("prc_1", "sel_1", revenue="1000_to_5000")
@@ -380,7 +417,18 @@ def test_whose_answers_were_accepted_hears_of_it_once(
                 return words(*given)
 
             monkeypatch.setattr(texts, "accepted", stopping)
-        others = sender(office, rules_for(office, server.url))
+        if why == "started again":
+            start(office)
+        if why == "long ago":  # and the seller's own entries are new
+            time.sleep(0.1)
+            clock.append(office.inbox.now())
+            monkeypatch.setattr("pipeline.notices.dispatcher.STALE", 50_000)
+            office.seller("sel_1", "seller.updated", type="individual")
+        others = sender(office, rules_for(office, server.url), **now)
+        others.scope.read_on()
+        foreseen = [(it.rungs, it.channel) for it in others.planned(now["now"]())]
+        is_due = why in ("accepted", "the schedule is stopped")
+        assert foreseen == ([({"prc_1": "accepted"}, "sms")] if is_due else [])
         assert [sends.turn(), others.turn(), sends.turn()] == [int(why == "accepted"), 0, 0]
         if why == "accepted":
             said = json.loads(server.taken[-1].body)["data"]
