@@ -27,7 +27,6 @@ PAGE = Page(
 PERIODS_DRAWN = {"month": 13, "week": 27}
 WEEKS_OF_FLOW = 26
 LEAST_LIKELY = 8
-JUDGED_AFTER = (30, 60)  # days
 STEPS = {
     "contact": N_("Contacted"),
     "opened": N_("Opened by the seller"),
@@ -294,7 +293,8 @@ def draw_score() -> None:
     now = held.now() if views.as_of() is None else views.as_of()
     assert now is not None
     with judged:
-        for column, days in zip(st.columns(len(JUDGED_AFTER)), JUDGED_AFTER, strict=True):
+        spans = forecast_score.JUDGED_AFTER
+        for column, days in zip(st.columns(len(spans)), spans, strict=True):
             with column:
                 made_at = now - days * instants.DAY
                 score = forecast_score.score(held.reader, made_at=made_at, as_of=now)

@@ -8,6 +8,8 @@ from pipeline import instants
 from pipeline.ledger.views.reader import Reader
 
 BANDS: Final = 10
+JUDGED_AFTER: Final = (30, 60)
+"""Days between a forecast and what it is judged by."""
 _ASKED_AT_ONCE: Final = 2_000
 """Ids in one question."""
 

@@ -4,6 +4,7 @@ the product says at the instants on both sides of it. So are the limits of `docs
 import json
 import re
 from datetime import datetime, timedelta
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -14,11 +15,15 @@ from pipeline.log.artifacts import MAX_ARTIFACT_BYTES
 from pipeline.receive.collections import MAX_ARTIFACTS
 from pipeline.receive.ingest import MAX_LINE_BYTES
 from pipeline.receive.rejections import Rejected, Rejections
+from pipeline.serve import forecast_score
 from pipeline.serve.ledger_access import CATCH_UP_SECONDS
 from pipeline.settings import Settings
 from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.queries.findings.builders import found
+from tests.queries.trends import test_denial_changes as changes
+from tests.queries.trends import test_denials_by_month as months
+from tests.queries.trends import test_forecast as forecast
 from tests.submit.rules import builders as payloads
 from tests.support.ledgers import asked
 from tests.support.lines import (
@@ -404,6 +409,129 @@ def test_a_tax_id_that_lost_its_zeros(quote):
             back = seller("created", "e2", iso(SENT_AT), "s2", taxpayer_id=f"{number:0{length}}")
             [row] = asked([denied, back], "denial_retries", SENT_AT)
             assert row["reonboarded"] == 1, (length, digits)
+
+
+# --- over time, and the forecast -----------------------------------------------------------------
+
+DENIED_AT = at(months.DENIED.removesuffix("Z"))
+NOW = at(forecast.NOW)
+
+
+@says("those with a tax id whose {} days since then are over")
+def test_a_denied_seller_is_followed(quote):
+    [days] = numbers(quote)
+    until = DENIED_AT + timedelta(days=days)
+    for as_of, followed in ((until - MOMENT, 0), (until, 1)):
+        [row] = asked([months.denied("d1")], "denials_by_month", as_of)
+        assert row["followed"] == followed, as_of
+
+
+@says("another seller with that tax id was created after it, up to and including {} days")
+def test_a_denied_seller_comes_back(quote):
+    [days] = numbers(quote)
+    until = DENIED_AT + timedelta(days=days)
+    for instant, reonboarded in ((until, 1), (until + MOMENT, 0)):
+        history = [months.denied("d1"), months.created(iso(instant))]
+        [row] = asked(history, "denials_by_month", until + timedelta(days=1))
+        assert row["reonboarded"] == reonboarded, instant
+
+
+@says("such a seller was enabled after it within these {} days")
+def test_a_denied_seller_is_cured(quote):
+    [days] = numbers(quote)
+    until = DENIED_AT + timedelta(days=days)
+    for instant, cured in ((until, 1), (until + MOMENT, 0)):
+        history = [
+            months.denied("d1"),
+            months.created(months.BACK),
+            months.enabled(iso(instant)),
+        ]
+        [row] = asked(history, "denials_by_month", until + timedelta(days=1))
+        assert row["cured"] == cured, instant
+
+
+@says("denials of the {} days before `as_of` (`denials_now`) and of the {} days before these")
+def test_denials_change_between(quote):
+    last, before = numbers(quote)
+    now = at(changes.NOW)
+    first = now - timedelta(days=last)
+    edges = [now, first + MOMENT, first, first - timedelta(days=before) + MOMENT]
+    history = [changes.denied(iso(it)) for it in (*edges, first - timedelta(days=before))]
+    [row] = asked(history, "denial_changes", now)
+    assert (row["denials_now"], row["denials_before"]) == (2, 2)
+
+
+def assert_wilsons(end: float, part: float, whole: int, percent: int) -> None:
+    """Were this end the true part, what was seen would be at the edge of what chance brings."""
+    away = abs(end - part) / (end * (1 - end) / whole) ** 0.5
+    assert away == pytest.approx(deviations(percent))
+
+
+def deviations(percent: int) -> float:
+    return NormalDist().inv_cdf(0.5 + percent / 200)
+
+
+@says("Its interval of {} % follows from Wilson's interval of the part p")
+def test_a_change_of_denials_has_an_interval(quote):
+    [percent] = numbers(quote)
+    [row] = asked(changes.some(10, 20), "denial_changes", at(changes.NOW))
+    for times in (row["times_low"], row["times_high"]):
+        assert_wilsons(times / (1 + times), 20 / 30, 30, percent)
+
+
+@says("each process of its type whose deadline came in the {} days before `as_of`")
+def test_a_process_is_comparable(quote):
+    [days] = numbers(quote)
+    until = forecast.DEADLINE + timedelta(days=days)
+    opened = until - timedelta(days=10)
+    history = [*forecast.HISTORY, *forecast.process("open", opened=opened)]
+    for as_of, comparable in ((until - MOMENT, 40), (until, 0)):
+        row = forecast.row_of(history, as_of=as_of.isoformat())
+        assert row["comparable"] == comparable, as_of
+
+
+@says("`chance_low` and `chance_high` are Wilson's interval of {} %")
+def test_a_chance_has_an_interval(quote):
+    [percent] = numbers(quote)
+    row = forecast.row_of([*forecast.HISTORY, *forecast.opened_with(20)])
+    for end in (row["chance_low"], row["chance_high"]):
+        assert_wilsons(end, row["chance"], row["comparable"], percent)
+
+
+@says("each of the {} weeks of {} days after `as_of`")
+def test_weeks_are_forecast(quote):
+    weeks, days = numbers(quote)
+    ends = [NOW + timedelta(days=days * week) for week in range(weeks + 1)]
+    history = [
+        acp(f"e{edge}{end}", OPENED, process_id=f"p{edge}{end}", deadline_at=iso(end + edge))
+        for end in ends
+        for edge in (0 * MOMENT, MOMENT)
+    ]
+    found = asked(history, "forecast_weeks", NOW)
+    assert [(row["ends_at"], row["due"]) for row in found] == [(end, 2) for end in ends[1:]]
+
+
+@says("Its interval of {} % adds two things")
+def test_what_is_expected_of_a_week_has_an_interval(quote):
+    """Of forty processes with the same chance."""
+    [percent] = numbers(quote)
+    alike = [line for number in range(40) for line in forecast.opened_with(6, f"open{number}")]
+    history = [*forecast.HISTORY, *forecast.cohort(*[28] * 20, prefix="q"), *alike]
+    row = forecast.row_of(history, "open0")
+    chance = row["chance"]
+    [week, *_] = asked(history, "forecast_weeks", NOW)
+    luck = deviations(percent) * (40 * chance * (1 - chance)) ** 0.5
+    assert week["expected"] == pytest.approx(40 * (1 - chance))
+    for end, shared in (
+        (week["expected_low"] - week["expected"], 40 * (row["chance_high"] - chance)),
+        (week["expected_high"] - week["expected"], 40 * (row["chance_low"] - chance)),
+    ):
+        assert abs(end) == pytest.approx((luck**2 + shared**2) ** 0.5)
+
+
+@says("what the view says at {} and {} days before `as_of`")
+def test_the_forecast_is_judged(quote):
+    assert tuple(numbers(quote)) == forecast_score.JUDGED_AFTER
 
 
 def test_the_limits_of_the_operations_page():
