@@ -21,6 +21,10 @@ _REMEMBER: Final = """
 _SENT: Final = """
     select seq from entries
     where seq > $1 and seq <= $2 and kind = $3 order by seq"""
+_REPORTS: Final = """
+    select seq from entries
+    where seq > $1 and kind = $2 and process_id is null order by seq"""
+"""A service's receipts name the message, and most of them no process."""
 
 
 def mark_of(inbox: Inbox, seller_ids: Sequence[str], *, now: int | None = None) -> int:
@@ -48,21 +52,32 @@ def mark_all(inbox: Inbox, *, now: int | None = None) -> int:
 
 
 def _mark(inbox: Inbox, notices: Iterable[Entry]) -> int:
-    drafts = [draft for it in notices if (draft := _uncertain(inbox, it)) is not None]
+    silent = [it for it in notices if _has_no_result(inbox, it)]
+    if not silent:
+        return 0
+    rows = inbox.query(_REPORTS, min(it.seq for it in silent), SELLER_NOTICE_RESULT)
+    reports = (inbox.entry(seq) for (seq,) in rows)
+    heard = {content_of(it).get("message_id") for it in reports if it is not None}
+    drafts = [_uncertain(it) for it in silent if content_of(it)["message_id"] not in heard]
     if drafts:
         inbox.append(drafts)
     return len(drafts)
 
 
-def _uncertain(inbox: Inbox, entry: Entry) -> Draft | None:
+def _has_no_result(inbox: Inbox, entry: Entry) -> bool:
+    """Whether it is about a message of ours, and nothing that names its process says what came of
+    it."""
     said = content_of(entry)
     if COMMITMENT not in said or entry.process_id is None:
-        return None
+        return False
     results = inbox.find(process_id=entry.process_id, kind=SELLER_NOTICE_RESULT)
-    if any(content_of(it).get("message_id") == said["message_id"] for it in results):
-        return None
+    return all(content_of(it).get("message_id") != said["message_id"] for it in results)
+
+
+def _uncertain(entry: Entry) -> Draft:
+    assert entry.process_id is not None
     return seller_notice_result.came_of(
-        said["message_id"],
+        content_of(entry)["message_id"],
         "uncertain",
         "the program that sent it ended before it heard the answer",
         recorded_by=entry.recorded_by,

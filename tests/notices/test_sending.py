@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.errors import CopyHeld, SettingsError, WrongUsage
 from pipeline.http import standard_webhooks
 from pipeline.http.outgoing import asking, mails
@@ -16,10 +17,11 @@ from pipeline.inbox import copies
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.journey import links
 from pipeline.log.entries import commitment
+from pipeline.log.ndjson import read_line
 from pipeline.notices import sending
 from pipeline.notices.channels import Came
 from pipeline.notices.sending import Done, Order
-from pipeline.notices.unanswered import UNANSWERED, mark_all
+from pipeline.notices.unanswered import UNANSWERED, mark_all, mark_of
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_channels import silent_after
 from tests.notices.office import BASE, BY_MAIL, SECRET, Office, results_of
@@ -336,6 +338,28 @@ def test_a_message_without_a_result_is_uncertain_after_a_while_and_never_before(
     assert mark_all(office.inbox, now=later + UNANSWERED) == 0
     monkeypatch.undo()
     assert office.results() == [("prc_2", "uncertain"), ("prc_1", "uncertain")]
+
+
+def test_a_receipt_that_names_no_process_says_what_came_of_a_message(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_two_reviews(office)
+
+    def gone(*_: Any) -> Came:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sending.channels, "hand_over", gone)
+    with MailServer(tmp_path).running() as server, pytest.raises(KeyboardInterrupt):
+        office.sending(mail=office.mail(server)).send_one("sel_1", BY_MAIL)
+    said = {"message_id": office.notices()[0]["message_id"], "result": "delivered", "detail": None}
+    at = instants.canonical(office.inbox.now())
+    line = json.dumps({"kind": "seller_notice_result", "occurred_at": at, **said})
+    office.inbox.append([read_line(line.encode(), recorded_by="token:x")])
+    later = office.inbox.now() + UNANSWERED
+    assert (mark_of(office.inbox, ["sel_1"], now=later), mark_all(office.inbox, now=later)) == (
+        0,
+        0,
+    )
 
 
 def test_what_cannot_be_sent_at_all_is_said_before_anything_is_recorded(
