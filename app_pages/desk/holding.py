@@ -1,26 +1,75 @@
 """Stops what the schedule sends to one seller, as in a dispute, and lets it go on."""
 
 from functools import partial
+from typing import Final, get_args
 
 import streamlit as st
 
 from app_pages.desk import casework
 from app_pages.language import formats
-from app_pages.language.i18n import _
-from app_pages.parts import acting, elements, views
+from app_pages.language.i18n import _, ngettext
+from app_pages.parts import acting, elements, links, views
 from pipeline.continuity import service
+from pipeline.log.kinds.notice_schedule import Wish
 from pipeline.notices.started import hold, undo_hold
 from pipeline.serve.roles import Permission
+
+LISTED: Final = 20
+WISHES: Final[tuple[Wish, ...]] = get_args(Wish)
+
+
+def say(seller_id: str) -> views.Row | None:
+    """Says since when, and at whose word, no messages go to a seller; that row of `held_sellers`,
+    None where they go."""
+    held = views.read_one("held_sellers", where={"seller_id": seller_id})
+    if held is not None:
+        st.markdown(_badge(held), width="content")
+    return held
+
+
+def say_wishes() -> None:
+    """The sellers who ended the messages themselves while a review of theirs is open: each is a
+    person's task until somebody lets messages go on."""
+    wished = views.read("held_sellers", where={"wish": list(WISHES)}, order_by="held_at")
+    if not wished:
+        return
+    of = {"seller_id": [it["seller_id"] for it in wished]}
+    open_ones = {it["seller_id"] for it in views.read("seller_watchlist", where=of)}
+    found = [it for it in wished if it["seller_id"] in open_ones]
+    if not found:
+        return
+    with st.container(border=True, gap="xsmall"):
+        text = ngettext(
+            "{n} seller ended the messages: call them.",
+            "{n} sellers ended the messages: call them.",
+            len(found),
+            n=formats.number(len(found)),
+        )
+        st.markdown(f"**{text}**")
+        for row in found[:LISTED]:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                links.to_seller(row["seller_id"], is_named=True)
+                st.markdown(_badge(row), width="content")
+
+
+def _badge(held: views.Row) -> str:
+    at = formats.minute(held["held_at"])
+    if held["wish"] == "not_me":
+        said = _(
+            "Whoever got the messages is not the seller, they say. Since {instant}.", instant=at
+        )
+        return formats.badge(said, "red", ":material/person_off:")
+    if held["wish"] == "stop_writing":
+        said = _("The seller wants no more messages since {instant}.", instant=at)
+    else:
+        said = _("No messages go to this seller by themselves since {instant}.", instant=at)
+    return formats.badge(said, "orange", ":material/notifications_off:")
 
 
 def show(seller_id: str) -> None:
     """Whether messages to a seller are stopped, with the button that stops them, or lets them go
     on. Neither sends anything, so for a moment it can be taken back."""
-    held = views.read_one("held_sellers", where={"seller_id": seller_id})
-    if held is not None:
-        at = formats.minute(held["held_at"])
-        said = _("No messages go to this seller by themselves since {instant}.", instant=at)
-        st.markdown(formats.badge(said, "orange", ":material/notifications_off:"))
+    held = say(seller_id)
     if not casework.is_open():
         return
     # By the seller, so that a press on one page stops nobody else's messages.
@@ -36,21 +85,27 @@ def show(seller_id: str) -> None:
             if held is None
             else _("The schedule sends this seller again what comes due.")
         )
+        is_wished = held is not None and held["wish"] is not None
+        if is_wished:
+            st.text_input(_("Why?"), key=f"{key} why")
         acting.name_of_reader(f"{key} actor")
 
         def press() -> acting.Feedback:
-            return _record(seller_id, acting.actor_of(f"{key} actor"), is_held=held is None)
+            actor, why = acting.actor_of(f"{key} actor"), acting.typed(f"{key} why")
+            if is_wished and (lacking := acting.missing(why, actor)) is not None:
+                return acting.Feedback(lacking, kept=why)
+            return _record(seller_id, actor, why, is_held=held is None)
 
         acting.submit(f"{key} now", label, press, about=held is None, may=Permission.ANNOTATE)
 
 
-def _record(seller_id: str, actor: str, *, is_held: bool) -> acting.Feedback:
+def _record(seller_id: str, actor: str, why: str, *, is_held: bool) -> acting.Feedback:
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     inbox, by = service.current().inbox, {"actor": actor, "recorded_by": acting.RECORDED_BY}
     made: list[int] = []
     error = acting.tried(
-        lambda: made.append(hold(inbox, seller_id, is_held=is_held, **by)),
+        lambda: made.append(hold(inbox, seller_id, is_held=is_held, reason=why or None, **by)),
         actor,
     )
     if error is not None:

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import asking, casework, differences, journeys, processes
+from app_pages.desk import asking, casework, differences, holding, journeys, processes
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import N_, _, ngettext
@@ -291,6 +291,7 @@ with trail:
         with st.container(border=True):
             casework.contacts(process)
             if process["seller_id"] is not None:
+                holding.say(process["seller_id"])
                 asking.seller(process["seller_id"])
     with st.container(border=True):
         casework.notes(process)

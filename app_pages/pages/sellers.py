@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from app_pages.desk import asking, casework, saved
+from app_pages.desk import asking, casework, holding, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
@@ -113,6 +113,7 @@ def card(row: views.Row) -> None:
     if name:
         st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
+    holding.say(row["seller_id"])
     asking.seller(row["seller_id"])
     this = {"seller_id": row["seller_id"]}
     found = views.read("open_processes", where=this, limit=MOST_REVIEWS)
@@ -239,6 +240,8 @@ with by_state:
         "state",
     )
 found = facets.choosing(worst_state=worst)
+with st.container(key="wishes"):  # always there, as the next
+    holding.say_wishes()
 order_by = "next_savable_deadline_at" if order == SAVABLE else None
 with st.container(key="asking"):  # always there, so that what comes below it stays what it is
     asking.watch()

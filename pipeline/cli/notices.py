@@ -166,19 +166,20 @@ def hold(before: bool, seller: str, actor: str) -> None:
 
     Example: prazo notices hold --seller sel_123 --actor Ana
     """
-    _hold(seller, actor, is_held=True, is_dry=before)
+    _hold(seller, actor, None, is_held=True, is_dry=before)
 
 
 @notices.command()
 @click.option("--seller", required=True, metavar="ID", help="Who is written to again.")
 @click.option("--actor", metavar="NAME", required=True, help="Who releases it.")
+@click.option("--reason", metavar="TEXT", help="Why; needed where the seller ended it.")
 @click.pass_obj
-def release(before: bool, seller: str, actor: str) -> None:
+def release(before: bool, seller: str, actor: str, reason: str | None) -> None:
     """Let the schedule write to a seller again.
 
-    Example: prazo notices release --seller sel_123 --actor Ana
+    Example: prazo notices release --seller sel_123 --actor Ana --reason "they called"
     """
-    _hold(seller, actor, is_held=False, is_dry=before)
+    _hold(seller, actor, reason, is_held=False, is_dry=before)
 
 
 @notices.command()
@@ -212,7 +213,7 @@ def _say_if_nothing_runs_it(settings: Settings, inbox: "Inbox") -> None:
             say(f"{found.found}; {found.remedy}", err=True)
 
 
-def _hold(seller: str, actor: str, *, is_held: bool, is_dry: bool) -> None:
+def _hold(seller: str, actor: str, reason: str | None, *, is_held: bool, is_dry: bool) -> None:
     from pipeline.notices import started
 
     done = "held" if is_held else "released"
@@ -220,7 +221,9 @@ def _hold(seller: str, actor: str, *, is_held: bool, is_dry: bool) -> None:
         say(f"the schedule would be {done} for {seller}")
         return
     with guarded_inbox(Settings.load()) as inbox:
-        seq = started.hold(inbox, seller, is_held=is_held, actor=actor, recorded_by=user())
+        seq = started.hold(
+            inbox, seller, is_held=is_held, actor=actor, recorded_by=user(), reason=reason
+        )
     say(f"{done}, entry {seq}")
 
 

@@ -9,13 +9,14 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
-from pipeline.errors import CallerError
+from pipeline.errors import CallerError, WrongUsage
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.entries import Entry, content_of
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders
+from pipeline.texts import is_blank
 
 _NAME: Final = "seller notices by the schedule"
 _HERE: Final = """
@@ -98,18 +99,34 @@ def kept_back(inbox: Inbox) -> list[Entry]:
 
 
 def hold(
-    inbox: Inbox, seller_id: str, *, is_held: bool, actor: str | None, recorded_by: str
+    inbox: Inbox,
+    seller_id: str,
+    *,
+    is_held: bool,
+    actor: str | None,
+    recorded_by: str,
+    reason: str | None = None,
 ) -> int:
     """Holds the schedule for one seller, or releases it; the seq of the entry. Raises `CallerError`
-    for a seller whom nothing names, and as `start` does."""
+    for a seller whom nothing names, `WrongUsage` for a release without a reason where the seller
+    ended it, and as `start` does."""
     if not inbox.find(seller_id=seller_id):
         raise CallerError(
             "Nothing was recorded",
             "nothing in the log names this seller",
             "give the seller's id as the platform does",
         )
+    if not is_held and is_blank(reason):
+        wish = wish_in(inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE))
+        if wish is not None:
+            raise WrongUsage(
+                "The schedule was not released",
+                f"the seller ended it themselves ({wish})",
+                "give a reason, as what they said when somebody called",
+            )
     step = "held" if is_held else "released"
-    draft = decided(step, actor=actor, recorded_by=recorded_by, seller_id=seller_id)
+    said = {} if is_blank(reason) else {"reason": reason}
+    draft = decided(step, actor=actor, recorded_by=recorded_by, seller_id=seller_id, **said)
     [receipt] = inbox.append([draft])
     assert receipt.entry is not None
     return receipt.entry.seq

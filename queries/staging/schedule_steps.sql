@@ -6,6 +6,7 @@
 -- column: process_id | the process that it is about; null where it is about more
 -- column: seller_id | the seller whom it is about; null where it is about a process, or all
 -- column: step | started, held, released or stopped
+-- column: wish | of a stop by the seller: not_me or stop_writing; null of any other
 -- column: has_backlog | of a start: processes that were known before are in it, too
 -- column: schedules | of a start: the rungs for each type of review; null type: each that is not named
 
@@ -15,6 +16,7 @@ select
     process_id,
     seller_id,
     step,
+    case when step = 'stopped' and reason in ('not_me', 'stop_writing') then reason end as wish,
     coalesce(cast(content ->> '$.backlog' as boolean), false) as has_backlog,
     case when step = 'started' then schedules_of(content -> '$.schedules') end as schedules
 from fact_actions

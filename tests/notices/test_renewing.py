@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
+from pipeline.errors import WrongUsage
 from pipeline.inbox import copies
 from pipeline.journey import links
 from pipeline.log.actions import By
 from pipeline.log.entries import INGESTED
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in, wished
-from pipeline.notices import renewing
+from pipeline.notices import renewing, started
 from pipeline.notices.renewing import Renewing
 from pipeline.notices.rules import load
 from pipeline.notices.sending import Sending
@@ -162,5 +163,8 @@ def test_who_is_not_the_seller_stays_so_until_somebody_here_says_otherwise(
     by_page = [wished(it, journey_id="jrn_1", **by) for it in ("not_me", "stop_writing")]
     office.inbox.append([*by_page, released._replace(origin=INGESTED, occurred_at=at)])
     assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) == "not_me"
-    office.inbox.append([released])
+    ana = {"actor": "Ana", "recorded_by": "test", "is_held": False}
+    with pytest.raises(WrongUsage, match="ended it themselves"):
+        started.hold(office.inbox, "sel_1", **ana)
+    started.hold(office.inbox, "sel_1", reason="they called", **ana)
     assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) is None

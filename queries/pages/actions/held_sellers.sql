@@ -4,12 +4,14 @@
 -- by: seller_id
 -- column: seller_id | the seller
 -- column: step | text | held, or stopped
+-- column: wish | text | of their own: not_me, they are not the seller, or stop_writing; null where a person holds it
 -- column: held_at | since when
 -- column: seq | the entry that says so
 
 select
     seller_id,
     step,
+    wish,
     occurred_at as held_at,
     seq
 from schedule_steps

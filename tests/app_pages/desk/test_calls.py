@@ -59,8 +59,10 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
     assert "Stop messages" in labels(app)
 
 
-def test_undo_takes_back_nothing_that_the_seller_said(open_log: OpenLog, visit: Visit) -> None:
-    """Undo of a stop ended what the seller had said meanwhile; undo of its end forgot it."""
+def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """No page said so. Undo of a stop ended it, and undo of its end forgot it."""
     with open_log(HISTORY) as service:
 
         def stands() -> tuple[str, str | None]:
@@ -80,7 +82,16 @@ def test_undo_takes_back_nothing_that_the_seller_said(open_log: OpenLog, visit: 
 
         app = visit("seller", as_of=None, seller_id="sel_ana")
         say_name(app, "header", "Bia")
+        assert "is not the seller, they say" in page_text(app)
+        for page, asked in (("process", {"process": "prc_1"}), ("sellers", {})):
+            assert "is not the seller, they say" in page_text(visit(page, as_of=None, **asked))
         press(app, "Let messages go on")
-        assert stands()[0] == "released"
+        assert "A text and a name are needed" in page_text(app)
+        assert stands() == ("stopped", "not_me")
+        [why] = [it for it in app.text_input if it.label == "Why?"]
+        why.set_value("reached by telephone")
+        press(app, "Let messages go on")
+        assert stands() == ("released", "reached by telephone")
+        assert "ended the messages" not in page_text(visit("sellers", as_of=None))
         press(app, "Undo")
         assert stands() == ("stopped", "not_me")
