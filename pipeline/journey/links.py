@@ -32,7 +32,15 @@ LOG = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
 MAX_LIVE: Final = 10
-"""The most links of a process that work at once; before another is made, one has to be revoked."""
+"""The most links of a process that work at once; before another is made, one has to be revoked.
+Those that were made at a click do not count."""
+MAX_CLICKED: Final = 5
+"""The most links of a process that were made at a click and work at once; another ends the oldest
+of them, one that was not opened first."""
+IN_APP: Final = "in_app"
+CLICK_LIFE: Final = 2 * instants.HOUR
+"""Of a link that is made at a click: the seller follows it at once, and clicks again another
+day."""
 _NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Digits and letters that nobody mistakes for each other."""
 NUMBER_CHARACTERS: Final = 12
@@ -97,6 +105,11 @@ class Journey:
         return cls(**{**known, "only_paths": None if only is None else tuple(json.loads(only))})
 
     @property
+    def is_clicked(self) -> bool:
+        """Whether it was made at a click in the marketplace's own pages, and sent to nobody."""
+        return self.channel == IN_APP and self.expires_at - self.minted_at <= CLICK_LIFE
+
+    @property
     def journey_id(self) -> str:
         """The id under which the log has the journey's steps."""
         return f"jrn_{self.ref}"
@@ -155,7 +168,7 @@ def mint(
     return_url: str | None = None,
     reviews: Reviews | None = None,
     until: int = 0,
-    life: int | None = None,
+    is_clicked: bool = False,
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
 
@@ -163,15 +176,18 @@ def mint(
     email      the address to which codes are sent
     made_by    the name of the person who makes it; None where a program does
     until      an instant, in microseconds: it works until then at least
+    is_clicked the seller clicks in the marketplace's own pages now, and gets it at once
 
     Where the platform has refused fields by name, the link asks for these alone. Raises
     `CallerError` where no link can be made, and `SettingsError` without PRAZO_JOURNEY_URL.
     """
+    if is_clicked:
+        channel = IN_APP
     _check_given(settings, process_id, channel, email, return_url)
     review = (reviews or Reviews(inbox)).look(process_id)
     now = inbox.now()
-    life = round(settings.journey_hours * instants.HOUR) if life is None else life
-    _check_process(inbox, process_id, review, now)
+    life = CLICK_LIFE if is_clicked else round(settings.journey_hours * instants.HOUR)
+    _check_process(inbox, process_id, review, is_clicked=is_clicked)
     process = review.process
     assert process is not None
     assert process.seller_id is not None  # otherwise it is unanswerable
@@ -192,6 +208,8 @@ def mint(
         settled_at=None,
     )
     token = secrets.token_urlsafe(TOKEN_BYTES)
+    if is_clicked:
+        _make_room(inbox, process_id)
     seq = _record(inbox, journey, token, evidence.invited(journey, recorded_by, made_by))
     return Minted(journey, f"{settings.journey_url}/j/{token}", seq)
 
@@ -224,16 +242,31 @@ def _check_given(
         )
 
 
-def _check_process(inbox: Inbox, process_id: str, review: Review, now: int) -> None:
+def _check_process(inbox: Inbox, process_id: str, review: Review, *, is_clicked: bool) -> None:
     """Raises `CallerError` where nobody can answer the process, or it has links enough."""
     if (fault := review.unanswerable) is not None:
         raise _refused(fault, "look at the process: `prazo show process_state`")
-    live = [it for it in of_process(inbox, process_id) if it.is_live(now)]
-    if len(live) >= MAX_LIVE:
+    if not is_clicked and is_full(inbox, process_id):
         raise _refused(
             f"{MAX_LIVE} links of {process_id} work already",
             f"revoke them: {typed('prazo', 'journey', 'revoke', '--process', process_id)}",
         )
+
+
+def is_full(inbox: Inbox, process_id: str) -> bool:
+    """Whether no other link of a process is made, but at a click."""
+    now = inbox.now()
+    live = [it for it in of_process(inbox, process_id) if it.is_live(now) and not it.is_clicked]
+    return len(live) >= MAX_LIVE
+
+
+def _make_room(inbox: Inbox, process_id: str) -> None:
+    """Ends those links made at a click that leave no room for another."""
+    now = inbox.now()
+    clicked = [it for it in of_process(inbox, process_id) if it.is_live(now) and it.is_clicked]
+    clicked.sort(key=lambda it: (it.opened_at is not None, it.minted_at, it.ref))
+    for each in clicked[: max(0, len(clicked) + 1 - MAX_CLICKED)]:
+        revoke(inbox, ref=each.ref)
 
 
 def _record(inbox: Inbox, journey: Journey, token: str, invitation: Draft) -> int:

@@ -492,8 +492,7 @@ class Sending:
         except CallerError as error:
             self._end(it.journey.ref for it in made)
             LOG.warning("no notice to a seller: %s", error.why)
-            live = links.of_process(self._inbox, each.process_id)
-            is_full = sum(it.is_live(self._inbox.now()) for it in live) >= links.MAX_LIVE
+            is_full = links.is_full(self._inbox, each.process_id)
             raise _Refused("links_enough" if is_full else "unanswerable") from None
         return made
 

@@ -35,14 +35,10 @@ PATH: Final = "/v1/sellers/"
 SCOPE: Final = "seller_area"
 WAY: Final = "seller_area"
 STATES: Final = ("PENDING", "OVERDUE", "EXPIRED")
-CHANNEL: Final = "in_app"
 KEPT_SECONDS: Final = 5.0
 """For so long an answer is given again; the marketplace may keep it as long."""
 MAX_KEPT: Final = 10_000
 MAX_REVIEWS: Final = 50
-LINK_LIFE: Final = 2 * instants.HOUR
-"""Of a link that is made at a click: the seller follows it at once, and clicks again another day.
-So clicks leave few links that work, and never take the last place of one that is to be sent."""
 ASKS: Final = (300, 0.01)
 """At once, and the seconds until one more."""
 LINKS: Final = (20, 0.2)
@@ -146,10 +142,9 @@ class Area:
             service.inbox,
             process_id,
             recorded_by=by.name,
-            channel=CHANNEL,
             return_url=return_url,
             reviews=self._reviews,
-            life=LINK_LIFE,
+            is_clicked=True,
         ).as_answer
 
 

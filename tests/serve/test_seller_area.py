@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from pipeline import instants
 from pipeline.continuity.service import LedgerService, ledger_service
+from pipeline.errors import CallerError
 from pipeline.http.pace import Pace
 from pipeline.journey import links
 from pipeline.ledger.views import installed
@@ -123,6 +124,30 @@ def test_who_asks_too_often_is_asked_to_wait_and_nobody_else(
         assert ask("GET", "/api/views", headers={"Authorization": "Bearer shop"}).is_success
         seconds[0] += 30
         assert ask(method, path).status_code == 200
+
+
+def test_clicks_take_no_place_of_a_link_that_is_sent(
+    office: Office, service: LedgerService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten clicks in two hours kept every message back, and the banner answered 422."""
+    monkeypatch.setattr(seller_area.area(service), "links", Pace(100, 1))
+    sent = links.mint(service.settings, office.inbox, "prc_1", recorded_by="test", channel="in_app")
+    office.inbox.execute("update journeys set opened_at = minted_at where channel = 'in_app'")
+    for _ in range(links.MAX_LIVE + 1):
+        made = ask("POST", f"{PATH}/prc_1/link")
+        assert made.status_code == 200
+        assert links.still_works(office.inbox, made.json()["url"])
+    assert links.still_works(office.inbox, sent.url)
+    now, all_of_it = office.inbox.now(), links.of_process(office.inbox, "prc_1")
+    live = [it for it in all_of_it if it.is_live(now)]
+    clicked = [it for it in live if it.is_clicked]
+    assert len(clicked) == links.MAX_CLICKED
+    for _ in range(links.MAX_LIVE - (len(live) - len(clicked))):
+        links.mint(service.settings, office.inbox, "prc_1", recorded_by="test")
+    with pytest.raises(CallerError, match="10 links"):
+        links.mint(service.settings, office.inbox, "prc_1", recorded_by="test")
+    assert ask("POST", f"{PATH}/prc_1/link").status_code == 200
+    links.revoke(office.inbox, process_id="prc_1")
 
 
 @pytest.mark.parametrize("language", ["pt-BR", "en"])
