@@ -5,6 +5,7 @@ that message went: whoever holds an old link, and has the mailbox no more, chang
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from pipeline import instants
@@ -14,8 +15,10 @@ from pipeline.inbox import Inbox
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.links import Journey
 from pipeline.journey.notifying import Help, message_of
+from pipeline.log.entries import Entry, content_of
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
-from pipeline.log.kinds.seller_notice import ADDRESS, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import ADDRESS, BY_HAND, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.rules import NoticesFile
 from pipeline.notices.sending import Order, Sending
 from pipeline.settings import Settings
@@ -23,7 +26,7 @@ from pipeline.settings import Settings
 LOG = logging.getLogger(__name__)
 
 PAUSE: Final = 10 * instants.MINUTE
-"""After any message about the review: its link may not have been seen yet."""
+"""After a message about the review that may have arrived: its link may not have been seen yet."""
 MOST_A_DAY: Final = 5
 
 
@@ -65,9 +68,11 @@ class Renewing:
         sent = self._inbox.find(process_id=journey.process_id, kind=SELLER_NOTICE)
         of_today = [it for it in sent if it.recorded_at > now - instants.DAY]
         asked_for = sum(it.recorded_by == RECORDED_BY for it in of_today)
-        is_fresh = any(it.recorded_at > now - PAUSE for it in of_today)
-        if said is None or is_fresh or asked_for >= MOST_A_DAY:
+        fresh = [it for it in of_today if it.recorded_at > now - PAUSE]
+        if said is None or asked_for >= MOST_A_DAY or self._may_bring_one(journey, fresh):
             return None
+        if ADDRESS not in said and self._needs_address(said["channel"]):
+            return None  # nobody knows where the first went
         steps = self._inbox.find(seller_id=journey.seller_id, kind=NOTICE_SCHEDULE)
         if wish_in(steps) == "not_me":
             return None
@@ -75,6 +80,23 @@ class Renewing:
             said["channel"],
             RECORDED_BY,
             language=said.get("language"),
-            once=f"a new link {now // PAUSE}",
+            once=f"a new link for {journey.process_id} after {len(sent)}",
             only_to=said.get(ADDRESS),
         )
+
+    def _may_bring_one(self, journey: Journey, notices: Sequence[Entry]) -> bool:
+        """Whether one of these notices about the review brought a link, or may have: no call or
+        letter does, nor what was not sent."""
+        if not notices:
+            return False
+        results = self._inbox.find(process_id=journey.process_id, kind=SELLER_NOTICE_RESULT)
+        said = [content_of(it) for it in results]
+        failed = {it.get("message_id") for it in said if it.get("result") == "failed"}
+        return any(
+            it.get("channel") not in BY_HAND and it.get("message_id") not in failed
+            for it in map(content_of, notices)
+        )
+
+    def _needs_address(self, channel: str) -> bool:
+        webhook = self._notices.get().channels.get(channel)
+        return webhook is None or webhook.address

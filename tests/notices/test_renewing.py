@@ -15,11 +15,12 @@ from pipeline.journey import links
 from pipeline.log.actions import By
 from pipeline.log.entries import INGESTED
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in, wished
+from pipeline.log.kinds.seller_notice import by_hand
 from pipeline.notices import renewing, started
 from pipeline.notices.renewing import Renewing
 from pipeline.notices.rules import load
 from pipeline.notices.sending import Sending
-from tests.alert.sinks import MailServer
+from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.served import Page, served
 from tests.notices.office import BY_MAIL, Office
 from tests.support.machine import wait_until
@@ -150,6 +151,55 @@ def test_it_goes_to_no_other_address_not_too_often_and_not_from_a_copy(
         by = {"journey_id": journey.journey_id, "recorded_by": "journey"}
         office.inbox.append([wished("not_me", seller_id="sel_1", **by)])
         assert after(24 * 60) == 7, "whoever has the mailbox is not the seller"
+
+
+def test_a_call_or_a_message_that_was_not_sent_keeps_no_new_link_back(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page said that one comes within a few minutes, and none came."""
+    office.seller("sel_1", email="maria@seller.example")
+    office.review("prc_1", "sel_1")
+    with MailServer(tmp_path).running() as server:
+        send = office.sending(mail=office.mail(server))
+        send.send(["sel_1"], BY_MAIL)
+        renew = Renewing(office.settings(), office.inbox)
+        monkeypatch.setattr(type(renew._alerts), "get", lambda _: send)  # has the mail server
+        [journey] = links.of_process(office.inbox, "prc_1")
+        # At the beginning of ten minutes, so that all of this is within them.
+        later = (office.inbox.now() // renewing.PAUSE + 2) * renewing.PAUSE
+        monkeypatch.setattr(office.inbox, "clock", lambda: later)
+        by = {"actor": "Ana", "recorded_by": "test", "seller_id": "sel_1"}
+        office.inbox.append([by_hand("call_1", "phone", process_id="prc_1", **by)])
+        server.refuses = "451 not now"
+        renew.renew(journey)
+        assert office.results()[-1] == ("prc_1", "failed")
+        server.refuses = None
+        renew.renew(journey)
+        assert len(server.taken) == 2
+        renew.renew(journey)
+        assert len(server.taken) == 2
+
+
+def test_none_goes_to_an_address_where_nobody_knows_where_the_first_went(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.seller("sel_1", phone_number="+5511912345678")
+    office.review("prc_1", "sel_1")
+    with WebhookServer().running() as service:
+        rules = office.webhook(service.url, address=False)
+        office.sending(rules).send(["sel_1"], BY_MAIL._replace(channel="sms"))
+        renew = Renewing(office.settings(), office.inbox)
+        monkeypatch.setattr(type(renew._notices), "get", lambda _: rules)
+        [journey] = links.of_process(office.inbox, "prc_1")
+        later = office.inbox.now() + 2 * renewing.PAUSE
+        monkeypatch.setattr(office.inbox, "clock", lambda: later)
+        has_address = office.webhook(service.url, address=True)
+        monkeypatch.setattr(type(renew._notices), "get", lambda _: has_address)
+        renew.renew(journey)
+        assert len(service.taken) == 1
+        monkeypatch.setattr(type(renew._notices), "get", lambda _: rules)
+        renew.renew(journey)
+        assert len(service.taken) == 2
 
 
 @pytest.mark.parametrize("days", [-300, 1])
