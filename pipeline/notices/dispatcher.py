@@ -29,7 +29,7 @@ from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders, rungs_of
 from pipeline.notices.news import news_of, to_thank
-from pipeline.notices.rules import ACCEPTED, NoticeRules, Rung
+from pipeline.notices.rules import ACCEPTED, News, NoticeRules, Rung
 from pipeline.notices.schedule import STALE, Decision, Said, Times, due, ended_channels
 from pipeline.notices.sellers import Open, Refused, Seller, accepted_type
 from pipeline.notices.sending import Done, Order, Sending
@@ -327,9 +327,10 @@ class NoticeDispatcher:
             beat(self._inbox, Part.NOTICES)
 
     def _first(self, plan: Planned) -> tuple[Rung | None, Refused | None]:
-        """The rung by whose channel the message goes, and why it goes by none."""
+        """The rung by whose channel the message goes, news before others, and why it goes by
+        none."""
         why: Refused | None = None
-        for rung in plan.rungs.values():
+        for rung in sorted(plan.rungs.values(), key=lambda it: not isinstance(it, News)):
             why = self.refusal(plan, rung)
             if why is None:
                 return rung, None

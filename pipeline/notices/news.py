@@ -26,15 +26,21 @@ def news_of(
         return []
     found = []
     if review.refused_at is not None:
-        name = f"correct_{readable(review.refused_at)}"
+        name = f"{CORRECT}_{readable(review.refused_at)}"
         found.append((review.refused_at, News.of(name, said["channel"], CORRECT)))
     deadline = review.deadline_at
     if deadline is None or deadline <= now or heard_at is None or DEADLINE not in said:
         return found
     if said[DEADLINE] != canonical(deadline):
-        name = f"moved_{readable(deadline)}"
+        name = f"{MOVED}_{readable(deadline)}"
         found.append((heard_at, News.of(name, said["channel"], MOVED)))
     return found
+
+
+def news_in(rung: str | None) -> str | None:
+    """The template of the news that a rung is, by its name in entries; None where it is none."""
+    word = (rung or "").partition("_")[0]
+    return word if word in (CORRECT, MOVED) else None
 
 
 def to_thank(entries: Sequence[Said]) -> str | None:

@@ -50,6 +50,7 @@ from pipeline.log.kinds.seller_notice import (
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, started, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
+from pipeline.notices.news import news_in
 from pipeline.notices.rules import (
     ACCEPTED,
     ADDRESSED,
@@ -211,7 +212,7 @@ class Sending:
         if not seller.to_ask or seller.is_deleted:
             return Preview(seller, refused, None, to)
         template = order.template or self._fitting(seller.to_ask)
-        message = self._written(seller, order, template, [LINK] * len(seller.to_ask))
+        message = self._written(seller, order, template, [LINK] * len(seller.to_ask), {})
         return Preview(seller, refused, message, to)
 
     def refusal(self, seller: Seller, channel: str) -> Refused | None:
@@ -317,7 +318,8 @@ class Sending:
         made = self._links(reviews, seller, order)
         try:
             template = order.template or self._fitting(reviews)
-            message = self._written(seller, order, template, [it.url for it in made])
+            urls = [it.url for it in made]
+            message = self._written(seller, order, template, urls, rungs or {})
             envelope = Envelope(
                 message_id=message_id,
                 seller_id=seller_id,
@@ -442,7 +444,14 @@ class Sending:
         results = self._inbox.find(process_id=process_id, kind=SELLER_NOTICE_RESULT)
         return any(content_of(it).get("result") in TAKEN for it in results)
 
-    def _written(self, seller: Seller, order: Order, template: str, urls: Sequence[str]) -> Message:
+    def _written(
+        self,
+        seller: Seller,
+        order: Order,
+        template: str,
+        urls: Sequence[str],
+        rungs: Mapping[str, str],
+    ) -> Message:
         asked = [
             Asked(
                 each.review_type,
@@ -452,6 +461,7 @@ class Sending:
                 each.is_begun,
                 url,
                 len(each.needed),
+                news_in(rungs.get(each.process_id)),
             )
             for each, url in zip(seller.to_ask, urls, strict=True)
         ]

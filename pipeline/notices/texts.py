@@ -67,6 +67,11 @@ _LATE: Final = N_(
 )
 _PARTLY: Final = N_("Part of your answers has arrived.")
 _LEFT: Final = N_("Left: {left} of {needed}.")
+_NEWS: Final = {
+    CORRECT: N_("The platform has not accepted part of these answers: correct what is named here."),
+    MOVED: N_("The platform has set another deadline for this review since our last message."),
+}
+"""Said of a review where a message speaks of others, too, of which it is not true."""
 _WHERE: Final = N_("It takes a few minutes: {link}")
 _CODE: Final = N_(
     "If the page asks you for a code, it comes to this same address. Give the code to nobody."
@@ -93,6 +98,8 @@ class Asked(NamedTuple):
     link: str = LINK
     needed: int = 0
     """How many fields are asked for."""
+    news: str | None = None
+    """The template of the news that the seller is to have of it."""
 
 
 class Message(NamedTuple):
@@ -130,7 +137,12 @@ def written(
     would come by the channel by which the message comes. KeyError for a template that there is
     not, and in this language."""
     words = sender.rules.words(template, language)
+    concerned = next((it for it in reviews if it.news == template), None)
+    if all(it.news == template for it in reviews):  # the message says it of all
+        reviews = [it._replace(news=None) for it in reviews]
     places = _places(reviews, language, sender, code_comes_along=code_comes_along)
+    if concerned is not None:
+        places["deadline"] = clock(concerned.deadline_at, language, sender.zone)
     if words is not None:
         text = _joined(words, places)
         if "{code}" not in words.text and places["code"]:  # it is to be said in any words
@@ -140,10 +152,11 @@ def written(
         raise KeyError(template)
     is_late = all(it.is_late for it in reviews)
     is_late = is_late and template in (FIRST, REMINDER)
+    is_of_some = template in _NEWS and any(it.news for it in reviews)
     subject = _said(_LATE_SUBJECT if is_late else _SUBJECTS[template], language, **places)
     paragraphs = (
         _said(_HELLO, language),
-        _said(_OPENINGS[template], language, **places),
+        _said(_OPENINGS[REMINDER if is_of_some else template], language, **places),
         places["reviews"],
         page_texts.text("cost", language),
         places["code"],
@@ -220,6 +233,8 @@ def review(asked: Asked, language: Language, zone: tzinfo) -> str:
     """What a message says of one review: what is asked, by when, and where to answer."""
     known = REVIEW_TYPES.get(asked.review_type or "", _OTHER_REVIEW)
     lines = [f"{_said(known, language)}: {_sentence(asked, language, zone)}"]
+    if asked.news is not None:
+        lines.append(_said(_NEWS[asked.news], language))
     if asked.is_begun:
         partly = _said(_PARTLY, language)
         left, needed = str(len(asked.missing)), str(asked.needed)

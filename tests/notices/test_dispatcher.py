@@ -380,6 +380,38 @@ def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office:
     assert "Ainda precisamos de: seu endereço." in said[2], "and of nothing else"
 
 
+def test_news_of_one_review_is_said_of_it_alone_and_before_a_rung_of_another(
+    office: Office,
+) -> None:
+    """The words of the correction were said of all reviews, or of none though it was claimed."""
+    start(office)
+    office.seller("sel_1", type="individual")
+    office.review("prc_1", "sel_1", days=25)
+    office.review("prc_2", "sel_1", days=20)
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
+        assert sends.turn() == 1
+        office.answer("prc_1", "sel_1", revenue="1000_to_5000", **{"address.city": "Recife"})
+        office.refuse("prc_1", "sel_1", "address.city")
+        office.review("prc_2", "sel_1", days=22)
+        office.review("prc_3", "sel_1", days=2)
+        clock[0] = office.inbox.now() + instants.MINUTE
+        assert sends.turn() == 1
+        said = json.loads(server.taken[-1].body)["data"]
+    rungs = [str(it["rung"]).partition("_")[0] for it in office.notices()[2:]]
+    assert rungs == ["after", "moved", "correct"]
+    new, moved, correct = said["text"].partition("Olá,")[2].split("Leva poucos minutos")[:3]
+    assert "Só falta corrigir" not in said["text"]
+    assert "definiu um prazo diferente" not in said["text"]
+    assert "A plataforma" not in new
+    assert "definiu outro prazo para esta revisão" in moved
+    assert "não aceitou uma parte destas respostas" in correct
+    by = instants.of(office.inbox.now() + 22 * instants.DAY)
+    day = by.astimezone(office.settings().zone).day
+    assert f"novo prazo para os dados do seu cadastro: {day} de" in said["subject"]
+
+
 @pytest.mark.parametrize(
     "why",
     [
