@@ -123,8 +123,9 @@ with st.container(key="intro"):
         )
     )
 
-by_queue = st.container(width="content")
-with lists.filters():
+queues = st.container(key="queues")  # over the filters; on a phone, in one line with them
+by_queue = queues.container(width="content")
+with queues, lists.filters():
     with st.container(width="content"):
         saved.show("watchlist")
     with st.container(width="content"):
