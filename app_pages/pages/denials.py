@@ -25,8 +25,8 @@ from pipeline.language import codes
 PAGE = Page(
     title=N_("Denials and retries"),
     icon="block",
-    section=Section.INVESTIGATE,
-    place=40,
+    section=Section.DAILY,
+    place=80,
     for_analysts=True,
 )
 

@@ -18,8 +18,8 @@ from pipeline.language import codes
 PAGE = Page(
     title=N_("Submissions"),
     icon="send",
-    section=Section.INVESTIGATE,
-    place=30,
+    section=Section.DAILY,
+    place=70,
     for_analysts=True,
 )
 

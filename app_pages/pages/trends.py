@@ -19,8 +19,8 @@ from pipeline.serve import forecast_score
 PAGE = Page(
     title=N_("Trends"),
     icon="trending_up",
-    section=Section.INVESTIGATE,
-    place=5,
+    section=Section.DAILY,
+    place=60,
     for_analysts=True,
 )
 
@@ -68,16 +68,19 @@ def on_time_reading(rows: Sequence[views.Row], period: str, last: date) -> str:
     for (first, review_type), row in shares.items():
         if first != last or row["on_time_share"] is None:
             continue
+        known = {
+            "type": type_name(review_type),
+            "share": formats.share(row["on_time_share"]),
+            "due": formats.number(row["due"]),
+        }
         earlier = shares.get((before(last, period), review_type))
-        said.append(
-            _(
-                "{type}: **{share}** of {due} in time, after {before}.",
-                type=type_name(review_type),
-                share=formats.share(row["on_time_share"]),
-                due=formats.number(row["due"]),
-                before=formats.share(earlier["on_time_share"] if earlier else None),
+        if earlier is None or earlier["on_time_share"] is None:
+            said.append(_("{type}: **{share}** of {due} in time.", **known))
+        else:
+            share = formats.share(earlier["on_time_share"])
+            said.append(
+                _("{type}: **{share}** of {due} in time, after {before}.", **known, before=share)
             )
-        )
     return " ".join(said)
 
 

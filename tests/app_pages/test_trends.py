@@ -21,7 +21,7 @@ def test_whole_months_have_a_share_and_the_one_that_is_not_over_says_what_was_du
 ) -> None:
     app = drawn("trends")
     assert not app.error
-    assert "ACI: 50.0% of 2 in time, after –." in page_text(app)
+    assert "ACI: 50.0% of 2 in time." in page_text(app)
     months = chart(app)
     assert months["data"][0]["y"] == [0.5]
     assert [note["text"] for note in months["layout"]["annotations"]] == ["ACI: 1 of 1 due so far"]

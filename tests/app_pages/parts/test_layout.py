@@ -284,8 +284,8 @@ def test_what_is_pressed_on_a_phone_is_as_large_as_a_fingertip(browser: Browser,
 
 
 def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
-    """A name is shorter than "Who are you?": the choices stood beside "Recusas e novas tentativas",
-    which had three lines."""
+    """A name is shorter than "Who are you?": the choices stood beside "Denials and retries", which
+    had three lines."""
     page = tab.page
     page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": tab.url}])
     page.set_viewport_size(LAPTOP)
