@@ -87,7 +87,7 @@ def kept_back(entries: Iterable[Said]) -> str | None:
     log."""
     last: str | None = None
     open_ticket = False
-    for each in sorted(entries, key=lambda it: it.at):
+    for each in sorted(entries, key=lambda one: one.at):
         step = each.content.get("step")
         if each.kind == TICKET:
             open_ticket = step == "opened"

@@ -139,9 +139,9 @@ def undo_hold(
     where something was decided since, as by the seller: then nothing is recorded. Raises
     `WrongUsage` without a name, and `InboxUnavailable`."""
     decisions = [
-        it
-        for it in _by_time(inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE))
-        if it.process_id is None and it.seq < seq
+        entry
+        for entry in _by_time(inbox.find(seller_id=seller_id, kind=NOTICE_SCHEDULE))
+        if entry.process_id is None and entry.seq < seq
     ]
     before = content_of(decisions[-1]) if decisions else {}
     step, reason = before.get("step"), before.get("reason")
@@ -160,4 +160,4 @@ def undo_hold(
 
 def _by_time(entries: Iterable[Entry]) -> list[Entry]:
     """In the order in which it was decided, as the views have it: a file may bring it later."""
-    return sorted(entries, key=lambda it: (it.occurred_at, it.seq))
+    return sorted(entries, key=lambda entry: (entry.occurred_at, entry.seq))

@@ -72,7 +72,7 @@ def wish_in(entries: Iterable[Entry]) -> Wish | None:
     a file says ends no wish that was recorded here."""
     wish: Wish | None = None
     is_from_here = False
-    for entry in sorted(entries, key=lambda it: (it.occurred_at, it.seq)):
+    for entry in sorted(entries, key=lambda one: (one.occurred_at, one.seq)):
         said = content_of(entry)
         if said.get("step") == "released":
             if entry.origin == LIVE or not is_from_here:

@@ -68,7 +68,7 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         def stands() -> tuple[str, str | None]:
             acting.catch_up()
             rows = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
-            last = max(rows, key=lambda it: it["seq"])
+            last = max(rows, key=lambda row: row["seq"])
             return last["step"], last["reason"]
 
         app = visit("seller", as_of=None, seller_id="sel_ana")
