@@ -95,6 +95,8 @@ def _form(key: str, which: Which, total: int) -> None:
         elements.say(error)
         return
     _show(shown)
+    # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
+    warned = shown.warned if total == 1 and shown.refused == shown.warned else None
     with st.form(f"ask_form {key}", border=False):
         acting.name_of_reader(f"ask_actor {key}")
         label = ngettext(
@@ -103,8 +105,12 @@ def _form(key: str, which: Which, total: int) -> None:
             total,
             n=formats.number(total),
         )
-        press = partial(_send, key, which, channel or ways[0])
-        about = elements.edition("ask", [channel or "", str(total), *first])
+        order = _order(channel or ways[0], None)
+        if warned is not None:
+            label = _("Send all the same: cannot be undone")
+            order = order._replace(despite={warned})
+        press = partial(_send, key, which, order, first[0], total)
+        about = elements.edition("ask", [channel or "", str(total), warned or "", *first])
         acting.submit(f"send {key}", label, press, about=about, may=Permission.ANNOTATE)
 
 
@@ -121,17 +127,21 @@ def _show(shown: Preview) -> None:
         st.code(shown.message.text, language=None, wrap_lines=True)
 
 
-def _send(key: str, which: Which, channel: str) -> acting.Feedback:
-    """Sends, and says what became of each message; of many, that they are on their way."""
+def _send(key: str, which: Which, order: Order, first: str, total: int) -> acting.Feedback:
+    """Sends, and says what became of each message; of many, that they are on their way. Nothing is
+    sent where the list has not as many sellers as when it was drawn, `first` and all `total`."""
     actor = acting.actor_of(f"ask_actor {key}")
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     held = service.current()
     begun: list[Batch] = []
+    wanted = which(AT_ONCE)
+    if len(wanted) != total or (order.despite and wanted[0] != first):
+        return acting.Feedback(_("The list has changed: nothing was sent. Look at it again."))
 
     def send() -> None:
-        order = _order(channel, actor)
-        begun.append(batches.start(held.settings, held.inbox, which(AT_ONCE), order))
+        by = order._replace(actor=actor)
+        begun.append(batches.start(held.settings, held.inbox, wanted, by))
         begun[0].wait(PATIENCE)
         if begun[0].error is not None:
             raise begun[0].error

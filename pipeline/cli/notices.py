@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipeline.inbox import Inbox
     from pipeline.notices.dispatcher import NoticeDispatcher
     from pipeline.notices.ladders import Ladders
+    from pipeline.notices.sellers import Refused
 
 _BAD = ("failed", "uncertain", "refused")
 
@@ -40,6 +41,12 @@ def notices(context: click.Context, dry_run: bool) -> None:
 @click.option("--language", metavar="pt-BR|en", help="Otherwise the settings'.")
 @click.option("--template", metavar="NAME", help="Otherwise the one that fits.")
 @click.option("--actor", metavar="NAME", help="Who sends it.")
+@click.option(
+    "--despite",
+    multiple=True,
+    type=click.Choice(["not_me", "stop_writing", "held", "just_sent"]),
+    help="Send to this one seller all the same.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and to whom nothing goes.")
 @click.pass_obj
 def send(
@@ -49,6 +56,7 @@ def send(
     language: str | None,
     template: str | None,
     actor: str | None,
+    despite: tuple["Refused", ...],
     dry_run: bool,
 ) -> None:
     """Send each of SELLERS one message about all of their open reviews; exit 1 where one was not
@@ -66,7 +74,7 @@ def send(
     spoken = next((it for it in LANGUAGES if it == language), None)
     if spoken is None and language is not None:
         raise click.UsageError(f"--language: one of {', '.join(LANGUAGES)} is expected")
-    order = Order(channel, user(), actor, spoken, template)
+    order = Order(channel, user(), actor, spoken, template, despite={*despite})
     settings = Settings.load()
 
     def on_done(done: Done) -> None:

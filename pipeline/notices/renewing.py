@@ -82,6 +82,7 @@ class Renewing:
             language=said.get("language"),
             once=f"a new link for {journey.process_id} after {len(sent)}",
             only_to=said.get(ADDRESS),
+            despite={"stop_writing", "held", "just_sent"},  # they ask for it themselves
         )
 
     def _may_bring_one(self, journey: Journey, notices: Sequence[Entry]) -> bool:

@@ -3,7 +3,7 @@
 No ledger is asked, so nothing is sent about a process that was finished a moment ago.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -13,8 +13,10 @@ from pipeline.http.outgoing.mail_server import mailbox
 from pipeline.inbox import Inbox
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.language.catalogue import N_
-from pipeline.log.entries import Entry
+from pipeline.log.entries import Entry, content_of
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
 from pipeline.log.kinds.webhook import WEBHOOK
+from pipeline.notices.schedule import Said, kept_back
 from pipeline.submit.casefile import CaseFile
 from pipeline.submit.ready import unconfirmed
 from pipeline.submit.rules import SELLER
@@ -39,6 +41,10 @@ Refused = Literal[
     "came_back",
     "again",
     "not_due",
+    "not_me",
+    "stop_writing",
+    "held",
+    "just_sent",
 ]
 REFUSALS: Final[Mapping[str, str]] = {
     "unknown": N_("Nothing in the log names this seller."),
@@ -55,6 +61,10 @@ REFUSALS: Final[Mapping[str, str]] = {
     "came_back": N_("The last message to this address by this channel came back."),
     "again": N_("This notice was sent before."),
     "not_due": N_("By the schedule nothing is due."),
+    "not_me": N_("Whoever has this seller's link said that they are not the seller."),
+    "stop_writing": N_("The seller wants no more messages."),
+    "held": N_("Messages to this seller are held."),
+    "just_sent": N_("A message went to this seller within the last hour."),
 }
 """Why no message goes to a seller, as people read it."""
 
@@ -102,6 +112,8 @@ class Seller:
     """`email` and `phone` of the latest record, as far as it has them."""
     reviews: tuple[Open, ...] = ()
     """The most urgent first."""
+    kept_back: Refused | None = None
+    """The seller's wish, or `held`: nobody who does not know of it writes to them."""
 
     @property
     def to_ask(self) -> tuple[Open, ...]:
@@ -143,7 +155,9 @@ class Sellers:
             found = [self._open(it, seller_id) for it in named[-MOST_PROCESSES:]]
         reviews = [it for it in found if it is not None]
         reviews.sort(key=lambda each: (each.is_late, each.deadline_at or 0, each.process_id))
-        return Seller(seller_id, bool(entries), is_deleted, addresses, tuple(reviews))
+        return Seller(
+            seller_id, bool(entries), is_deleted, addresses, tuple(reviews), _kept_back(entries)
+        )
 
     def _open(self, process_id: str, seller_id: str) -> Open | None:
         """The process, if it is an open review of this seller."""
@@ -188,6 +202,15 @@ def standing_of(process_id: str, review: Review, case: CaseFile) -> Open:
         now=case.now,
         refused_at=review.refused_at if review.to_correct else None,
     )
+
+
+def _kept_back(entries: Sequence[Entry]) -> Refused | None:
+    """What keeps messages back from a seller, by the entries about them."""
+    steps = [it for it in entries if it.kind == NOTICE_SCHEDULE]
+    if (wish := wish_in(steps)) is not None:
+        return wish
+    said = (Said(it.kind, it.occurred_at, content_of(it)) for it in steps)
+    return "held" if kept_back(said) == "held" else None
 
 
 def _is_answered(case: CaseFile, path: str, since: int) -> bool:

@@ -16,7 +16,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple
 
@@ -78,6 +78,8 @@ ROUNDS: Final = 3
 AFTER_DEADLINE: Final = 60 * instants.DAY
 """For so long after the deadline a link that was sent works, where no newer one is sent: what is
 late can still be answered."""
+RECENTLY: Final = instants.HOUR
+"""For so long after a message, another by hand goes only where whoever sends it knows of that."""
 PAUSES: Final = (0.2, 1.0, 5.0)
 """In seconds, between tries to record what came of a message."""
 CHAT: Final = "chat"
@@ -109,6 +111,8 @@ class Order(NamedTuple):
     """A text by which sending the same again, as after a crash, sends nothing again."""
     only_to: str | None = None
     """The keyed digest of an address: it goes to no other one."""
+    despite: Set[Refused] = frozenset()
+    """What keeps messages back from this one seller, and whoever sends it knows of."""
 
 
 Decide = Callable[[Seller], Mapping[str, str]]
@@ -136,6 +140,8 @@ class Preview(NamedTuple):
     message: Message | None
     to: str | None
     """The address, where the channel needs one."""
+    warned: Refused | None = None
+    """What keeps messages back, unless the order says that whoever sends it knows of it."""
 
 
 class _Refused(Exception):
@@ -209,11 +215,14 @@ class Sending:
             to = self._to(seller, order)
         except _Refused as error:
             refused = error.why
+        warned = self._warned(seller)
+        if warned not in order.despite:
+            refused = refused or warned
         if not seller.to_ask or seller.is_deleted:
             return Preview(seller, refused, None, to)
         template = order.template or self._fitting(seller.to_ask)
         message = self._written(seller, order, template, [LINK] * len(seller.to_ask), {})
-        return Preview(seller, refused, message, to)
+        return Preview(seller, refused, message, to, warned)
 
     def refusal(self, seller: Seller, channel: str) -> Refused | None:
         """Why nothing goes to a seller by a channel; None where something may."""
@@ -239,6 +248,12 @@ class Sending:
         """
         self.check(order)
         wanted = list(dict.fromkeys(seller_ids))
+        if order.despite and len(wanted) > 1:
+            raise WrongUsage(
+                "Nothing was sent",
+                "what keeps messages back can be set aside for one seller at a time",
+                "send to that seller alone",
+            )
         failed: list[Exception] = []
         unanswered.mark_of(self._inbox, wanted)
 
@@ -315,6 +330,10 @@ class Sending:
         said = [content_of(it) for each in reviews for it in self._notices(each.process_id)]
         if not is_again and any(it.get("message_id") == message_id for it in said):
             raise _Refused("again")
+        is_by_hand = decide is None and not is_again  # the schedule looks at this itself
+        why = self._warned(seller) if is_by_hand else None
+        if why is not None and why not in order.despite:
+            raise _Refused(why)
         made = self._links(reviews, seller, order)
         try:
             template = order.template or self._fitting(reviews)
@@ -401,6 +420,27 @@ class Sending:
         came = channels.hand_over(envelope, self.rules, self.mail, self._inbox.now, self._wait)
         self._answer(envelope, came, order)
         return Done(seller_id, came.result, came.detail, message_id, (process_id,), came.is_refused)
+
+    def _warned(self, seller: Seller) -> Refused | None:
+        """What keeps messages back from a seller unless whoever sends them knows of it: the wish or
+        the hold first."""
+        return seller.kept_back or ("just_sent" if self._is_just_sent(seller) else None)
+
+    def _is_just_sent(self, seller: Seller) -> bool:
+        """Whether a message of ours went out a moment ago, or may have."""
+        since = self._inbox.now() - RECENTLY
+        sent = {
+            said["message_id"]
+            for each in seller.to_ask
+            for it in self._notices(each.process_id)
+            if it.recorded_at > since and COMMITMENT in (said := content_of(it))
+        }
+        return any(not self._has_failed(seller, it) for it in sent)
+
+    def _has_failed(self, seller: Seller, message_id: str) -> bool:
+        results = self._inbox.find(seller_id=seller.seller_id, kind=SELLER_NOTICE_RESULT)
+        last = [it for it in map(content_of, results) if it.get("message_id") == message_id]
+        return bool(last) and last[-1].get("result") == "failed"
 
     def _to(self, seller: Seller, order: Order) -> str | None:
         """The address that the channel needs; None where it needs none. Raises `_Refused`."""

@@ -9,11 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.desk import asking
+from app_pages.parts import acting
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches
-from pipeline.notices.sellers import REFUSALS
-from pipeline.notices.sending import Done
+from pipeline.notices.sellers import REFUSALS, Refused
+from pipeline.notices.sending import Done, Order
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.desk.test_many import tick
@@ -184,6 +185,23 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
     assert "sent 3" not in hidden
 
 
+@pytest.mark.parametrize(
+    ("found", "despite"), [(["sel_ana", "sel_bia", "sel_eva"], ()), (["sel_eva"], ("held",))]
+)
+def test_nothing_is_sent_to_others_than_the_button_said(
+    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch, found: list[str], despite: tuple[Refused]
+) -> None:
+    """The list went on between its drawing and the press: of "Send to 40" 55 got a message."""
+    monkeypatch.setattr(acting, "actor_of", lambda _: "Bia")
+    monkeypatch.setattr(batches, "start", lambda *_: pytest.fail("it was sent"))
+    order = Order("sms", "test", despite={*despite})
+    drawn = 1 if despite else 2
+    with open_log(HISTORY):
+        said = asking._send("press", lambda most: found[:most], order, "sel_ana", drawn)
+    assert said.text.startswith("The list has changed: nothing was sent.")
+    assert not said.is_done
+
+
 def now() -> datetime:
     return datetime.now(UTC)
 
@@ -220,6 +238,13 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
             app.switch_page("app_pages/pages/sellers.py").run()
             assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
             [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
+            app = visit("process", as_of=None, process="prc_near")
+            assert REFUSALS["just_sent"] in page_text(app)
+            next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value(
+                "Bia"
+            )
+            press(app, "Send all the same: cannot be undone")
+            assert len(bridge.taken) == 2
     assert (sent["seller_id"], sent["process_ids"]) == ("sel_bia", ["prc_near"])
 
 

@@ -50,7 +50,9 @@ def test_a_person_sees_first_and_sends_then(asked: Office, tmp_path: Path) -> No
         assert code == 1, "one of them was not written to"
         assert "sel_1  accepted\n" in said
         assert len(server.taken) == 1
-        code, said = run(asked, "send", "sel_1", "--channel", "sms", "--actor", "Ana")
+        again = ("send", "sel_1", "--channel", "sms", "--actor", "Ana")
+        assert run(asked, *again)[0] == 1, "one went a moment ago"
+        code, said = run(asked, *again, "--despite", "just_sent")
         assert (code, said) == (0, "sel_1  accepted\n")
 
 

@@ -17,10 +17,12 @@ from pipeline.inbox import copies
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.journey import links
 from pipeline.log.entries import commitment
+from pipeline.log.kinds.notice_schedule import wished
 from pipeline.log.ndjson import read_line
 from pipeline.notices import sending
 from pipeline.notices.channels import Came
 from pipeline.notices.sending import Done, Order
+from pipeline.notices.started import hold
 from pipeline.notices.unanswered import UNANSWERED, mark_all, mark_of
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.alert.test_channels import silent_after
@@ -28,6 +30,7 @@ from tests.notices.office import BASE, BY_MAIL, SECRET, Office, results_of
 
 LINK = re.compile(re.escape(BASE) + r"/j/([\w-]{43})")
 BY_SMS = Order("sms", "user:test", "Ana Lima", "en")
+KNOWING = BY_MAIL._replace(despite={"just_sent"})
 
 
 def with_two_reviews(office: Office) -> None:
@@ -92,7 +95,7 @@ def test_a_webhook_gets_a_signed_message_and_an_address_only_where_it_may(office
     with WebhookServer().running() as server:
         for may in (True, False):
             rules = office.webhook(server.url, address=may)
-            [done] = office.sending(rules).send(["sel_1"], BY_SMS)
+            [done] = office.sending(rules).send(["sel_1"], BY_SMS._replace(despite={"just_sent"}))
             assert done.result == "accepted"
     secret = standard_webhooks.secrets_in(SECRET, None)
     bodies = []
@@ -246,7 +249,7 @@ def test_only_the_newest_link_that_was_sent_works_and_until_long_after_the_deadl
         send = office.sending(mail=office.mail(server))
         sent = []
         for _ in range(3):
-            assert send.send(["sel_1"], BY_MAIL)[0].result == "accepted"
+            assert send.send(["sel_1"], KNOWING)[0].result == "accepted"
             sent.append(LINK.findall(server.taken[-1].get_content()))
     now = office.inbox.now()
     live = [
@@ -271,6 +274,47 @@ def test_pressed_twice_for_the_same_list_nobody_gets_a_second_message(
     assert results_of(first) == {"sel_1": ("accepted", None)}
     assert results_of(second) == {"sel_1": ("refused", "again")}
     assert len(server.taken) == 1
+
+
+@pytest.mark.parametrize("why", ["not_me", "stop_writing", "held", "just_sent"])
+def test_a_message_to_several_obeys_what_keeps_them_back_and_one_says_so_first(
+    office: Office, tmp_path: Path, why: str
+) -> None:
+    """Sellers who had said that it was not them got the next message all the same, and a press
+    after one that broke off wrote to all again."""
+    with_two_reviews(office)
+    office.seller("sel_2", email="joao@seller.example")
+    office.review("prc_3", "sel_2")
+    with MailServer(tmp_path).running() as server:
+        send = office.sending(mail=office.mail(server))
+        if why == "just_sent":
+            send.send(["sel_1"], BY_MAIL)
+        elif why == "held":
+            hold(office.inbox, "sel_1", is_held=True, actor="Ana", recorded_by="test")
+        else:
+            wish: Any = why
+            said = wished(wish, journey_id="j1", recorded_by="journey", seller_id="sel_1")
+            office.inbox.append([said])
+        before = len(server.taken)
+        assert send.preview("sel_1", BY_MAIL).refused == why
+        knowing = BY_MAIL._replace(despite={why})
+        with pytest.raises(WrongUsage):
+            send.send(["sel_1", "sel_2"], knowing)
+        assert len(server.taken) == before
+        done = send.send(["sel_1", "sel_2"], BY_MAIL)
+        assert results_of(done) == {"sel_1": ("refused", why), "sel_2": ("accepted", None)}
+        assert send.send(["sel_1"], knowing)[0].result == "accepted"
+    assert len(server.taken) == before + 2
+
+
+def test_after_a_message_that_failed_the_next_goes_at_once(office: Office) -> None:
+    with_two_reviews(office)
+    with WebhookServer().running() as server:
+        send = office.sending(office.webhook(server.url))
+        server.status = 404
+        assert send.send(["sel_1"], BY_SMS)[0].result == "failed"
+        server.status = 200
+        assert send.send(["sel_1"], BY_SMS)[0].result == "accepted"
 
 
 def test_two_who_write_to_one_seller_at_once_send_one_message(
