@@ -18,6 +18,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
 from pipeline import instants
@@ -321,6 +322,8 @@ class Sending:
     ) -> Done:
         seller = self.sellers.look(seller_id)
         to = self._to(seller, order)
+        if is_again:
+            seller = self._of_message(seller, message_id)
         rungs = None if decide is None else decide(seller)
         if rungs is not None:
             if not rungs:
@@ -375,6 +378,21 @@ class Sending:
         return Done(
             seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused
         )
+
+    def _of_message(self, seller: Seller, message_id: str) -> Seller:
+        """The seller with the reviews alone of which a message speaks that is to be repeated: no
+        entry says that others were written about. Raises `_Refused` where none is left to ask."""
+        spoken = {
+            each.process_id
+            for each in self._inbox.find(seller_id=seller.seller_id, kind=SELLER_NOTICE)
+            if content_of(each).get("message_id") == message_id
+        }
+        found = replace(
+            seller, reviews=tuple(it for it in seller.reviews if it.process_id in spoken)
+        )
+        if not found.to_ask:
+            raise _Refused("not_due")
+        return found
 
     def thank(self, seller_id: str, process_id: str, review_type: str | None, order: Order) -> Done:
         """Says to a seller once that the platform has accepted their answers. The entry that it is

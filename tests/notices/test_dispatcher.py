@@ -20,7 +20,7 @@ from pipeline.notices.rules import NoticeRules, Rung
 from pipeline.notices.sending import Sending
 from pipeline.notices.started import is_started
 from tests.alert.sinks import WebhookServer
-from tests.notices.office import Office
+from tests.notices.office import BASE, Office
 from tests.support.stores import in_use
 
 ANA: Any = {"actor": "Ana", "recorded_by": "user:test"}
@@ -293,7 +293,8 @@ def test_a_copy_of_the_log_sends_nothing_until_it_is_started_there(
 def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(office)
+    ladder = (Rung.model_validate({"after": "0d", "channel": "sms"}),)
+    started.start(office.inbox, {"ACI": ladder, None: ()}, backlog=False, **ANA)
     office.seller("sel_1")
     office.review("prc_1", "sel_1")
     clock = [office.inbox.now()]
@@ -307,11 +308,14 @@ def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
             dying.setattr(channels, "hand_over", gone)
             with pytest.raises(KeyboardInterrupt):
                 sender(office, rules, now=lambda: clock[0]).turn()
+        office.review("prc_2", "sel_1", kind="REGISTRATION_REVIEW_REQUIRED")
         for minutes, sent in ((1, 0), (11, 1), (20, 0), (60, 0)):
             clock[0] += minutes * instants.MINUTE
             assert sender(office, rules, now=lambda: clock[0]).turn() == sent
         [posted] = server.taken
     [notice] = office.notices()
+    said = json.loads(posted.body)["data"]
+    assert (said["process_ids"], said["text"].count(BASE + "/j/")) == (["prc_1"], 1)
     assert posted.headers[b"webhook-id"].decode() == notice["message_id"]
     assert office.results() == [("prc_1", "uncertain"), ("prc_1", "accepted")]
 
