@@ -52,8 +52,9 @@ from pipeline.values import misread
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 FourEyes = Literal["override", "unmask", "export", "forget"]
-NamesRole = Literal["officer", "auditor", "admin"]
 """An act that can need a second person."""
+NamesRole = Literal["officer", "auditor", "admin"]
+"""A role that may always see names."""
 _BASE_URLS = ("platform_url", "keeper_url", "journey_url")
 """URLs to which paths are added. One with a query takes no path: it would belong to the query."""
 _PROSE = ("audit_contact", "journey_name")
