@@ -53,7 +53,7 @@ def showing() -> Showing | None:
     seen: Showing | None = st.session_state.get(acting.SHOWN_NAMES)
     if seen is not None and not seen.is_over and seen.by.actor == name:
         return seen
-    if name is None or not _is_always():
+    if name is None or not _is_always() or service.current().ledger.is_without_bodies:
         return None
     by = By(ALWAYS, name, acting.RECORDED_BY)
     st.session_state[acting.SHOWN_NAMES] = made = shown_names.begin(service.current(), by)

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import sellers
-from app_pages.parts import downloads, seller_names
+from app_pages.parts import acting, downloads, seller_names
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import SettingsError
 from pipeline.log.actions import By
@@ -134,8 +134,8 @@ def test_a_second_person_agrees_to_names_first_where_the_settings_say_so(
         assert "To show names waits for a second person." in page_text(app)
 
 
-def test_a_role_that_always_sees_names_leaves_the_same_entries(
-    open_log: OpenLog, visit: Visit
+def test_a_role_that_always_sees_names_leaves_the_same_entries_and_none_without_bodies(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_log(HISTORY, show_names_to="officer,admin") as service:
         app = visit("sellers")
@@ -147,6 +147,9 @@ def test_a_role_that_always_sees_names_leaves_the_same_entries(
         app.run()
         [entry] = shown_by(service)
         assert (entry["actor"], entry["sellers"]) == ("Bia", ["sel_ana", "sel_caio"])
+        app.session_state[acting.SHOWN_NAMES] = None
+        monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
+        assert names_on(app.run()) == ["A*** N***", "C*** A***"]
     with pytest.raises(SettingsError, match="choose one"):
         Settings.load(show_names_to="admin", four_eyes="unmask")
 
