@@ -4,6 +4,7 @@ Whoever pressed may go on or leave. A process that ends sends to no further sell
 its way then, the log says so by itself (`pipeline/notices/sending.py`).
 """
 
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Final
@@ -12,6 +13,8 @@ from pipeline.errors import PrazoError
 from pipeline.inbox import Inbox
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.settings import Settings
+
+LOG = logging.getLogger(__name__)
 
 KEPT: Final = 20
 """Of the latest of a process."""
@@ -52,6 +55,13 @@ class Batch:
             sending.send(self.seller_ids, self.order, self._done.append)
         except PrazoError as error:
             self.error = error
+        except Exception as error:  # nobody is to take what broke off for done
+            LOG.exception("sending to sellers broke off")
+            self.error = PrazoError(
+                "The sending broke off",
+                f"the program failed: {type(error).__name__}",
+                "send again: whoever just got a message is left out",
+            )
         finally:
             self._over.set()
 

@@ -2,6 +2,9 @@
 
 import time
 
+import pytest
+
+from pipeline.notices import batches
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import Office, results_of
 from tests.notices.test_sending import BY_SMS
@@ -28,3 +31,19 @@ def test_many_sellers_are_written_to_in_a_moment_and_each_is_heard_of(office: Of
     assert {it.seller_id for it in heard} == {*wanted}
     assert len(server.taken) == SELLERS
     assert seconds < SECONDS * SLOWER, f"{SELLERS} took {seconds:.1f} s"
+
+
+def test_a_press_that_broke_off_says_so(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an error that nobody had thought of the page said that all was done."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with WebhookServer().running() as server:
+        send = office.sending(office.webhook(server.url))
+        monkeypatch.setattr(send, "send_one", broken)
+        batch = batches.Batch("log", ["sel_1"], BY_SMS, office.inbox.now())
+        batch.run(send)
+    assert batch.is_over
+    assert batch.error is not None
+    assert "ZeroDivisionError" in str(batch.error)
