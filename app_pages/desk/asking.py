@@ -199,6 +199,7 @@ def _watch(batch: Batch) -> None:
 _HIDDEN: Final = "a press that is not shown any more"
 _STEPS: Final = (
     N_("sent"),
+    N_("unknown whether it went out"),
     N_("not sent"),
     N_("delivered"),
     N_("opened"),
@@ -209,7 +210,8 @@ _STEPS: Final = (
 
 def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
     """How many of the sellers are at each of `_STEPS`, since the press."""
-    sent = {it.seller_id: it for it in done if it.result in (*TAKEN, "uncertain")}
+    unknown = {it.seller_id for it in done if it.result == "uncertain"}
+    sent = {it.seller_id: it for it in done if it.result in TAKEN or it.seller_id in unknown}
     messages = {it.message_id for it in sent.values()}
     rows = views.read("seller_notices", where={"seller_id": sorted(sent)}) if sent else ()
     ours = [row for row in rows if row["message_id"] in messages]
@@ -230,7 +232,8 @@ def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
     delivered = {row["seller_id"] for row in ours if row["delivered_at"] is not None}
     opened = {row["seller_id"] for row in ours if row["opened_at"] is not None} | who("opened")
     found = (
-        sent,
+        sent.keys() - unknown,
+        unknown,
         {it.seller_id for it in done} - sent.keys(),
         delivered,
         opened,

@@ -181,7 +181,10 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             hidden = page_text(app)
     assert sorted(it.seller_id for it in batch.done) == ["sel_ana", "sel_bia", "sel_caio"]
     assert "Done: 3 of 3" in done
-    assert "sent 3 · not sent 0 · delivered 0 · opened 1 · answered 1 · confirmed 0" in shown
+    said = (
+        "sent 3 · unknown whether it went out 0 · not sent 0 · delivered 0 · opened 1 · answered 1"
+    )
+    assert f"{said} · confirmed 0" in shown
     assert "sent 3" not in hidden
 
 
@@ -235,8 +238,11 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
             assert batch is not None
             batch.seller_ids += ("sel_dora",)
             batch._done.append(Done("sel_dora", "refused", "no_address"))
+            batch.seller_ids += ("sel_eva",)
+            batch._done.append(Done("sel_eva", "uncertain", None, "msg_eva"))
             app.switch_page("app_pages/pages/sellers.py").run()
             assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
+            assert "sent 1 · unknown whether it went out 1 · not sent 1" in page_text(app)
             [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
             app = visit("process", as_of=None, process="prc_near")
             assert REFUSALS["just_sent"] in page_text(app)
