@@ -86,7 +86,7 @@ def change() -> None:
         return
     path = service.current().settings.alerts_file
     if path is None:
-        st.caption(_("PRAZO_ALERTS_FILE names no file, so nothing can be changed here."))
+        st.caption(_("Nothing can be changed here yet: see *Settings* in the guide *Alerts*."))
         return
     _hand_out(path)
     try:

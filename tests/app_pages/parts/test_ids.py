@@ -154,7 +154,7 @@ def test_who_gave_a_reason_sees_the_seller_by_its_id_and_whoever_comes_next_does
         app.text_input(key="unmask_seller_state_actor").input("Ana")
         press(app, "Record the reason and show it")
         assert CPF in everything(app)
-        assert CPF in [plain(it.value) for it in app.header]
+        assert f"Ana · {CPF}" in [plain(it.value) for it in app.header]
         press(app, "I am somebody else")
         assert CPF not in everything(app)
         app.text_input(key="name header").set_value("Bruno")
