@@ -90,17 +90,15 @@ with lists.filters():
     began = since(chosen)
     where = {"change": address.asked_for("change", changes.CHANGES)}
     facets = views.Facets("changes", where, period={"changed_at": (began, None)})
-    with st.container(width="content"):
+    with st.container(width=300):
         address.choices(
             _("Change"),
             facets.numbered(
                 "change",
-                {
-                    code: f"{change.icon} {_(change.name)}"
-                    for code, change in changes.CHANGES.items()
-                },
+                {code: _(change.name) for code, change in changes.CHANGES.items()},
             ),
             "change",
+            placeholder=_("Any"),
         )
 if chosen == "visit" and visits.last() is None:
     st.markdown(_("This browser knows of no visit before: the last 24 hours are shown."))
