@@ -175,3 +175,23 @@ def test_a_file_has_the_names_while_they_are_shown(open_log: OpenLog) -> None:
 )
 def test_a_number_that_is_shown_can_be_called(number: str, shown: str) -> None:
     assert sellers.in_record("phone_number", number).replace("\\", "") == shown
+
+
+def test_who_saw_a_name_on_a_list_stands_among_the_entries_on_that_seller(
+    open_log: OpenLog,
+) -> None:
+    with open_log(HISTORY) as service:
+        seen = shown_names.begin(service, By("a call", "Bia", "test"))
+        assert seen.names(service, ["sel_ana", "sel_caio"], None)
+        service.catch_up()
+        (shown,) = service.inbox.find(kind="unmask")
+
+        def seqs(seller: str) -> list[int]:
+            found = service.reader.read("seller_entries", where={"seller_id": seller})
+            return found.column("seq").to_pylist()
+
+        assert [shown.seq in seqs(it) for it in ("sel_ana", "sel_caio", "sel_dora")] == [
+            True,
+            True,
+            False,
+        ]
