@@ -126,8 +126,11 @@ STATED = {  # what may be stated of a withheld body, by the kind of its entry: t
     "submission_started": ("attempt_starts", "sent_fields"),
     "submission_finished": ("attempt_finishes",),
     "collection": ("collections", "answered_fields", "artifacts"),
+    "seller_notice": ("actions", "notices"),
+    **dict.fromkeys(("seller_notice_result", "retraction"), ("actions", "notice_results")),
     "": ("actions",),  # any other
 }
+OF_MESSAGES = {"seller_notice_result", "retraction"}  # may name no process, but only its message
 MANY_STATED = {"unreadable_parts", "sent_fields", "answered_fields", "artifacts"}
 BODY_COLUMNS = b"seq,salt,file,offset,size,withheld"
 ROTATION = "prazo key rotation v1"
@@ -1405,6 +1408,8 @@ class Entries:
         self.artifacts: dict[str, tuple[int, bool]] = {}  # digest -> entry, whether we keep it
         self.artifact_files: set[str] = set()
         self.tails: dict[str, dict[str, Tail]] = {"process": {}, "seller": {}}
+        self.notices: dict[int, str | None] = {}  # entry -> its message; None where it is withheld
+        self.of_messages: dict[int, str | None] = {}  # likewise, those here by their message alone
         self.in_scope: set[str] = set()  # processes of entries that belong to it by themselves
         self.beyond: set[str] = set()  # processes of leaves that are not listed
         self.others: set[str] = set()  # sellers that entries name
@@ -1501,11 +1506,22 @@ class Entries:
         if is_listed and self._row is not None:
             self._quotes.check(self._row, leaf, hashed, body)
             self._row = next(self._rows, None)
+        if is_listed:
+            self._take_message(leaf, body)
         if is_export:
             self.export = leaf
             self.export_body = _parsed(((body and body.bytes) or b"{}").decode("utf-8"))
         if is_export and self.scope.stream:
             self._follow(self.scope.stream, leaf)
+
+    def _take_message(self, leaf: dict[str, Any], body: Body | None) -> None:
+        """Which message a listed entry is about: a notice, or what belongs to the package only as
+        what became of one. It may come before the notice."""
+        is_notice = leaf["kind"] == "seller_notice"
+        by_message = leaf["kind"] in OF_MESSAGES and "process_stream" not in leaf
+        if is_notice or (by_message and not self.scope.names(leaf)):
+            message = _value(body, "message_id")
+            (self.notices if is_notice else self.of_messages)[leaf["seq"]] = message
 
     def _is_handover(self, seq: int, body: Body | None) -> bool:
         """Whether a rotation changes the key. Without the word of the key in force it does not."""
@@ -1531,7 +1547,7 @@ class Entries:
             self._follow("process", leaf)
             if self.scope.names(leaf):
                 self.in_scope.add(process)
-        elif not self.scope.names(leaf):
+        elif not self.scope.names(leaf) and leaf["kind"] not in OF_MESSAGES:
             raise Fault(f"it does not belong to {self.scope.stated}")
         if seller is not None and self.scope.stream == "seller" and seller == self.scope.name:
             self._follow("seller", leaf)
@@ -1592,7 +1608,8 @@ class Entries:
             if not has_record:
                 self._take_stated(leaf, has_body=False)
             return None
-        keep = leaf["kind"] == "collection" or leaf["kind"] not in STATED
+        is_action = STATED.get(leaf["kind"], STATED[""])[0] == "actions"
+        keep = leaf["kind"] == "collection" or is_action
         body = self._source.body(leaf["seq"], rules, keep)
         if body.withheld is not None:
             self.withheld[leaf["kind"], body.withheld] += 1
@@ -1604,7 +1621,7 @@ class Entries:
             raise Fault("its record is withheld, and its body is not")
         elif (body.digest, body.size) != (leaf["body_commitment"], leaf["body_size"]):
             raise Fault("its body is not what was recorded")
-        elif leaf["kind"] not in STATED:
+        elif is_action:
             self._name_actor(body.bytes or b"")
         if leaf["kind"] in ("collection", "seller_notice") and body.bytes is not None:
             for artifact in _parsed(body.bytes.decode("utf-8")).get("artifacts") or []:
@@ -1890,6 +1907,7 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     if scope.stream != "process" and processes:
         theirs = ("process is there from its", "processes are there from their")
         verdict.passed(f"{number_of(processes, *theirs)} first entry on, without gap")
+    _check_messages(entries, verdict)
     _, after = sealed.parameters["range"] or (0, 0)
     if scope.stream == "seller" or (not scope.stream and after + 1 < entries.export["seq"]):
         verdict.unchecked.append(
@@ -1902,6 +1920,28 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
         verdict.unchecked.append(
             f"what else the log holds of {number_of(len(entries.others), *named)} not complete"
             f" here: {_some(entries.others)}"
+        )
+
+
+def _check_messages(entries: Entries, verdict: Verdict) -> None:
+    """Whether what names no process is about messages of the package. No stream holds it."""
+    messages, unread = {*entries.notices.values()}, list[str]()
+    for seq, message in entries.of_messages.items():
+        if entries.notices and (message is None or (message not in messages and None in messages)):
+            unread.append(str(seq))
+        elif message not in messages:
+            verdict.fault(
+                f"entry {seq} does not belong to {entries.scope.stated}: no message here is its own"
+            )
+    if unread:
+        verdict.unchecked.append(
+            "whether entries that name no process are about messages of this package: a body that"
+            f" says so is withheld; {_some({*unread})}"
+        )
+    if entries.notices:
+        verdict.unchecked.append(
+            "whether the log holds more results or retractions of its seller notices that name no"
+            " process: no stream holds these, so that they are all here is the exporter's word"
         )
 
 

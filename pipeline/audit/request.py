@@ -11,12 +11,22 @@ from pipeline.errors import CallerError, WrongUsage
 Profile = Literal["full", "masked"]
 
 
+_OF_MESSAGES: Final = """seq in (
+    select seq from fact_notice_results where process_id is null and message_id in (
+        select message_id from fact_notices where process_id in ({})
+    )
+)"""
+"""Results and retractions that name no process, of messages that speak of the processes of a
+query."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One process, one seller with its processes, or a period.
 
     A period covers every entry that occurred at or after `since` and before `until` (microseconds),
-    and all entries of the processes among them.
+    and all entries of the processes among them. What says of a message, without a process, what
+    became of it comes with each process of the message.
     """
 
     process_id: str | None = None
@@ -44,16 +54,20 @@ class Scope:
     @property
     def condition(self) -> tuple[str, list[object]]:
         """A condition in SQL on the table `log`, and its parameters."""
-        values: tuple[object, ...]
+        own, named = self._named_by_entries
+        processes = f"select process_id from log where {own} and process_id is not null"
+        condition = f"({own} or process_id in ({processes}) or {_OF_MESSAGES.format(processes)})"
+        return condition, named * 3
+
+    @property
+    def _named_by_entries(self) -> tuple[str, list[object]]:
+        """Which entries belong to it by themselves, and not only by their process or message."""
         if self.process_id is not None:
             return "process_id = ?", [self.process_id]
         if self.seller_id is not None:
-            named, values = "seller_id = ?", (self.seller_id,)
-        else:
-            named = "epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?"
-            values = (self.since, self.until)
-        whole = f"select process_id from log where {named} and process_id is not null"
-        return f"(({named}) or process_id in ({whole}))", [*values, *values]
+            return "seller_id = ?", [self.seller_id]
+        period = "(epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?)"
+        return period, [self.since, self.until]
 
     def named(self, names: Mapping[str, str]) -> dict[str, str]:
         """The scope as parameters.json states it. `names`: identifier -> what stands for it."""

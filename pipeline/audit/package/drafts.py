@@ -61,7 +61,8 @@ class Reading:
                 withheld.append(entry)
             self._without_record[entry.kind] += not has_record
             self.processes.add(entry.process_id)
-            self.last_process_n = entry.process_n
+            if entry.process_id is not None:  # what names none is in no process's stream
+                self.last_process_n = entry.process_n
             if entry.seller_id == self._seller_id:
                 self.last_seller_n = entry.seller_n
         shown = [self._disclosure.shown(it) for it in marked]

@@ -1,4 +1,4 @@
--- One row per process and kind of entry: what an audit package of the process would hold.
+-- One row per process and kind of entry: what an audit package of the process would hold at least.
 -- key: process_id, kind
 -- order: first_at, kind, process_id
 -- column: process_id | the platform's id of the review process

@@ -1,5 +1,5 @@
--- One row per seller and kind of entry: what an audit package of the seller would hold, its own
--- entries and all those of its processes.
+-- One row per seller and kind of entry: what an audit package of the seller would hold at least, its
+-- own entries and all those of its processes.
 -- key: seller_id, kind
 -- order: first_at, kind, seller_id
 -- column: seller_id | the platform's id of the seller

@@ -1,0 +1,74 @@
+"""What says of a message, without a process, what became of it: in which packages it is."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.audit import request
+from pipeline.audit.reproduce import verify_package
+from pipeline.audit.request import Scope
+from pipeline.continuity.service import LedgerService
+from pipeline.log.ndjson import read_line
+from pipeline.verify import Package
+from tests.audit.conftest import export
+from tests.support.lines import called, notice, result, retracted
+from tests.support.stores import settings_in
+
+ACCEPTED = "2026-03-02T00:00:05Z"
+LINES = [
+    result("accepted", ACCEPTED),  # 1: before the notices of its message
+    notice(),
+    notice(process_id="p2"),
+    called("n2"),
+    retracted("2026-03-03T00:00:00Z", "n2"),  # 5
+    notice("n3", process_id="p9", seller_id="s9"),
+    result("bounced", ACCEPTED, "n3"),  # 7: another seller's
+    result("bounced", ACCEPTED, "n4"),  # 8: nobody's
+]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LedgerService]:
+    with closing(LedgerService(settings_in(tmp_path_factory.mktemp("told")))) as opened:
+        lines = [read_line(json.dumps(it).encode(), recorded_by="file") for it in LINES]
+        opened.inbox.append(lines)
+        yield opened
+
+
+def listed(package: Path) -> list[int]:
+    with Package(package) as opened:
+        rows = opened.rows("data/entries.csv")
+        at = next(rows).index("seq")
+        return [int(row[at]) for row in rows]
+
+
+@pytest.mark.parametrize("profile", ["full", "masked"])
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        (Scope(process_id="p1"), [1, 2, 4, 5]),
+        (Scope(process_id="p2"), [1, 3]),
+        (Scope(seller_id="s1"), [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_package_holds_what_is_said_of_its_messages_and_nothing_of_others(
+    told: LedgerService, tmp_path: Path, scope: Scope, expected: list[int], profile: str
+) -> None:
+    exported = export(told, scope, tmp_path / "told.zip", profile)
+    verdict = verify_package(exported.path, key=exported.key)
+    assert verdict.faults == []
+    assert [seq for seq in listed(exported.path) if seq <= len(LINES)] == expected
+    assert any("no stream holds these" in it for it in verdict.unchecked)
+
+
+def test_what_is_said_of_another_sellers_message_is_a_fault(
+    told: LedgerService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = "seq in (select seq from fact_notice_results) or process_id in ({})"
+    monkeypatch.setattr(request, "_OF_MESSAGES", everything)
+    exported = export(told, Scope(process_id="p2"), tmp_path / "told.zip")
+    faults = verify_package(exported.path, key=exported.key).faults
+    assert [int(it.split()[1]) for it in faults if "no message here" in it] == [5, 7, 8]
