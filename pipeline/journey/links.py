@@ -264,7 +264,7 @@ def _make_room(inbox: Inbox, process_id: str) -> None:
     """Ends those links made at a click that leave no room for another."""
     now = inbox.now()
     clicked = [it for it in of_process(inbox, process_id) if it.is_live(now) and it.is_clicked]
-    clicked.sort(key=lambda it: (it.opened_at is not None, it.minted_at, it.ref))
+    clicked.sort(key=lambda link: (link.opened_at is not None, link.minted_at, link.ref))
     for each in clicked[: max(0, len(clicked) + 1 - MAX_CLICKED)]:
         revoke(inbox, ref=each.ref)
 

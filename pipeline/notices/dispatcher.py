@@ -330,7 +330,7 @@ class NoticeDispatcher:
         """The rung by whose channel the message goes, news before others, and why it goes by
         none."""
         why: Refused | None = None
-        for rung in sorted(plan.rungs.values(), key=lambda it: not isinstance(it, News)):
+        for rung in sorted(plan.rungs.values(), key=lambda rung: not isinstance(rung, News)):
             why = self.refusal(plan, rung)
             if why is None:
                 return rung, None

@@ -94,8 +94,8 @@ class Renewing:
         said = [content_of(it) for it in results]
         failed = {it.get("message_id") for it in said if it.get("result") == "failed"}
         return any(
-            it.get("channel") not in BY_HAND and it.get("message_id") not in failed
-            for it in map(content_of, notices)
+            notice.get("channel") not in BY_HAND and notice.get("message_id") not in failed
+            for notice in map(content_of, notices)
         )
 
     def _needs_address(self, channel: str) -> bool:

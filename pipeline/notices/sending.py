@@ -450,8 +450,8 @@ class Sending:
         sent = {
             said["message_id"]
             for each in seller.to_ask
-            for it in self._notices(each.process_id)
-            if it.recorded_at > since and COMMITMENT in (said := content_of(it))
+            for entry in self._notices(each.process_id)
+            if entry.recorded_at > since and COMMITMENT in (said := content_of(entry))
         }
         return any(not self._has_failed(seller, it) for it in sent)
 
