@@ -530,7 +530,7 @@ with lists.filters():
     with st.container(width="content"):
         saved.show("denials")
     if shown == DENIALS:
-        with st.container(width=230):
+        with st.container(width=190):
             names = {code_of(row): sellers.reason(row) for row in reasons}
             reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
     with st.container(width="content"):
