@@ -187,21 +187,21 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
 
         proxy.headers = forwarded(user="bia", groups="data")  # an analyst
         tab.page.goto(f"{url}/process?process=prc_1")
-        tab.page.get_by_text("Seu papel não dá acesso a esta página").wait_for()
+        tab.page.get_by_text("Esta página não está aberta ao seu perfil de acesso").wait_for()
         assert tab.settled().title() == "Sem acesso"
         assert "prc_1" not in tab.text()
         assert tab.page.get_by_role("dialog").count() == 0
         assert tab.page.get_by_role("link", name="Em risco").count() == 0
         tab.page.get_by_role("link", name="Apontamentos").first.click()
         tab.page.get_by_role("heading", name="Apontamentos", exact=True).wait_for()
-        assert "Seu papel não dá acesso a esta página" not in tab.settled().text()
+        assert "Esta página não está aberta ao seu perfil de acesso" not in tab.settled().text()
         tab.page.get_by_role("radio", name="en").click()
         tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()
         assert tab.page.evaluate(SPOKEN) == "en-GB"
 
         proxy.headers = forwarded(user="eve", groups="sales")
         tab.open("/")
-        assert "eve não tem papel aqui" in tab.text()
+        assert "eve não tem perfil de acesso aqui" in tab.text()
         assert "prc_1" not in tab.text()
         assert tab.page.evaluate(SPOKEN) == "pt-BR"
         assert list(tab.found_by_axe(depth.few(list(BACKGROUNDS), 2))) == []
