@@ -19,9 +19,12 @@ GIVE_WRITE: Final = (
 )
 """What to do where `not_writable` says why."""
 
+OWN: Final = 0o600
+"""The rights of a file that only its owner can read."""
+
 
 @contextmanager
-def written_whole(path: Path, *, may_replace: bool = True, mode: int = 0o600) -> Iterator[BinaryIO]:
+def written_whole(path: Path, *, may_replace: bool = True, mode: int = OWN) -> Iterator[BinaryIO]:
     """A file to write, which only its owner can read unless `mode` says otherwise. When the block
     ends, it is at `path` and on disk; if the block fails, `path` is unchanged.
 
@@ -91,6 +94,8 @@ def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
     error is raised, and none of closing the file, which tries to write what is left."""
     file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
     try:
+        if mode != OWN:  # which no usual umask takes away, and some disks cannot change
+            os.fchmod(file.fileno(), mode)
         mark_in_use(file.fileno())
         yield file
         file.flush()
@@ -102,7 +107,7 @@ def _draft(path: Path, mode: int) -> Iterator[BinaryIO]:
     file.close()
 
 
-def write_whole(path: Path, content: bytes, *, may_replace: bool = True, mode: int = 0o600) -> None:
+def write_whole(path: Path, content: bytes, *, may_replace: bool = True, mode: int = OWN) -> None:
     """Writes `content` to a file, as `written_whole` does."""
     with written_whole(path, may_replace=may_replace, mode=mode) as file:
         file.write(content)

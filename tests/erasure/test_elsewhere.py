@@ -403,6 +403,7 @@ def test_what_stays_of_a_review_as_it_is_written() -> None:
             "event_id": "e4",
             "object_type": "REGISTRATION_REVIEW_REQUIRED",
             "occurred_at": 0,
+            "origin": "live",
             "process_id": "p",
             "requested_fields": ["revenue"],
             "seller_id": "s",

@@ -95,6 +95,7 @@ def test_few_entries_are_taken_together_while_people_read_unless_somebody_waits_
     settings, followed_inbox, monkeypatch
 ):
     monkeypatch.setattr(follower, "LINGER_SECONDS", 0.01)
+    monkeypatch.setattr(follower, "GATHER_SECONDS", 3600)  # however slow the machine is
     with closing(LedgerService(settings)) as service:
         ledger, following = service.ledger, service._follower
         service.start()

@@ -215,7 +215,9 @@ def find_by_name(hand: Hand) -> None:
 
 def since_yesterday(hand: Hand) -> None:
     hand.click(hand.tab.page.locator("header").get_by_role("link", name="What changed"))
-    hand.tab.page.get_by_text("New (1)").wait_for()
+    hand.tab.page.get_by_text("1 change", exact=True).or_(
+        hand.tab.page.get_by_text(" changes")
+    ).first.wait_for()
 
 
 def reasons_by_month(hand: Hand) -> None:

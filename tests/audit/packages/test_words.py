@@ -36,7 +36,7 @@ def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
     assert WORDS["en"].summary(totals, 1203, 2) == (
         "This package is about 1,203 processes: 1 × EXPIRED · late, 2 × OVERDUE · in time, 1,200 ×"
         " FINISHED · done."
-        " Findings: 3 × breach, 4 × notice. Fields sent without evidence: 2."
+        " Findings: 3 × breach, 4 × info. Fields sent without evidence: 2."
     )
     assert WORDS["pt"].summary({"processes": {"FINISHED": 1}, "findings": {}}, 1, 0) == (
         "Este pacote trata de 1 processo: 1 × FINISHED · concluído."

@@ -93,6 +93,7 @@ def test_each_value_of_a_review_is_in_its_own_column():
         "deadline_at": APRIL,
         "requested_fields": ("revenue",),
         "content_sha256": content,
+        "origin": "live",
     }
     [nameless] = extract([entry("seller.denied", {})], KEYS)[Webhook]
     assert (nameless.has_id, nameless.is_shape_known) == (True, False)
