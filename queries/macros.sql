@@ -103,6 +103,18 @@ create or replace macro savable_order(deadline_at) as
         epoch_us(as_of()) - epoch_us(deadline_at) + 400000000000000000
     );
 
+-- Wilson's interval of a share of so many, as wide as so many deviations of a normal distribution: its middle,
+-- and half of its width.
+create or replace macro wilson_interval(share, among, deviations) as struct_pack(
+    middle := (share + deviations * deviations / among / 2) / (1 + deviations * deviations / among),
+    half := deviations
+        * sqrt((share * (1 - share) + deviations * deviations / among / 4) / among)
+        / (1 + deviations * deviations / among)
+);
+
+-- Of a normal distribution 80 % lie within so many of its deviations.
+create or replace macro deviations_of_forecasts() as cast(1.2815515655446004 as double);
+
 -- Filters of the Watchlist as an entry has them: before there were queues, pages wrote lanes, which overlapped.
 create or replace macro filters_now(query) as replace(
     replace(query, 'lane=EXPIRED', 'queue=all&state=EXPIRED'),

@@ -37,11 +37,7 @@ counted as (
 measured as (
     select
         *,
-        denials_now / denials as part,
-        cast(1.959963984540054 as double) as deviations,
-        deviations * deviations / denials as spread,
-        (part + spread / 2) / (1 + spread) as middle,
-        deviations * sqrt((part * (1 - part) + spread / 4) / denials) / (1 + spread) as half
+        wilson_interval(denials_now / denials, denials, cast(1.959963984540054 as double)) as likely
     from counted
 )
 
@@ -51,7 +47,7 @@ select
     denials_now,
     denials_before,
     denials_now / nullif(denials_before, 0) as times,
-    case when denials_now > 0 then (middle - half) / (1 - middle + half) else 0 end as times_low,
-    case when denials_before > 0 then (middle + half) / (1 - middle - half) end as times_high,
-    middle - half > 0.5 or middle + half < 0.5 as is_more_than_chance
+    case when denials_now > 0 then (likely.middle - likely.half) / (1 - likely.middle + likely.half) else 0 end as times_low,
+    case when denials_before > 0 then (likely.middle + likely.half) / (1 - likely.middle - likely.half) end as times_high,
+    likely.middle - likely.half > 0.5 or likely.middle + likely.half < 0.5 as is_more_than_chance
 from measured

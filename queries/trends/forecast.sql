@@ -128,15 +128,11 @@ compared as (
         and every_one.distance < open_ones.distance
 ),
 
--- Wilson's interval: 80 % of a normal distribution lie within 1.28 of its deviations.
 measured as (
     select
         *,
         case when ended >= 50 and comparable > 0 then in_time / comparable end as chance,
-        cast(1.2815515655446004 as double) as deviations,
-        deviations * deviations / comparable as spread,
-        (chance + spread / 2) / (1 + spread) as middle,
-        deviations * sqrt((chance * (1 - chance) + spread / 4) / comparable) / (1 + spread) as half
+        wilson_interval(chance, comparable, deviations_of_forecasts()) as likely
     from compared
 )
 
@@ -147,8 +143,8 @@ select
     deadline_at,
     reached,
     chance,
-    if(chance is null, null, greatest(middle - half, 0)) as chance_low,
-    if(chance is null, null, least(middle + half, 1)) as chance_high,
+    if(chance is null, null, greatest(likely.middle - likely.half, 0)) as chance_low,
+    if(chance is null, null, least(likely.middle + likely.half, 1)) as chance_high,
     comparable,
     case when chance is not null then if(is_same_step, 'same_step', 'any_step') end as rests_on,
     ended,

@@ -25,7 +25,7 @@ summed as (
         sum(1 - chance) as expected,
         sum(chance_high - chance) as less,
         sum(chance - chance_low) as more,
-        cast(1.2815515655446004 as double) * sqrt(sum(chance * (1 - chance))) as luck
+        deviations_of_forecasts() * sqrt(sum(chance * (1 - chance))) as luck
     from weeks
     left join forecast on deadline_at > ends_at - interval 7 day and deadline_at <= ends_at
     group by weeks_ahead
