@@ -53,13 +53,12 @@ def described(text: str) -> str:
 
 def entry(view: View, *, is_sought: bool) -> None:
     """One view; what is behind its name is fetched when it is opened."""
-    opened = st.expander(
+    opened = elements.opened(
         f"{formats.code(view.name)} · {described(view.summary)}",
         expanded=is_sought,
         key=f"view_{view.name}",
-        on_change="rerun",
     )
-    if not opened.open:
+    if opened is None:
         return
     with opened:
         keys = ", ".join(map(formats.code, view.key))

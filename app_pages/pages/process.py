@@ -96,10 +96,8 @@ def show_exchanges(attempts: Sequence[views.Row], process_id: str) -> None:
     if not sent:
         return
     acting.ask_for_personal_data("submission_attempts", process_id, process_id=process_id)
-    behind = st.expander(
-        _("Request and answer"), icon=":material/sync_alt:", key="exchange", on_change="rerun"
-    )
-    if not behind.open:
+    behind = elements.opened(_("Request and answer"), icon=":material/sync_alt:", key="exchange")
+    if behind is None:
         return
 
     def named(attempt_id: str) -> str:

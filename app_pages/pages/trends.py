@@ -257,13 +257,10 @@ def draw_forecast() -> None:
 
 def draw_least_likely() -> None:
     """What can still be saved, by the lowest chance: worked out when somebody asks."""
-    listed = st.expander(
-        _("Lowest chance among what can be saved"),
-        icon=":material/sort:",
-        key="least_likely",
-        on_change="rerun",
+    listed = elements.opened(
+        _("Lowest chance among what can be saved"), icon=":material/sort:", key="least_likely"
     )
-    if not listed.open:
+    if listed is None:
         return
     for row in views.read("forecast", limit=LEAST_LIKELY):
         if row["chance"] is None:
@@ -284,13 +281,10 @@ def draw_least_likely() -> None:
 
 def draw_score() -> None:
     """How good the forecast was, by what came: worked out when somebody asks."""
-    judged = st.expander(
-        _("How good was the forecast?"),
-        icon=":material/fact_check:",
-        key="score",
-        on_change="rerun",
+    judged = elements.opened(
+        _("How good was the forecast?"), icon=":material/fact_check:", key="score"
     )
-    if not judged.open:
+    if judged is None:
         return
     held = service.current()
     now = held.now() if views.as_of() is None else views.as_of()

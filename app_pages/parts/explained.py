@@ -9,7 +9,7 @@ import streamlit as st
 from app_pages.charts.figure import Figure, show
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import downloads, lists, views
+from app_pages.parts import downloads, elements, lists, views
 from pipeline.ledger.views.catalogue import public
 
 TABLE_ROWS = 500
@@ -36,13 +36,10 @@ def chart(
     show(figure, alt=alt, key=rests_on[0], take=take)
     if note:
         st.markdown(formats.muted(note))
-    behind = st.expander(
-        _("Table and query"),
-        icon=":material/table:",
-        key=f"behind_{rests_on[0]}",
-        on_change="rerun",
+    behind = elements.opened(
+        _("Table and query"), icon=":material/table:", key=f"behind_{rests_on[0]}"
     )
-    if behind.open:
+    if behind is not None:
         with behind:
             for view in rests_on:
                 basis(view, where)

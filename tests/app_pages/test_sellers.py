@@ -4,6 +4,7 @@ import base64
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -120,26 +121,32 @@ def notices_file(folder: Path, url: str) -> Path:
     return file
 
 
+def by_bridge(folder: Path, url: str) -> dict[str, Any]:
+    """Settings with which messages to sellers go by a webhook."""
+    return {
+        "journey_url": "https://answer.market.example",
+        "notices_file": notices_file(folder, url),
+    }
+
+
 def test_ticked_sellers_are_asked_again_and_what_came_of_it_is_shown(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
     """Chasing eight sellers wrote eight entries, and sent nothing."""
-    with WebhookServer().running() as bridge:
-        settings = {
-            "journey_url": "https://answer.market.example",
-            "notices_file": notices_file(tmp_path, bridge.url),
-        }
-        with open_log(HISTORY, **settings) as service:
-            app = visit("sellers", as_of=None)
-            tick(app, 0, 1)
-            press(app, "Send to 2 sellers: cannot be undone")
-            assert "A name is needed: it goes into the log." in page_text(app)
-            fields = [it for it in app.text_input if str(it.key).startswith("ask_actor")]
-            fields[0].set_value("Bia")
-            press(app, "Send to 2 sellers: cannot be undone")
-            said = page_text(app)
-            sent = [json.loads(it.body)["data"] for it in bridge.taken]
-            rows = service.reader.read("seller_notices", where={"actor": "Bia"}).to_pylist()
+    with (
+        WebhookServer().running() as bridge,
+        open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
+    ):
+        app = visit("sellers", as_of=None)
+        tick(app, 0, 1)
+        press(app, "Send to 2 sellers: cannot be undone")
+        assert "A name is needed: it goes into the log." in page_text(app)
+        fields = [it for it in app.text_input if str(it.key).startswith("ask_actor")]
+        fields[0].set_value("Bia")
+        press(app, "Send to 2 sellers: cannot be undone")
+        said = page_text(app)
+        sent = [json.loads(it.body)["data"] for it in bridge.taken]
+        rows = service.reader.read("seller_notices", where={"actor": "Bia"}).to_pylist()
     assert "Sent to 2 sellers." in said
     assert sorted(it["seller_id"] for it in sent) == ["sel_ana", "sel_bia"]
     assert all("answer.market.example" in it["text"] for it in sent)
@@ -153,11 +160,7 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
     monkeypatch.setattr(asking, "PATIENCE", 0.1)
     with WebhookServer().running() as bridge:
         bridge.gate.clear()
-        settings = {
-            "journey_url": "https://answer.market.example",
-            "notices_file": notices_file(tmp_path, bridge.url),
-        }
-        with open_log(HISTORY, **settings) as service:
+        with open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service:
             app = visit("sellers", as_of=None, seller="sel_")
             app.text_input(key="name header").set_value("Bia")
             press(app, "That is me")
@@ -220,37 +223,31 @@ def progress_of(app: AppTest) -> str:
 def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
-    with WebhookServer().running() as bridge:
-        settings = {
-            "journey_url": "https://answer.market.example",
-            "notices_file": notices_file(tmp_path, bridge.url),
-        }
-        with open_log(HISTORY, **settings) as service:
-            app = visit("process", as_of=None, process="prc_near")
-            assert any("[link]" in it.value for it in app.code)
-            assert bridge.taken == []
-            next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value(
-                "Bia"
-            )
-            press(app, "Send to 1 seller: cannot be undone")
-            assert "Sent to 1 seller." in page_text(app)
-            batch = batches.latest(service.inbox, "Bia")
-            assert batch is not None
-            batch.seller_ids += ("sel_dora",)
-            batch._done.append(Done("sel_dora", "refused", "no_address"))
-            batch.seller_ids += ("sel_eva",)
-            batch._done.append(Done("sel_eva", "uncertain", None, "msg_eva"))
-            app.switch_page("app_pages/pages/sellers.py").run()
-            assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
-            assert "sent 1 · unknown whether it went out 1 · not sent 1" in page_text(app)
-            [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
-            app = visit("process", as_of=None, process="prc_near")
-            assert REFUSALS["just_sent"] in page_text(app)
-            next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value(
-                "Bia"
-            )
-            press(app, "Send all the same: cannot be undone")
-            assert len(bridge.taken) == 2
+    with (
+        WebhookServer().running() as bridge,
+        open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
+    ):
+        app = visit("process", as_of=None, process="prc_near")
+        assert any("[link]" in it.value for it in app.code)
+        assert bridge.taken == []
+        next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value("Bia")
+        press(app, "Send to 1 seller: cannot be undone")
+        assert "Sent to 1 seller." in page_text(app)
+        batch = batches.latest(service.inbox, "Bia")
+        assert batch is not None
+        batch.seller_ids += ("sel_dora",)
+        batch._done.append(Done("sel_dora", "refused", "no_address"))
+        batch.seller_ids += ("sel_eva",)
+        batch._done.append(Done("sel_eva", "uncertain", None, "msg_eva"))
+        app.switch_page("app_pages/pages/sellers.py").run()
+        assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
+        assert "sent 1 · unknown whether it went out 1 · not sent 1" in page_text(app)
+        [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
+        app = visit("process", as_of=None, process="prc_near")
+        assert REFUSALS["just_sent"] in page_text(app)
+        next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value("Bia")
+        press(app, "Send all the same: cannot be undone")
+        assert len(bridge.taken) == 2
     assert (sent["seller_id"], sent["process_ids"]) == ("sel_bia", ["prc_near"])
 
 

@@ -362,17 +362,23 @@ def test_a_review_that_ends_while_the_message_is_made_is_left_out(
     assert not any(it.is_live(office.inbox.now()) for it in links.of_process(office.inbox, "prc_2"))
 
 
+def gone(*_: Any) -> Came:
+    raise KeyboardInterrupt
+
+
+def send_and_end(office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends where a message is about to be handed over."""
+    monkeypatch.setattr(sending.channels, "hand_over", gone)
+    with MailServer(tmp_path).running() as server, pytest.raises(KeyboardInterrupt):
+        office.sending(mail=office.mail(server)).send_one("sel_1", BY_MAIL)
+
+
 def test_a_message_without_a_result_is_uncertain_after_a_while_and_never_before(
     office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_two_reviews(office)
 
-    def gone(*_: Any) -> Came:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sending.channels, "hand_over", gone)
-    with MailServer(tmp_path).running() as server, pytest.raises(KeyboardInterrupt):
-        office.sending(mail=office.mail(server)).send_one("sel_1", BY_MAIL)
+    send_and_end(office, tmp_path, monkeypatch)
     assert len(office.notices()) == 2
     assert mark_all(office.inbox) == 0
     later = office.inbox.now() + UNANSWERED
@@ -389,12 +395,7 @@ def test_a_receipt_that_names_no_process_says_what_came_of_a_message(
 ) -> None:
     with_two_reviews(office)
 
-    def gone(*_: Any) -> Came:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sending.channels, "hand_over", gone)
-    with MailServer(tmp_path).running() as server, pytest.raises(KeyboardInterrupt):
-        office.sending(mail=office.mail(server)).send_one("sel_1", BY_MAIL)
+    send_and_end(office, tmp_path, monkeypatch)
     said = {"message_id": office.notices()[0]["message_id"], "result": "delivered", "detail": None}
     at = instants.canonical(office.inbox.now())
     line = json.dumps({"kind": "seller_notice_result", "occurred_at": at, **said})
