@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.short_turns import NICENESS, TURN_NANOSECONDS, short_in_python, take_short_turns
 from tests import depth
+from tests.support.machine import free_port
 
 SHOWN = Path("/proc/self/sched")
 
@@ -104,7 +105,7 @@ def test_pages_give_way_and_the_receiver_does_not(command: str, further: int):
     """`further`: by how much the process gives way already, beyond this one."""
     program = (
         f"import os; from pipeline.cli import main; {INSTEAD[command]};"
-        f" os.nice({further}); main(['{command}'])"
+        f" os.nice({further}); main(['{command}', '--port', '{free_port()}'])"
     )
     # With it, `prazo follow` does not begin once more, and give way once more.
     environment = os.environ | {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000"}

@@ -394,6 +394,7 @@ def test_jobs_are_done_by_the_keyboard_alone(
 
 def go(tab: Reader, path: str) -> None:
     """To a page within the session, which remembers the reader's name."""
+    tab.settled()  # a page that still comes would come after this one
     tab.page.keyboard.press("Escape")
     tab.go(path)
 
