@@ -32,6 +32,9 @@ GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH[h]mm"}
 SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": 'dd/mm/yyyy hh"h"mm'}
 SHEET_DAY = {"en": "d mmm yyyy", "pt": "dd/mm/yyyy"}
 """A spreadsheet has a dialect of its own, too."""
+CSV_DAY = {"en": "%Y-%m-%d", "pt": "%d/%m/%Y"}
+"""What a spreadsheet of that language takes for a day, as Python writes it: no other is one to
+British and American ones alike."""
 
 _ADDRESS = re.compile(
     r"https?(?=://)|www(?=\.)|mailto(?=:)|xmpp(?=:)|(?<=\S)@(?=\S)", re.IGNORECASE

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -25,7 +25,16 @@ from pipeline.serve.roles import Permission, Person
 from pipeline.serve.shown_names import Showing
 from pipeline.texts import printable
 
-OFFERED: Final[Mapping[Format, str]] = {"xlsx": "XLSX", "csv": "CSV", "parquet": "Parquet"}
+Form = Format | Literal["spreadsheet"]
+"""A file that is offered: `spreadsheet` is a CSV for a spreadsheet of the reader's language."""
+OFFERED: Final[Mapping[Form, str]] = {
+    "xlsx": "XLSX",
+    "spreadsheet": N_("CSV for spreadsheets"),
+    "csv": "CSV",
+    "parquet": "Parquet",
+}
+_SEPARATORS: Final[Mapping[Language, tuple[str, str]]] = {"en": (",", "."), "pt": (";", ",")}
+"""What spreadsheets of a language expect between cells, and before decimals."""
 _NAME_CHARACTERS: Final = 120
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.+~-]+")
 
@@ -117,14 +126,29 @@ def offer(question: Question, *, rows: int, key: str) -> None:
         if showing is not None:
             st.markdown(_("The names of sellers are in it: the log says whose, to whom and why."))
         for form, name in OFFERED.items():
-            if form == "xlsx" and rows > tables.XLSX_ROWS:
-                st.markdown(_("A spreadsheet cannot hold this many rows: choose another format."))
+            if form in ("xlsx", "spreadsheet") and rows > tables.XLSX_ROWS:
+                if form == "xlsx":
+                    st.markdown(_("No spreadsheet holds this many rows: choose CSV or Parquet."))
                 continue
+            if form == "spreadsheet":
+                st.markdown(
+                    _(
+                        "A spreadsheet that opens a CSV drops leading zeros: an id 00123 becomes"
+                        " 123. XLSX keeps every id as text."
+                    )
+                )
+            elif form == "csv":
+                st.markdown(
+                    _(
+                        "For programs: instants in UTC, columns by their names in SQL. Read every"
+                        " column as text, in pandas with dtype=str, so that ids stay as they are."
+                    )
+                )
             handed.button(
-                name,
+                _(name),
                 maker(question, form, reader, showing),
                 file_name=file_name(question, form, views.moment(), reader.zone),
-                mime=tables.MEDIA_TYPES[form],
+                mime=tables.MEDIA_TYPES["csv" if form == "spreadsheet" else form],
                 may=may,
                 key=f"download {key} {form}",
                 is_wide=True,
@@ -139,7 +163,7 @@ def _may_name(question: Question) -> bool:
 
 
 def maker(
-    question: Question, form: Format, reader: Reader, showing: Showing | None = None
+    question: Question, form: Form, reader: Reader, showing: Showing | None = None
 ) -> Callable[[], bytes]:
     """Makes the file once its button is pressed. `showing`: by what it has the names of sellers, if
     that is not over by then."""
@@ -151,6 +175,8 @@ def maker(
         last_seq = held.ledger.size
         seen = None if showing is None or showing.is_over else showing
         rows = _rows(question, held, at, seen)
+        if form == "spreadsheet":
+            return tables.spreadsheet_csv(rows, look(rows, view, reader))
         if form != "xlsx":
             said = identifiers.masked_question(question.asked())
             notes = tables.notes(view, rows, as_of=at, last_seq=last_seq, **said)
@@ -214,6 +240,9 @@ def look(rows: pa.Table, view: str, reader: Reader) -> tables.Look:
         said_in(into, _ROWS_SHEET),
         said_in(into, _ABOUT_SHEET),
         said_in(into, _ZONE),
+        *_SEPARATORS[into],
+        formats.CSV_DAY[into],
+        (said_in(into, _YES), said_in(into, _NO)),
     )
 
 
@@ -282,7 +311,7 @@ def _conditions(question: Question, reader: Reader) -> Iterator[tuple[str, str]]
                 yield column, said_in(into, word, end=said(column, end))
 
 
-def file_name(question: Question, form: Format, moment: datetime, zone: ZoneInfo) -> str:
+def file_name(question: Question, form: Form, moment: datetime, zone: ZoneInfo) -> str:
     """View, filters and date, so that nobody has to open a file to know what it is. `moment` is the
     page's instant, naive UTC: a past one stands in the name to the minute."""
     asked = []
@@ -302,4 +331,5 @@ def file_name(question: Question, form: Format, moment: datetime, zone: ZoneInfo
     filters = "_".join(_NOT_IN_NAMES.sub("-", it).strip("-") for it in asked)
     most = _NAME_CHARACTERS - len(question.view) - len(when)
     filters = filters if len(filters) <= most else f"{filters[:most]}-etc"
-    return f"{'_'.join(filter(None, ('prazo', question.view, filters, when)))}.{form}"
+    named = "_".join(filter(None, ("prazo", question.view, filters, when)))
+    return f"{named}_spreadsheet.csv" if form == "spreadsheet" else f"{named}.{form}"

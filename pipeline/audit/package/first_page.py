@@ -12,6 +12,12 @@ FIRST_PAGE: Final[Mapping[str, str]] = {
         " sellers, what was collected from them, what was sent and what the platform answered,"
         " as a log holds it that nobody can change unseen."
     ),
+    "start_unpack": N_("Unpack first"),
+    "start_alone": N_(
+        "Unpack the whole ZIP into a folder, then open START-HERE.html in that folder. Opened from"
+        " within the ZIP, this page says all that follows, but the report is not beside it."
+    ),
+    "start_unpacked": N_("I have unpacked it: show the link to the report"),
     "start_asked": N_("What was asked for"),
     "start_read": N_("Read it"),
     "start_report": N_("The report"),

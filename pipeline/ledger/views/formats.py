@@ -53,7 +53,9 @@ _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _BEFORE_FORMULA = re.compile(r"(?:;|(?<!\s)\s)\s*+(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """Where a spreadsheet of another language, to which `;` separates cells, would see one begin. Read
 from its start alone: from each of its blanks on, a million of them would take hours."""
-_ENDS_CELL: Final = {ord(it): f"{it}'" for it in ";\t\r\n"}
+_BEFORE_FORMULA_OR_COMMA = re.compile(_BEFORE_FORMULA.pattern.replace("(?:;", "(?:[;,]"))
+"""The same in a file that `;` separates, which an English spreadsheet cuts at commas."""
+_ENDS_CELL: Final = {ord(it): f"{it}'" for it in ";,\t\r\n"}
 
 
 def notes(
@@ -116,6 +118,10 @@ class Look(NamedTuple):
     rows: str = "rows"  # the names of its two sheets
     about: str = "about"
     zone_label: str = "time_zone"  # what stands beside the zone on the second of them
+    separator: str = ","  # of the cells of a CSV, as spreadsheets of that language expect it
+    decimal_mark: str = "."
+    csv_day: str = "%Y-%m-%d"
+    yes_no: tuple[str, str] = ("yes", "no")
 
 
 def encode(
@@ -155,21 +161,21 @@ def records(rows: "pa.Table") -> Iterator[dict[str, Any]]:
 
 
 def cell(value: Any) -> Any:
-    """A value as one cell: lists as JSON, and no text that a spreadsheet would run as a formula."""
+    """A value as one cell: lists as JSON."""
     value = plain(value)
-    if isinstance(value, list | dict):
-        value = json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def csv_cell(value: Any) -> Any:
-    """A cell of a CSV file, which a spreadsheet may cut at other characters than we do."""
+def csv_cell(value: Any, separator: str = ",") -> Any:
+    """A cell of a CSV file, with no text that a spreadsheet would run as a formula, also one that
+    cuts the file at other characters than we do."""
     value = cell(value)
     if not isinstance(value, str):
         return value
-    return _BEFORE_FORMULA.sub(lambda blanks: blanks[0].translate(_ENDS_CELL), value)
+    if value.startswith(_FORMULA_STARTS):
+        value = f"'{value}"
+    ends = _BEFORE_FORMULA if separator == "," else _BEFORE_FORMULA_OR_COMMA
+    return ends.sub(lambda blanks: blanks[0].translate(_ENDS_CELL), value)
 
 
 def _json(rows: "pa.Table", _: Mapping[str, str]) -> bytes:
@@ -192,6 +198,33 @@ def _csv(rows: "pa.Table", _: Mapping[str, str]) -> bytes:
     for row in _rows(rows):
         writer.writerow([csv_cell(value) for value in row.values()])
     return text.getvalue().encode("utf-8")
+
+
+def spreadsheet_csv(rows: "pa.Table", look: Look) -> bytes:
+    """The rows as a CSV for a spreadsheet of the reader's language: with its separator, a byte
+    order mark, and words and local dates as `look` has them for XLSX."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=look.separator)
+    writer.writerow(csv_cell(look.labels.get(it, it), look.separator) for it in rows.column_names)
+    for row in _rows(rows):
+        writer.writerow(
+            _spreadsheet_cell(_sheet_value(column, raw, look), look) for column, raw in row.items()
+        )
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _spreadsheet_cell(value: Any, look: Look) -> Any:
+    match value:
+        case bool():
+            return look.yes_no[0 if value else 1]
+        case float():
+            return str(value).replace(".", look.decimal_mark)
+        case datetime():
+            return f"{value:{look.csv_day} %H:%M:%S}"
+        case date():
+            return f"{value:{look.csv_day}}"
+        case _:
+            return csv_cell(value, look.separator)
 
 
 def _parquet(rows: "pa.Table", notes: Mapping[str, str]) -> bytes:
@@ -257,6 +290,8 @@ def _write_sheets(book: "Workbook", rows: "pa.Table", notes: Mapping[str, str], 
     sheet = book.add_worksheet(look.rows)
     sheet.freeze_panes(1, 0)
     head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+    # Also once somebody edits the cell: an id stays `00123`, and what looks like a formula a text.
+    text = book.add_format({"num_format": "@"})
     instant = book.add_format({"num_format": look.minute, "align": "left"})
     day = book.add_format({"num_format": look.day, "align": "left"})
     labels = [look.labels.get(name, name) for name in rows.column_names]
@@ -264,13 +299,13 @@ def _write_sheets(book: "Workbook", rows: "pa.Table", notes: Mapping[str, str], 
     widths = [len(max(label.split(), key=len, default="")) + 3 for label in labels]
     for number, row in enumerate(_rows(rows), start=1):
         for place, (column, raw) in enumerate(row.items()):
-            if raw is not None and (say := look.sentences.get(column)):
-                raw = say(raw)
-            value = _sheet_value(raw, look.words.get(column, {}), look.zone)
+            value = _short(_sheet_value(column, raw, look))
             if isinstance(value, datetime):
                 sheet.write_datetime(number, place, value, instant)
             elif isinstance(value, date):
                 sheet.write_datetime(number, place, value, day)
+            elif isinstance(value, str) and value:
+                sheet.write_string(number, place, value, text)
             else:
                 sheet.write(number, place, value)
             if number <= _ROWS_TO_MEASURE:
@@ -284,7 +319,7 @@ def _write_sheets(book: "Workbook", rows: "pa.Table", notes: Mapping[str, str], 
     about.set_column(1, 1, 90)
     said = {**notes, look.zone_label: str(look.zone)}
     for number, note in enumerate(said.items()):
-        about.write_row(number, 0, [_short(cell(it)) for it in note])
+        about.write_row(number, 0, [_short(it) for it in note])
 
 
 def _rows(rows: "pa.Table") -> Iterator[dict[str, Any]]:
@@ -292,22 +327,24 @@ def _rows(rows: "pa.Table") -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _sheet_value(value: Any, words: Mapping[str, str], zone: tzinfo) -> Any:
-    """A value as a cell of a sheet: a date that Excel can sort, a word in place of a code, and
-    anything else as `cell` writes it."""
+def _sheet_value(column: str, value: Any, look: Look) -> Any:
+    """A value as a cell of a sheet: a date that a spreadsheet can sort, what says it in words where
+    something does, and anything else as `cell` writes it."""
+    if value is not None and (say := look.sentences.get(column)):
+        value = say(value)
     if isinstance(value, date) and value.year > _FIRST_EXCEL_YEAR:
         if not isinstance(value, datetime):
             return value
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         try:
-            return aware.astimezone(zone).replace(tzinfo=None)
+            return aware.astimezone(look.zone).replace(tzinfo=None)
         except OverflowError:  # the last day of the calendar, further east
             return cell(value)
     if isinstance(value, str):
-        value = words.get(value, value)
+        value = look.words.get(column, {}).get(value, value)
     if isinstance(value, list) and all(isinstance(it, str) for it in value):
         value = ", ".join(value)
-    return _short(cell(value))
+    return cell(value)
 
 
 def _width(value: Any) -> int:

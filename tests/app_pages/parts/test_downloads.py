@@ -1,9 +1,12 @@
 """A downloaded list is whole, says what was asked, and runs no formula."""
 
+import csv
 import io
 import re
+import shutil
+import subprocess
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import openpyxl
@@ -131,6 +134,77 @@ def test_pandas_takes_each_cell_of_a_csv_as_it_stands() -> None:
     assert moments[2] == pandas.Timestamp("2026-03-01T00:00:00Z")
 
 
+IDS = pa.table(
+    {
+        "seller_id": ["00123", "=1+1", "1e5", "+5511", "52998224725", "a,=b;=c\t-d"],
+        "days": [1.5, -3.0, None, 0.0, 7.0, 2.0],
+        "at": pa.array([NINE_THIRTY, None, MIDNIGHT, None, None, None], pa.timestamp("us")),
+        "is_late": [True, False, None, True, True, True],
+    }
+)
+
+
+def cells_of_sheet(file: Path) -> list[list[Any]]:
+    """The cells of a workbook as LibreOffice has them, where it is installed, else as openpyxl
+    reads them from the file."""
+    if office := shutil.which("soffice"):
+        home = f"-env:UserInstallation=file://{file.parent}/office"
+        command = [office, home, "--headless", "--convert-to", "csv", "--outdir", str(file.parent)]
+        subprocess.run([*command, str(file)], check=True, capture_output=True, timeout=120)
+        with file.with_suffix(".csv").open(encoding="utf-8", newline="") as written:
+            return [list(row) for row in csv.reader(written)]
+    return [list(row) for row in openpyxl.load_workbook(file).worksheets[0].values]
+
+
+def test_a_spreadsheet_shows_ids_as_they_are_and_runs_none(tmp_path: Path) -> None:
+    """An apostrophe stood in the cell, and was copied with the id."""
+    file = tmp_path / "ids.xlsx"
+    file.write_bytes(formats.encode(IDS, "xlsx"))
+    ids = IDS.column("seller_id").to_pylist()
+    assert [row[0] for row in cells_of_sheet(file)] == ["seller_id", *ids]
+    cells = openpyxl.load_workbook(file)["rows"]["A"][1:]
+    assert {(cell.data_type, cell.number_format) for cell in cells} == {("s", "@")}
+
+
+@pytest.mark.parametrize(
+    ("reader", "lines"),
+    [
+        (
+            ANA,
+            [
+                ["Seller", "days", "at", "is_late"],
+                ["00123", "1.5", "2026-03-01 06:30:00", "yes"],
+                ["'=1+1", "-3.0", "", "no"],
+                ["1e5", "", "2026-02-28 21:00:00", ""],
+                ["'+5511", "0.0", "", "yes"],
+                ["52998224725", "7.0", "", "yes"],
+                ["a,=b;'=c\t'-d", "2.0", "", "yes"],
+            ],
+        ),
+        (
+            BIA,
+            [
+                ["Vendedor", "days", "at", "is_late"],
+                ["00123", "1,5", "01/03/2026 05:30:00", "sim"],
+                ["'=1+1", "-3,0", "", "não"],
+                ["1e5", "", "28/02/2026 20:00:00", ""],
+                ["'+5511", "0,0", "", "sim"],
+                ["52998224725", "7,0", "", "sim"],
+                ["a,'=b;'=c\t'-d", "2,0", "", "sim"],
+            ],
+        ),
+    ],
+)
+def test_a_csv_for_spreadsheets_is_as_those_of_the_readers_language_expect_it(
+    reader: downloads.Reader, lines: list[list[str]]
+) -> None:
+    content = formats.spreadsheet_csv(IDS, downloads.look(IDS, "open_processes", reader))
+    assert content.startswith(b"\xef\xbb\xbf")
+    separator = {"en": ",", "pt": ";"}[reader.language]
+    read = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
+    assert list(read) == lines
+
+
 def test_a_csv_holds_every_row(open_log: OpenLog) -> None:
     rows = as_the_page_says(made("csv", open_log))
     assert list(rows.columns) == list(public()["open_processes"].columns)
@@ -199,7 +273,8 @@ def test_xlsx_is_as_a_person_would_make_it_and_runs_no_formula(open_log: OpenLog
     assert sheet.freeze_panes == "A2"
     assert sheet.auto_filter.ref.startswith("A1:")
     assert sheet.column_dimensions["A"].width >= len("prc_evil")
-    assert sheet.column_dimensions["B"].width >= len("'=cmd|' /C calc'!A0")
+    assert evil["Vendedor"].value == "=cmd|' /C calc'!A0"
+    assert sheet.column_dimensions["B"].width >= len("=cmd|' /C calc'!A0")
 
 
 def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
@@ -333,3 +408,4 @@ def test_every_list_is_there_to_take_away(open_log: OpenLog, visit: Visit) -> No
             labels = [it.label for it in visit(page).get("download_button")]
             files = [it for it in labels if it in ("CSV", "Parquet", "XLSX")]
             assert files == ["XLSX", "CSV", "Parquet"], page
+            assert "CSV for spreadsheets" in labels, page

@@ -86,3 +86,25 @@ def test_no_page_of_a_package_is_wider_than_a_sheet_or_a_phone(pages: Sequence[P
                 found += [f"{file.name} at {width}: {it}" for it in page.evaluate(OVERFLOWING)]
         page.close()
     assert found == []
+
+
+def test_the_first_page_alone_shows_no_link_to_what_is_not_beside_it(
+    pages: Sequence[Path], tmp_path: Path
+) -> None:
+    """As Windows opens it from within the ZIP: only that file is unpacked, into a folder of its
+    own. Whoever unpacked everything unfolds the link to the report, and it is there."""
+    alone = tmp_path / PAGES[0]
+    alone.write_bytes(pages[0].read_bytes())
+    beside = tmp_path / "data" / "report.html"
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(alone.as_uri())
+        assert page.get_by_role("heading", name="Unpack first").is_visible()
+        links = page.get_by_role("link").all()
+        assert {link.get_attribute("href") for link in links} == {"#en", "#pt"}
+        page.get_by_text("I have unpacked it").click()
+        beside.parent.mkdir()
+        beside.write_bytes(pages[1].read_bytes())
+        page.get_by_role("link", name="The report").click()
+        assert page.url == beside.as_uri()
+        page.close()
