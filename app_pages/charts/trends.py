@@ -19,7 +19,7 @@ from app_pages.charts.figure import (
 )
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from pipeline.serve.forecast_score import Score
+from pipeline.trends.forecast_score import Score
 
 TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
     (BLUE, "circle"),

@@ -12,9 +12,8 @@ from app_pages.door.pages import Page, Section
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, explained, links, views
-from pipeline import instants
 from pipeline.continuity import service
-from pipeline.serve import forecast_score
+from pipeline.trends import forecast_score
 
 PAGE = Page(
     title=N_("Trends"),
@@ -287,25 +286,21 @@ def draw_score() -> None:
     if judged is None:
         return
     held = service.current()
-    now = held.now() if views.as_of() is None else views.as_of()
-    assert now is not None
-    with judged:
-        spans = forecast_score.JUDGED_AFTER
-        for column, days in zip(st.columns(len(spans)), spans, strict=True):
-            with column:
-                made_at = now - days * instants.DAY
-                score = forecast_score.score(held.reader, made_at=made_at, as_of=now)
-                draw_one_score(score, days)
+    at = views.as_of()
+    found = forecast_score.scores(held.reader, as_of=held.now() if at is None else at)
+    for column, score in zip(judged.columns(len(found)), found, strict=True):
+        with column:
+            draw_one_score(score)
 
 
-def draw_one_score(score: forecast_score.Score, days: int) -> None:
+def draw_one_score(score: forecast_score.Score) -> None:
     """The forecasts of one day, beside what came."""
     st.markdown(
         ngettext(
             "**{days} days ago**: {n} forecast whose deadline has passed.",
             "**{days} days ago**: {n} forecasts whose deadline has passed.",
             score.forecasts,
-            days=days,
+            days=score.days,
             n=formats.number(score.forecasts),
         )
     )
@@ -320,7 +315,7 @@ def draw_one_score(score: forecast_score.Score, days: int) -> None:
     show(
         trends.calibration(score),
         alt=_("What was forecast against what came, in ten bands"),
-        key=f"calibration_{days}",
+        key=f"calibration_{score.days}",
     )
 
 

@@ -15,6 +15,7 @@ with ended_at_once():
         packages,
         services,
         submissions,
+        trends,
         views,
     )
     from pipeline.cli.group import main, run
@@ -33,5 +34,6 @@ __all__ = [
     "run",
     "services",
     "submissions",
+    "trends",
     "views",
 ]

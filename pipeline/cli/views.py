@@ -88,6 +88,20 @@ def _list_views() -> None:
     terminal.print_views(public())
 
 
+def asked_instant(as_of: str | None, settings: Settings) -> int | None:
+    """What `--as-of` means, in microseconds; None for now. Raises `UsageError`."""
+    if as_of is None:
+        return None
+    from pipeline import instants
+
+    at = instants.ending(as_of, settings.zone, instants.now())
+    if at is None:
+        raise click.UsageError(
+            f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z, nor a day"
+        )
+    return at
+
+
 def print_view(
     view: str,
     form: str,
@@ -100,17 +114,12 @@ def print_view(
 ) -> None:
     """Prints the rows of a view in a form, or writes them to `out`. Exits with 1 where the ledger,
     and so the rows, lack the newest entries."""
-    from pipeline import instants
     from pipeline.cli import terminal
     from pipeline.ledger.views import formats
     from pipeline.serve.ledger_access import Patience, lacking, open_ledger
 
     settings = Settings.load()
-    at = None if as_of is None else instants.ending(as_of, settings.zone, instants.now())
-    if as_of is not None and at is None:
-        raise click.UsageError(
-            f"--as-of: {as_of!r} is not an instant like 2026-03-01T09:00:00Z, nor a day"
-        )
+    at = asked_instant(as_of, settings)
     if out is None and form in _BYTES and sys.stdout.isatty():
         raise click.UsageError(f"no terminal shows {form}: give --out FILE")
     question = formats.Asked(view, at, filters, limit, unmasking)

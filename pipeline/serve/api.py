@@ -4,7 +4,7 @@ audit packages, checkpoints and audits of the stores."""
 import functools
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypeVar, get_args
 
@@ -62,6 +62,7 @@ from pipeline.serve import (
 )
 from pipeline.serve.openapi import MOMENT, OF_A_VIEW, PLAIN_TEXT, TEXT, WHOLE, Call, an_object
 from pipeline.settings import Settings
+from pipeline.trends import forecast_score
 
 Answered = TypeVar("Answered")
 
@@ -86,7 +87,7 @@ HEADERS = {
 
 
 _OF_ROWS: Final = ("as_of", "limit", "offset", "format", "order")
-_OF_A_COUNT: Final = ("as_of",)
+_OF_A_MOMENT: Final = ("as_of",)
 
 
 def calls() -> list[Call]:
@@ -112,7 +113,14 @@ def calls() -> list[Call]:
         Call("GET", "/api/views", _list_views, "The views and their columns"),
         Call("GET", OF_A_VIEW, _read_view, masked, None, _OF_ROWS),
         Call("POST", OF_A_VIEW, _read_view, unmasked, None, _OF_ROWS, why),
-        Call("GET", count, _count_view, "How many rows there are", counted, _OF_A_COUNT),
+        Call("GET", count, _count_view, "How many rows there are", counted, _OF_A_MOMENT),
+        Call(
+            "GET",
+            "/api/forecast-score",
+            _forecast_score,
+            "How good the forecasts of 30 and 60 days ago were",
+            asks=_OF_A_MOMENT,
+        ),
         Call("GET", "/api/head", _head, newest, PLAIN_TEXT, is_open=True),
         Call("GET", "/api/checkpoint", _checkpoint, "The newest signed checkpoint"),
         Call(
@@ -236,14 +244,16 @@ async def _count_view(request: Request) -> Response:
     return await _work(request, lambda caller, _: _count(request, caller), ROWS)
 
 
-def _asked(request: Request, *allowed: str) -> QueryParams:
-    """The parameters of a request. An unknown one raises `WrongUsage`, so that a misspelt filter
-    is not silently ignored."""
+def _asked(
+    request: Request, *allowed: str, selecting: Collection[str] = questions.SELECTING
+) -> QueryParams:
+    """The parameters of a request, and those by which it selects rows. An unknown one raises
+    `WrongUsage`, so that a misspelt filter is not silently ignored."""
     query = request.query_params
     for name in query:
-        if name not in (*allowed, *questions.SELECTING):
-            several = ", ".join(f"{it}=COLUMN=VALUE" for it in questions.SELECTING)
-            remedy = f"use one of {', '.join(allowed)}, or {several}"
+        if name not in (*allowed, *selecting):
+            several = [f"{it}=COLUMN=VALUE" for it in selecting]
+            remedy = f"use one of {', '.join([*allowed, *several])}"
             raise WrongUsage(f"There is no parameter {name!r}", remedy=remedy)
         if name not in questions.SELECTING and len(query.getlist(name)) > 1:
             raise WrongUsage(f"{name} came more than once")
@@ -257,7 +267,7 @@ def _instant(query: QueryParams) -> int | None:
 
 
 def _count(request: Request, caller: Caller) -> Response:
-    query = _asked(request, *_OF_A_COUNT)
+    query = _asked(request, *_OF_A_MOMENT)
     name = request.path_params["name"]
     rows = current().reader.count(
         name,
@@ -265,6 +275,18 @@ def _count(request: Request, caller: Caller) -> Response:
         **questions.selection(query, name, may_see_people="read_personal" in caller.scopes),
     )
     return JSONResponse({"count": rows})
+
+
+async def _forecast_score(request: Request) -> Response:
+    """How good the forecasts of 30 and 60 days before an instant were: `?as_of=`."""
+
+    def answer(*_: object) -> Response:
+        at = _instant(_asked(request, *_OF_A_MOMENT, selecting=()))
+        held = current()
+        found = forecast_score.scores(held.reader, as_of=held.now() if at is None else at)
+        return JSONResponse(forecast_score.plain(found))
+
+    return await _work(request, answer, ROWS)
 
 
 def _shown(request: Request, caller: Caller, content: Any) -> Response:

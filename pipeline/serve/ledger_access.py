@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.continuity.service import LedgerService, SignedCheckpoint
     from pipeline.contract.body import JsonValue
     from pipeline.log.actions import By
+    from pipeline.trends.forecast_score import Score
     from pipeline.verify import Verdict
 
 CATCH_UP_SECONDS: Final = 10.0
@@ -60,6 +61,9 @@ class Ledger(Protocol):
 
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
+
+    def forecast_scores(self, as_of: int | None = None) -> "Sequence[Score]":
+        """How good the forecast was (`pipeline.trends.forecast_score`)."""
 
     def checkpoint(self) -> "SignedCheckpoint":
         """The latest signed checkpoint and the keys of the log."""
@@ -278,6 +282,13 @@ class OwnLedger:
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
         return self._service.reader.count(view, as_of=as_of, where=filtering.parse(filters))
+
+    def forecast_scores(self, as_of: int | None = None) -> "Sequence[Score]":
+        """How good the forecast was."""
+        from pipeline.trends import forecast_score
+
+        at = self._service.now() if as_of is None else as_of
+        return forecast_score.scores(self._service.reader, as_of=at)
 
     def checkpoint(self) -> "SignedCheckpoint":
         """The signed checkpoint of what the ledger has, with the log's keys.

@@ -37,7 +37,7 @@ class Call(NamedTuple):
     do: Callable[[Request], Awaitable[Response]]
     summary: str  # `{view}` stands for the view's own
     answer: Mapping[str, Schema] | None = JSON  # by media type; None: rows of the view
-    asks: tuple[str, ...] | None = None  # parameters beside those that choose rows; None: neither
+    asks: tuple[str, ...] | None = None  # parameters; a view has those that choose rows, too
     body: Schema | None = None
     is_open: bool = False  # to everybody, or to whoever has a link with a token of its own
 
@@ -114,7 +114,8 @@ def _each(call: Call) -> Iterable[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 
 def _described(call: Call, summary: str, view: str = "") -> dict[str, Any]:
-    asked = () if call.asks is None else (*call.asks, *questions.SELECTING)
+    choosing = questions.SELECTING if call.path.startswith(OF_A_VIEW) else ()
+    asked = () if call.asks is None else (*call.asks, *choosing)
     known = [it["name"] for it in _PARAMETERS if it["name"] in asked]
     answer = _rows(view) if call.answer is None else call.answer
     found: dict[str, Any] = {

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # as in ledger_access.py
     from pipeline.audit.request import Request
     from pipeline.continuity.service import SignedCheckpoint
     from pipeline.continuity.stores import OnProgress as OnChecked
+    from pipeline.trends.forecast_score import Score
     from pipeline.verify import Verdict
 
 ALIVE_SECONDS: Final = 2.0
@@ -139,6 +140,12 @@ class Holder:
         path = f"{_path_of(view)}/count"
         count: int = self._get(path, _selection(as_of, filters), _VIEW_ERRORS).json()["count"]
         return count
+
+    def forecast_scores(self, as_of: int | None = None) -> "Sequence[Score]":
+        """How good the forecast was."""
+        from pipeline.trends import forecast_score
+
+        return forecast_score.read(self._get("/api/forecast-score", _moment(as_of)).json())
 
     def checkpoint(self) -> "SignedCheckpoint":
         """The signed checkpoint of this moment, with the log's keys."""
@@ -250,8 +257,11 @@ def _table(answer: httpx.Response) -> "pa.Table":
 
 
 def _selection(as_of: int | None, filters: Sequence[str]) -> dict[str, Any]:
-    moment = {} if as_of is None else {"as_of": instants.canonical(as_of)}
-    return {"where": list(filters), **moment}
+    return {"where": list(filters), **_moment(as_of)}
+
+
+def _moment(as_of: int | None) -> dict[str, str]:
+    return {} if as_of is None else {"as_of": instants.canonical(as_of)}
 
 
 @contextmanager

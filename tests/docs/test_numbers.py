@@ -15,9 +15,9 @@ from pipeline.log.artifacts import MAX_ARTIFACT_BYTES
 from pipeline.receive.collections import MAX_ARTIFACTS
 from pipeline.receive.ingest import MAX_LINE_BYTES
 from pipeline.receive.rejections import Rejected, Rejections
-from pipeline.serve import forecast_score
 from pipeline.serve.ledger_access import CATCH_UP_SECONDS
 from pipeline.settings import Settings
+from pipeline.trends import forecast_score
 from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.queries.findings.builders import found

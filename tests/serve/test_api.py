@@ -331,6 +331,14 @@ def test_an_unknown_parameter_is_not_taken_for_a_missing_one(
     assert counted.status_code == 400
 
 
+def test_the_forecasts_score_is_given_for_an_instant(client: Client) -> None:
+    path, officer = "/api/forecast-score", bearer("officer")
+    scores = client.get(f"{path}?as_of=2026-05-31T00:00:00Z", headers=officer).json()
+    made = [(it["days"], it["made_at"]) for it in scores]
+    assert made == [(30, "2026-05-01T00:00:00Z"), (60, "2026-04-01T00:00:00Z")]
+    assert client.get(f"{path}?where=state=EXPIRED", headers=officer).status_code == 400
+
+
 def test_any_limit_that_the_command_takes_is_taken_here_too(client: Client) -> None:
     path, most = "/api/views/process_state?limit=", 2**63 - 1
     assert client.get(f"{path}{most}&offset={most}", headers=bearer("reader")).json() == []

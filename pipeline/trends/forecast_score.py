@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pipeline import instants
-from pipeline.ledger.views.reader import Reader
+
+if TYPE_CHECKING:  # a command that asks the ledger's holder needs no DuckDB
+    from pipeline.ledger.views.reader import Reader
 
 BANDS: Final = 10
 JUDGED_AFTER: Final = (30, 60)
@@ -26,13 +28,46 @@ class Band(NamedTuple):
 class Score(NamedTuple):
     """The forecasts of one instant whose deadline, as it stood then, has passed since."""
 
+    days: int  # between them and what they are judged by
     made_at: datetime  # naive UTC
     forecasts: int
     brier: float | None  # mean of (chance - what came)^2: 0 is perfect; None without any
     bands: tuple[Band, ...]
 
 
-def score(reader: Reader, *, made_at: int, as_of: int) -> Score:
+def scores(reader: "Reader", *, as_of: int) -> tuple[Score, ...]:
+    """Those of the forecasts of each of `JUDGED_AFTER`, at an instant in microseconds."""
+    made = (as_of - days * instants.DAY for days in JUDGED_AFTER)
+    return tuple(score(reader, made_at=it, as_of=as_of) for it in made)
+
+
+def plain(found: Sequence[Score]) -> list[dict[str, Any]]:
+    """Scores as JSON has them."""
+    return [
+        {
+            **each._asdict(),
+            "made_at": instants.readable(instants.from_datetime(each.made_at)),
+            "bands": [band._asdict() for band in each.bands],
+        }
+        for each in found
+    ]
+
+
+def read(found: Sequence[dict[str, Any]]) -> tuple[Score, ...]:
+    """Scores by what `plain` made of them."""
+    return tuple(
+        Score(
+            **{
+                **each,
+                "made_at": datetime.fromisoformat(each["made_at"]).replace(tzinfo=None),
+                "bands": tuple(Band(**band) for band in each["bands"]),
+            }
+        )
+        for each in found
+    )
+
+
+def score(reader: "Reader", *, made_at: int, as_of: int) -> Score:
     """What the view `forecast` said at `made_at`, judged at `as_of`, both in microseconds."""
     now = instants.of(as_of).replace(tzinfo=None)
     said = [
@@ -43,6 +78,7 @@ def score(reader: Reader, *, made_at: int, as_of: int) -> Score:
     finished_at = dict(_finishes(reader, as_of, [row["process_id"] for row in said]))
     pairs = [(row["chance"], _is_in_time(finished_at, row)) for row in said]
     return Score(
+        days=(as_of - made_at) // instants.DAY,
         made_at=instants.of(made_at).replace(tzinfo=None),
         forecasts=len(pairs),
         brier=_mean([(chance - came) ** 2 for chance, came in pairs]),
@@ -51,7 +87,7 @@ def score(reader: Reader, *, made_at: int, as_of: int) -> Score:
 
 
 def _finishes(
-    reader: Reader, as_of: int, process_ids: Sequence[str]
+    reader: "Reader", as_of: int, process_ids: Sequence[str]
 ) -> Iterator[tuple[str, datetime | None]]:
     for first in range(0, len(process_ids), _ASKED_AT_ONCE):
         some = process_ids[first : first + _ASKED_AT_ONCE]

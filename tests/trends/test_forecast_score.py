@@ -1,12 +1,16 @@
 """What was forecast thirty days ago, beside what came."""
 
+import json
+
 import pytest
 
 from pipeline import instants
-from pipeline.serve.forecast_score import score
+from pipeline.trends.forecast_score import plain, read, score, scores
 from tests.queries.trends.test_forecast import HISTORY, NOW, opened_with
+from tests.support.commands import here
 from tests.support.ledgers import ledger_of
 from tests.support.lines import acp
+from tests.support.stores import environment_in
 
 MADE_AT = instants.parse(f"{NOW}Z")
 
@@ -31,3 +35,25 @@ def test_forecasts_are_judged_by_the_deadline_as_it_stood_once_it_has_passed():
     assert (found.forecasts, found.brier) == (2, 0.25)
     [band] = [band for band in found.bands if band.forecasts]
     assert tuple(band) == pytest.approx((0.5, 2, 0.5, 0.5))
+
+
+def test_scores_come_through_json_as_they_were():
+    with ledger_of([*HISTORY, *opened_with(20, "kept", finished_on=12)]) as reader:
+        found = scores(reader, as_of=MADE_AT + 30 * instants.DAY)
+    assert [it.days for it in found] == [30, 60]
+    assert found[0].forecasts == 1
+    assert read(json.loads(json.dumps(plain(found)))) == found
+
+
+def test_the_command_says_it(folder):
+    """Thirty days before 31 May two were open, with a chance of a half and of none; neither was
+    finished."""
+
+    def said(*more):
+        asked = ("trends", "score", "--as-of", "2026-05-31T00:00:00Z", *more)
+        return here(*asked, environment=environment_in(folder), folder=folder).stdout
+
+    of_thirty, of_sixty = json.loads(said("--format", "json"))
+    assert (of_thirty["made_at"], of_thirty["forecasts"]) == ("2026-05-01T00:00:00Z", 2)
+    assert (of_sixty["days"], of_sixty["brier"]) == (60, None)
+    assert "30 days ago: 2 forecasts whose deadline has passed\n  Brier score 0.125 " in said()
