@@ -28,6 +28,7 @@ from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
 from app_pages.parts import acting, elements, frame, freshness, links, views
 from pipeline import memory, places, signals, text_log, traces
+from pipeline.assign import assigner
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http import limits
@@ -179,7 +180,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
             if settings.login == "oidc" and settings.oidc_file is not None:
                 provider(settings.oidc_file)  # else nobody could log in, and no message says so
                 config.set_option("secrets.files", [str(settings.oidc_file)])
-            held.enter_context(service.ledger_service(settings))
+            ledger = held.enter_context(service.ledger_service(settings))
+            held.enter_context(assigner.assigning(ledger))
         yield
 
 

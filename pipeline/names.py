@@ -39,10 +39,12 @@ _LETTERS: Final = ("Lu", "Ll", "Lt", "Lo")
 
 NOBODY: Final = "(no name given)"
 """Who searches where nobody logs in, and gave no name."""
+BY_RULE: Final = "by rule"
+"""Who assigns where no person does."""
 OURS: Final = frozenset(
     {
         *("local", "loopback", "receiver", "webhook", "journey", "dashboard", "gateway", "alerts"),
-        *("alert link", "forwarder", "forwarding", "resume", "prazo", NOBODY),
+        *("alert link", "forwarder", "forwarding", "resume", "prazo", NOBODY, BY_RULE),
     }
 )
 """Names under which the program itself records, or tells its own callers from others: nobody else

@@ -267,6 +267,11 @@ class Settings(BaseModel):
         None,
         description="TOML file that says how sellers are notified (docs/notices.md). Reread.",
     )
+    assign_file: FilePath | None = Field(
+        None,
+        description="TOML file that says to whom new reviews are assigned"
+        " (docs/operations.md#assignment-by-rule). Reread.",
+    )
     forward_file: FilePath | None = Field(
         None,
         description="TOML file of the endpoints to which deliveries are passed on"

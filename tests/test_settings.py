@@ -241,7 +241,8 @@ def test_a_header_has_a_name_that_a_request_can_have(name: str, value: str) -> N
 
 NO_SECRETS = {
     *("artifacts", "head_file", "timestamp_chain_file", "witnesses_file", "roles_file"),
-    *("alerts_file", "notices_file", "forward_file", "platform_ca_file", "client_cert_file"),
+    *("alerts_file", "notices_file", "assign_file", "forward_file", "platform_ca_file"),
+    *("client_cert_file",),
     *("revenue_bands_file", "journey_logo_file", "journey_browser"),
     "api_tokens_file",  # digests of long random tokens
     "journey_code_secret_file",  # the seller's page looks at its own

@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Receive, Scope, Send
 
 from pipeline import instants
+from pipeline.assign.assigner import assigning
 from pipeline.audit import export
 from pipeline.audit import request as export_request
 from pipeline.clearance import acts, clearances
@@ -576,7 +577,10 @@ def _fault(error: PrazoError) -> Response:
 
 def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
     """Opens the ledger and runs the API without the dashboard, until SIGTERM or SIGINT."""
-    with ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies):
+    with (
+        ledger_service(settings, is_keeper=is_keeper, without_bodies=without_bodies) as ledger,
+        assigning(ledger),
+    ):
         server.run(
             Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),
             settings.dashboard_host,

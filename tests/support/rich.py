@@ -69,7 +69,7 @@ RICH = [
     action("override", "2026-03-02T00:00:00Z", gates=["evidence"]),
     action("replacement", "2026-03-02T00:30:00Z"),
     action("note", "2026-03-03T00:00:00Z"),
-    action("assignment", "2026-03-04T00:00:00Z", assignee="bia"),
+    action("assignment", "2026-03-04T00:00:00Z", assignee="bia", turn_of="ana"),
     action("ticket", "2026-03-14T00:00:00Z", process_id="p2", step="opened", number="T-1"),
     action("reminded", "2026-03-14T01:00:00Z", process_id="p2", channel="email"),
     action("notice_schedule", "2026-05-22T00:00:00Z", process_id=None, seller_id="s4", step="held"),

@@ -6,6 +6,7 @@ from typing import Final
 
 from pipeline.cli.doctor import (
     alerts,
+    assignment,
     doors,
     environment,
     erasures,
@@ -72,6 +73,7 @@ _OF_SETTINGS: Final[_Checks] = (
     ("secrets", stores.secrets),
     ("platform", platform.platform),
     ("packages", stores.packages),
+    ("assignment", assignment.assignment),
     ("disk", stores.disk),
 )
 _OF_THE_INBOX: Final[tuple[tuple[str, Callable[[Settings, AtHand], Iterator[Diagnosis]]], ...]] = (

@@ -1,0 +1,1 @@
+"""Reviews that nobody sees to are assigned by rule."""
