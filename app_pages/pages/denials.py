@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -372,7 +373,10 @@ with elements.facts(5, least=150):
         _("of decisions in the last 7 days"),
         "red",
         lead=elements.lead_if(
-            rate and rate["denied"], links.to_rows, ends=str(views.moment().date())
+            rate and rate["denied"],
+            links.to_rows,
+            _("View denials of 7 days"),
+            ends=str(views.moment().date()),
         ),
     )
     elements.fact(
@@ -382,13 +386,15 @@ with elements.facts(5, least=150):
             "{n} denial", "{n} denials", figures["denials"], n=formats.number(figures["denials"])
         ),
         "red",
-        lead=links.to_rows,
+        lead=partial(links.to_rows, _("View all denials")),
     )
     elements.fact(
         _("Can be corrected"),
         formats.share(figures["retryable_share"]),
         _("of denials say so"),
-        lead=elements.lead_if(figures["retryable_share"], links.to_rows, retry="yes"),
+        lead=elements.lead_if(
+            figures["retryable_share"], links.to_rows, _("View what can be corrected"), retry="yes"
+        ),
     )
     elements.fact(
         _("Came back"),
@@ -400,7 +406,9 @@ with elements.facts(5, least=150):
             n=formats.number(figures["reonboarded"]),
         ),
         "blue",
-        lead=elements.lead_if(figures["reonboarded"], links.to_rows, list=RETURNED),
+        lead=elements.lead_if(
+            figures["reonboarded"], links.to_rows, _("View who came back"), list=RETURNED
+        ),
     )
     wasted = figures["wasted_retries"]
     elements.fact(
@@ -410,7 +418,9 @@ with elements.facts(5, least=150):
         if wasted
         else _("of those who came back"),
         "orange" if wasted else "gray",
-        lead=elements.lead_if(figures["cured"], links.to_rows, list=RETURNED, cured="yes"),
+        lead=elements.lead_if(
+            figures["cured"], links.to_rows, _("View the cured"), list=RETURNED, cured="yes"
+        ),
     )
 if figures["wasted_retries"]:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -423,7 +433,7 @@ if figures["wasted_retries"]:
             ),
             width="content",
         )
-        links.to_rows(list=RETURNED, vain="yes")
+        links.to_rows(_("View who came back in vain"), list=RETURNED, vain="yes")
 
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):

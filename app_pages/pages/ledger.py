@@ -193,7 +193,10 @@ with elements.facts(4):
         else _("{n} missing", n=formats.number(health["missing"])),
         "red" if health["missing"] else "green",
         lead=elements.lead_if(
-            health["entries"] and may_list("entries"), links.to_rows, list="entries"
+            health["entries"] and may_list("entries"),
+            links.to_rows,
+            _("View the entries"),
+            list="entries",
         ),
     )
     elements.fact(
@@ -206,7 +209,10 @@ with elements.facts(4):
             n=formats.number(health["redeliveries"]),
         ),
         lead=elements.lead_if(
-            health["deliveries"] and may_list("deliveries"), links.to_rows, list="deliveries"
+            health["deliveries"] and may_list("deliveries"),
+            links.to_rows,
+            _("View the deliveries"),
+            list="deliveries",
         ),
     )
     elements.fact(

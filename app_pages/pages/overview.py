@@ -71,7 +71,15 @@ def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> N
         )
         _course(by_day, [day[column] for day in month], colour)
         if row[column]:
-            links.to_more("watchlist", queue=reports.ALL, state=state)
+            count = formats.number(row[column])
+            links.to_named(
+                "watchlist",
+                ngettext("View {n} expired", "View {n} expired", row[column], n=count)
+                if state == "EXPIRED"
+                else ngettext("View {n} overdue", "View {n} overdue", row[column], n=count),
+                queue=reports.ALL,
+                state=state,
+            )
 
 
 def lead_to_day(point: Mapping[str, Any]) -> None:
@@ -108,7 +116,7 @@ if figures["quarantined"]:
             st.markdown(
                 formats.muted(_("What could not be read may hide a review with a deadline."))
             )
-        links.to_more("ledger")
+        links.to_named("ledger", _("View the quarantine"))
 if service.current().settings.webhook_auth == "none":
     st.warning(
         _(
@@ -156,7 +164,15 @@ with st.container(key="figures").grid(4, min_column_width=170):
         )
         _course(by_day, [day["due"] for day in views.read("coming_days")], AMBER)
         if figures["due_within_7_days"]:
-            links.to_more("watchlist", queue=reports.ALL, due="7")
+            due = figures["due_within_7_days"]
+            links.to_named(
+                "watchlist",
+                ngettext(
+                    "View {n} due in 7 days", "View {n} due in 7 days", due, n=formats.number(due)
+                ),
+                queue=reports.ALL,
+                due="7",
+            )
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.metric(
             ":material/block: " + _("Denial rate"),
@@ -170,7 +186,7 @@ with st.container(key="figures").grid(4, min_column_width=170):
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
         if figures["denial_share"]:
-            links.to_more("denials", ends=str(views.moment().date()))
+            links.to_named("denials", _("View denials of 7 days"), ends=str(views.moment().date()))
 
 # --- what to do today --------------------------------------------------------------------------
 
@@ -192,7 +208,16 @@ for row in actions:
     elements.action_row(
         code,
         " ".join(_counts(row)),
-        partial(links.to_more, "watchlist", action=code),
+        partial(
+            links.to_named,
+            "watchlist",
+            _(
+                "View {n}: {what}",
+                n=formats.number(row["processes"]),
+                what=next_actions.action(code),
+            ),
+            action=code,
+        ),
         key=f"todo_{code}",
     )
 

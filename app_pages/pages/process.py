@@ -210,7 +210,7 @@ with elements.facts(4):
             _("Seller's answer"),
             formats.local_day(journey["answered_at"]),
             formats.clock_time(journey["answered_at"]),
-            lead=partial(links.to_more, "evidence", of=asked),
+            lead=partial(links.to_named, "evidence", _("View its collections"), of=asked),
         )
     if process["last_outcome"] is None:
         elements.fact(_("Attempts"), formats.number(0), _("nothing sent yet"))
@@ -220,7 +220,7 @@ with elements.facts(4):
             formats.number(process["attempts"]),
             code_texts.word(codes.OUTCOMES, process["last_outcome"]),
             code_texts.outcome_colour(process["last_outcome"]),
-            lead=partial(links.to_more, "submissions", of=asked),
+            lead=partial(links.to_named, "submissions", _("View its attempts"), of=asked),
         )
 
 # --- its course and its trail --------------------------------------------------------------------

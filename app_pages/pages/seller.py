@@ -151,8 +151,9 @@ with elements.facts(4):
         "orange" if seller["open_processes"] else "gray",
         lead=elements.lead_if(
             seller["open_processes"],
-            links.to_more,
+            links.to_named,
             "watchlist",
+            _("View its open processes"),
             queue=reports.ALL,
             seller=asked,
         ),
@@ -164,7 +165,7 @@ with elements.facts(4):
         if denials
         else _("never denied"),
         "red" if denials else "gray",
-        lead=elements.lead_if(denials, links.to_more, "denials", of=asked),
+        lead=elements.lead_if(denials, links.to_named, "denials", _("View its denials"), of=asked),
     )
     elements.fact(
         _("Analysis took"),

@@ -174,7 +174,9 @@ with elements.facts(4):
         formats.share(figures["first_try_acceptance"]),
         _("of processes with an attempt"),
         "green",
-        lead=elements.lead_if(figures["attempts"], links.to_rows, place="1"),
+        lead=elements.lead_if(
+            figures["attempts"], links.to_rows, _("View first attempts"), place="1"
+        ),
     )
     elements.fact(
         _("Recovered by a retry"),
@@ -183,7 +185,10 @@ with elements.facts(4):
         "blue",
         # Of a share of 0 there are failures to see, too.
         lead=elements.lead_if(
-            figures["success_after_retry"] is not None, links.to_rows, outcome=FAILURES
+            figures["success_after_retry"] is not None,
+            links.to_rows,
+            _("View failures"),
+            outcome=FAILURES,
         ),
     )
     elements.fact(
@@ -191,14 +196,18 @@ with elements.facts(4):
         formats.number(figures["retries_pending"]),
         _("the deadline keeps running"),
         "orange" if figures["retries_pending"] else "gray",
-        lead=elements.lead_if(figures["retries_pending"], links.to_rows, standing="pending"),
+        lead=elements.lead_if(
+            figures["retries_pending"], links.to_rows, _("View what waits"), standing="pending"
+        ),
     )
     elements.fact(
         _("Given up"),
         formats.number(figures["given_up"]),
         _("open a support ticket") if figures["given_up"] else _("none"),
         "red" if figures["given_up"] else "gray",
-        lead=elements.lead_if(figures["given_up"], links.to_rows, standing="given_up"),
+        lead=elements.lead_if(
+            figures["given_up"], links.to_rows, _("View what was given up"), standing="given_up"
+        ),
     )
 
 # --- how attempts ended --------------------------------------------------------------------------

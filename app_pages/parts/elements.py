@@ -111,11 +111,11 @@ def fact(
 
 
 def lead_if(
-    some: object, lead: Callable[..., None], *page: str, **query: str | Sequence[str]
+    some: object, lead: Callable[..., None], *named: str, **query: str | Sequence[str]
 ) -> Callable[[], None] | None:
     """A figure's way to its rows, a function of `links` with what that takes; None where the figure
     is nothing, since the link would lead to an empty list."""
-    return partial(lead, *page, **query) if some else None
+    return partial(lead, *named, **query) if some else None
 
 
 def say_deleted(process: views.Row) -> None:

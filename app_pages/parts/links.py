@@ -112,25 +112,22 @@ def to_alerts(label: str, *, severity: Sequence[str] = (), **query: str) -> None
     _to("alerts", label, "notifications_active", shown="open", severity=severity, **query)
 
 
-def to_more(page: str, **query: str | Sequence[str]) -> None:
-    """From a summary to the page that has the rest, at the end of the line."""
-    _to(page, _("Show"), "arrow_forward", position="right", **query)
-
-
 def to_named(page: str, label: str, **query: str | Sequence[str]) -> None:
-    """From a part of a summary to its rows, under the part's own name."""
+    """From a summary, or a part of one, to the page that has the rest. `label`: says what is there,
+    since whoever has links read aloud hears no more of it."""
     _to(page, label, "arrow_forward", position="right", **query)
 
 
-def to_rows(**query: str | Sequence[str]) -> None:
-    """From a figure to its rows in the list of its own page, with these filters in the address."""
+def to_rows(label: str, **query: str | Sequence[str]) -> None:
+    """From a figure to its rows in the list of its own page, with these filters in the address.
+    `label`: says which rows."""
     asked = [
         (key, value)
         for key, values in query.items()
         for value in ([values] if isinstance(values, str) else values)
     ]
     st.button(
-        _("Show"),
+        label,
         icon=":material/arrow_forward:",
         icon_position="right",
         type="tertiary",

@@ -273,7 +273,7 @@ def chosen_page(tab: Reader) -> str:
 @pytest.mark.long
 def test_language_and_instant_stay_on_the_way_from_a_figure(tab: Reader) -> None:
     tab.open(f"/?{CHOSEN}")
-    tab.page.get_by_role("link", name="Mostrar").first.click()
+    tab.page.get_by_role("link", name="Ver 120 expirados").click()
     tab.settled()
     assert tab.title() == "Em risco"
     assert asked(tab.page.url) == {**asked(f"?{CHOSEN}"), "state": ["EXPIRED"]}

@@ -74,7 +74,7 @@ def test_a_figure_leads_to_its_rows(open_log: OpenLog, visit: Visit) -> None:
     history = [*HISTORY, again, {**again, "occurred_at": "2026-05-31T12:00:00Z"}]
     with open_log(history):
         app = visit("ledger")
-        _, show_deliveries = (it for it in app.button if it.label == "Show")
+        _, show_deliveries = (it for it in app.button if it.label.startswith("View "))
         show_deliveries.click().run()
         grid = app.dataframe[0].value
         assert list(grid["seq"]) == [4, 3, 1]

@@ -91,7 +91,9 @@ def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) ->
     """And what is to be done stands before any chart."""
     with open_log(WITH_MORE):
         app = visit()
-    quarantine, *figures = [query for label, query in links(app) if label == "Show"][:5]
+    quarantine, *figures = [query for label, query in links(app) if label.startswith("View ")][:5]
+    names = [label for label, _ in links(app)]
+    assert len(set(names)) == len(names), "read aloud, each link says where it leads"
     assert quarantine == ""
     of_all = ["queue=all&state=EXPIRED", "queue=all&state=OVERDUE", "queue=all&due=7"]
     assert figures == [*of_all, "ends=2026-06-01"]

@@ -222,7 +222,7 @@ def since_yesterday(hand: Hand) -> None:
 
 def reasons_by_month(hand: Hand) -> None:
     page = hand.tab.page
-    hand.click(page.locator('a[href*="denials"]').filter(has_text="Show"))
+    hand.click(page.locator('a[href*="denials"]').filter(has_text="View denials"))
     hand.click(page.get_by_role("radio", name="Month", exact=True))
     page.get_by_text("Reason by month").wait_for()
 
@@ -304,7 +304,7 @@ def test_a_bar_and_a_cell_lead_to_their_rows(hand: Hand) -> None:
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.wait_for_url(f"**{led}**")
         tab.settled()
-    page.locator(".st-key-facts").get_by_role("button", name="Show").first.click()
+    page.locator(".st-key-facts").get_by_role("button", name="View first attempts").click()
     page.wait_for_url(lambda url: "place=1" in url and "outcome=" not in url)
     tab.settled()
     page.get_by_text("Attempts at place 1 of their process.").wait_for()

@@ -48,5 +48,8 @@ def test_an_analyst_is_led_to_no_single_process_or_seller(
     with open_log(HISTORY):
         shown = {page: links(visit(page)) for page in pages}
     # From Overview: the quarantine, and why sellers were denied.
-    assert shown.pop("overview") == [("Show", ""), ("Show", "ends=2026-06-01")]
+    assert shown.pop("overview") == [
+        ("View the quarantine", ""),
+        ("View denials of 7 days", "ends=2026-06-01"),
+    ]
     assert shown == {page: [] for page in pages[1:]}

@@ -40,16 +40,16 @@ FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flig
 
 def leads(app: AppTest) -> list[dict[str, list[str]]]:
     """What stands in the URL behind each figure that leads anywhere, in their order."""
-    return [parse_qs(query) for label, query in links(app) if label == "Show"]
+    return [parse_qs(query) for label, query in links(app) if label.startswith("View ")]
 
 
 def pressed(visit: Visit, page: str) -> list[AppTest]:
-    """The page once *Show* below each of its figures was pressed."""
+    """The page once the button below each of its figures was pressed."""
     found = [visit(page)]
-    shows = [it for it in found[0].button if it.label == "Show"]
+    shows = [it for it in found[0].button if it.label.startswith("View ")]
     found += [visit(page) for _ in shows[1:]]
     return [
-        [it for it in app.button if it.label == "Show"][number].click().run()
+        [it for it in app.button if it.label.startswith("View ")][number].click().run()
         for number, app in enumerate(found)
     ]
 
@@ -72,7 +72,7 @@ def test_figures_of_submissions_lead_to_their_attempts(open_log: OpenLog, visit:
 
 
 def test_a_figure_of_nothing_leads_nowhere(open_log: OpenLog, visit: Visit) -> None:
-    """*Show* below a zero ended at an empty list, on some pages and not on others. Here one attempt
+    """A link below a zero ended at an empty list, on some pages and not on others. One attempt
     was accepted at once, and one seller was denied ten days ago, with no chance."""
     history = [
         seller_event("sel_bia", "denied", before(days=10), retry=False),
@@ -82,7 +82,7 @@ def test_a_figure_of_nothing_leads_nowhere(open_log: OpenLog, visit: Visit) -> N
     with open_log(history):
         overview, seller = visit(), visit("seller", seller_id="sel_ana")
         buttons = {
-            page: [it.key for it in visit(page).button if it.label == "Show"]
+            page: [it.key for it in visit(page).button if it.label.startswith("View ")]
             for page in ("submissions", "denials")
         }
     assert [(row[0], row[1][0]) for row in list(metrics(overview).items())[:4]] == [
