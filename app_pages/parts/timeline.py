@@ -36,9 +36,10 @@ def newest_of_seller(seller_id: str) -> Timeline:
     if not found:
         return Timeline((), 0)
     is_whole = len(found) < MAX_ENTRIES
-    entries = views.read(
+    of_all = views.read(
         "timeline", where={"seq": [it["seq"] for it in found]}, order_by="occurred_at desc"
     )
+    entries = [it for it in of_all if it["seller_id"] in (None, seller_id)]
     return Timeline(entries, len(found) if is_whole else views.count("seller_entries", where=of))
 
 

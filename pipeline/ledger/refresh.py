@@ -15,7 +15,7 @@ from pipeline.ledger import facts, materialized
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.narrowing import named, narrowed, rows_of
 from pipeline.ledger.syntax.parsed import parsed
-from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
+from pipeline.ledger.views.catalogue import View, all_read, catalogue, script, whole_sql
 
 Run = Callable[[str], Any]
 """Executes a statement on the connection that writes; gives something with `fetchall`."""
@@ -81,9 +81,14 @@ def refresh(
     connection.execute(f"set variable size = {size}")
     [(covered, has_repeats)] = run(script("refresh/covered")).fetchall()
     connection.execute(f"set variable covered = {covered}")
-    for view in ("timeline", "unlisted_codes"):
+    for view in ("timeline_rows", "unlisted_codes"):
         if not new.isdisjoint(catalogue()[view].reads):
-            run(_new_rows(view))
+            run(_rows_of_entries(view, _NEW))
+    if "fact_notices" in new:
+        if _made(run, "reported", script("refresh/reported")):
+            run("delete from kept_timeline where seq in (from reported)")
+            run(_rows_of_entries("timeline_rows", "seq in (from reported)"))
+        run("drop table reported")
     if has_repeats:
         run(script("refresh/clear_repeated_deliveries"))
         _write(run, "repeated_deliveries", _rows("repeated_deliveries", "repeated_events"))
@@ -158,12 +163,15 @@ def _made(run: Run, table: str, rows: str) -> int:
 
 
 @cache
-def _new_rows(view_name: str) -> str:
-    """Adds what a view says of new entries, whose rows never change."""
+def _rows_of_entries(view_name: str, which: str) -> str:
+    """Adds what a view says of some entries."""
     view = catalogue()[view_name]
-    tables = [it for it in view.reads if it not in catalogue()]
-    rows = narrowed(whole_sql(view), named({it: f"from main.{it} where {_NEW}" for it in tables}))
-    rows = _stored(view, rows)
+    behind = [view, *(catalogue()[it] for it in all_read(view))]
+    tables = dict.fromkeys(it for each in behind for it in each.reads if it not in catalogue())
+    clauses = [named({it: f"from main.{it} where {which}" for it in tables})]
+    if "fact_notices" in tables:
+        clauses.append(rows_of("notices_of_results"))
+    rows = _stored(view, narrowed(whole_sql(view), *clauses))
     return f"insert into {materialized.table_of(view)} by name {rows} order by seq"
 
 

@@ -15,7 +15,7 @@
 -- column: promised_for | for when the seller promised to answer, as the caller wrote it
 -- column: actor | who sent it by hand, or called
 
-select * exclude (content_sha256)
+select * exclude (seller_id, content_sha256)
 from fact_notices
 where occurred_at <= as_of()
 qualify row_number() over (

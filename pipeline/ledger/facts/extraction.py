@@ -358,6 +358,7 @@ def _seller_notice(entry: Entry, _: Keys) -> Iterable[Fact]:
         seq=entry.seq,
         message_id=content["message_id"],
         process_id=entry.process_id or "",
+        seller_id=entry.seller_id,
         occurred_at=entry.occurred_at,
         recorded_at=entry.recorded_at,
         origin=entry.origin,

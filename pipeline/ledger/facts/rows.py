@@ -204,6 +204,7 @@ class Notice(NamedTuple):
     seq: int
     message_id: str
     process_id: str
+    seller_id: str | None
     occurred_at: Instant
     recorded_at: Instant
     origin: str

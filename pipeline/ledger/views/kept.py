@@ -57,10 +57,9 @@ _OF_A_PROCESS: Final = (
 _OF_ALL: Final = "(select settled_at <= as_of() from kept_watermark)"
 
 STORED: Final[Mapping[str, Storage]] = {
-    "timeline": Storage(
+    "timeline_rows": Storage(
         "timeline",
         stored={"leaf_hash": ("unhex(leaf_hash)", "lower(hex(leaf_hash))")},
-        rows="occurred_at <= as_of()",
     ),
     "unlisted_codes": Storage("unlisted_codes"),
     "repeated_deliveries": Storage("repeated_deliveries"),
@@ -101,7 +100,7 @@ STORED: Final[Mapping[str, Storage]] = {
 """By the view's name."""
 
 READ: Final[Mapping[str, Reading]] = {
-    "timeline": Reading(
+    "timeline_rows": Reading(
         scanned="of all entries, a process or a seller needs few, which an index finds"
     ),
     "attempt_facts": Reading(scanned="of all attempts, most views need the last few"),

@@ -9,7 +9,7 @@
 select
     cast(occurred_at as date) as day,
     kind,
-    count(*) as entries,
+    count(distinct seq) as entries,
     count(distinct process_id) as processes
 from timeline
 group by day, kind

@@ -326,3 +326,16 @@ def called_at(log: Log, process_id: str) -> datetime | None:
         and notice.entry.line["process_id"] == process_id
     ]
     return max(calls, default=None)
+
+
+def reported_processes(log: Log) -> list[tuple[int, str | None]]:
+    """On which processes' timelines a result or retraction stands: of one that names none, each of
+    its message, as far as notices say so by now; else on none."""
+    found: list[tuple[int, str | None]] = []
+    for reported in [*log.notice_results, *log.retractions]:
+        if named := reported.line.get("process_id"):
+            found.append((reported.seq, named))
+            continue
+        about = {it.line["process_id"] for it in log.notices if is_about(reported, it)}
+        found += [(reported.seq, process) for process in sorted(about) or [None]]
+    return sorted(found, key=lambda pair: (pair[0], pair[1] or ""))
