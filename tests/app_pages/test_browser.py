@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
 import httpx
+import numpy
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, ViewportSize
 
 from pipeline import instants
@@ -435,6 +438,32 @@ def test_the_keyboard_reaches_everything(tab: Reader) -> None:
     for name in ("Watchlist", "View as of (UTC)", "Earlier", "Act now (", "AC", "Download"):
         assert name in " | ".join(reached), f"{name} is not among {reached}"
     assert unseen == []
+
+
+def test_a_contrast_theme_shows_what_is_chosen_and_states_that_can_be_read(look: Look) -> None:
+    """Where the reader's system sets all colours, a state was white on a pale ground, and nothing
+    showed which filter was on."""
+    tab = look(forced_colors="active").open("/watchlist?type=ACI")
+    page = tab.page
+
+    def ground(name: str) -> str:
+        button = page.locator(".st-key-filters button").filter(has_text=name)
+        return str(button.evaluate("it => getComputedStyle(it).backgroundColor"))
+
+    page.locator(".st-key-filters button").filter(has_text="ACI").wait_for()
+    assert ground("ACI") != ground("ACP")
+    grid = page.locator('[data-testid="stDataFrame"]')
+    expired = (253, 236, 238)  # the ground of that state
+    ink: tuple[int, ...] = expired
+    for _ in range(100):  # until its canvas is drawn
+        shot = numpy.asarray(Image.open(io.BytesIO(grid.screenshot())).convert("RGB"))
+        down, across = numpy.nonzero((shot == expired).all(axis=2))
+        if len(down):
+            chip = shot[down[0] + 2 : down[0] + 16, across.min() + 8 : across.max() - 8]
+            ink = tuple(chip.reshape(-1, 3)[chip.sum(axis=2).argmin()].tolist())
+            break
+        page.wait_for_timeout(100)
+    assert contrast(f"rgb{ink}", f"rgb{expired}") >= 4.5
 
 
 def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
