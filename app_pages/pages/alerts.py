@@ -10,7 +10,7 @@ from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import acting, address, elements, links, lists, views
-from pipeline import alert_rules, instants
+from pipeline import alert_rules, conditions, instants
 from pipeline.alert import hours
 from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
@@ -106,7 +106,10 @@ def card(row: views.Row) -> None:
             delta_arrow="off",
             delta_color=code_texts.STATE_COLOURS[row["state"]],
         )
-    if row["next_action"] is not None:
+    condition = conditions.of_log().get(row["kind"])
+    if condition is not None and condition.advice is not None:
+        st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
+    elif row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
     st.markdown(formats.plain(standing(row)))
     if row["raised_at"] is not None and casework.is_open():

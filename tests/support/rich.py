@@ -73,6 +73,13 @@ RICH = [
     action("ticket", "2026-03-14T00:00:00Z", process_id="p2", step="opened", number="T-1"),
     action("reminded", "2026-03-14T01:00:00Z", process_id="p2", channel="email"),
     action("notice_schedule", "2026-05-22T00:00:00Z", process_id=None, seller_id="s4", step="held"),
+    action(
+        *("notice_schedule", "2026-05-22T01:00:00Z"),
+        process_id=None,
+        seller_id="s5",
+        step="stopped",
+        reason="not_me",
+    ),
     action("calendar", "2026-03-14T02:00:00Z", process_id=None, step="made", feed="cal_1"),
     action(
         *("saved_view", "2026-03-14T02:30:00Z"),

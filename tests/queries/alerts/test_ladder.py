@@ -361,6 +361,33 @@ def test_what_is_hardly_used_is_never_silent():
     assert kinds(deliveries(0, 1, 2, 3, 4, 5, 6, 7, 8), "2026-03-05T00:00:00") == []
 
 
+def wish(step, occurred_at, **more):
+    line = action("notice_schedule", occurred_at, process_id=None, seller_id="s1", step=step)
+    return {**line, **more}
+
+
+NOT_ME = wish("stopped", "2026-03-05T12:00:00Z", reason="not_me")
+
+
+def test_whoever_says_that_they_are_not_the_seller_becomes_a_task_until_messages_go_on():
+    """It is about the review that is open for longest, and due while there is one."""
+    later = aci("e2", "2026-03-04T12:00:00Z", process_id="p2")
+    history = [aci(), later, NOT_ME, wish("released", "2026-03-07T12:00:00Z")]
+    assert "not_me" not in kinds(history, "2026-03-05T11:59:59.999999")
+    alerts = {it["kind"]: it for it in asked(history, "alerts", at("2026-03-05T12:00:00"))}
+    found = alerts["not_me"]
+    assert (found["severity"], found["role"]) == ("risk", "officer")
+    assert (found["process_id"], found["seller_id"]) == ("p1", "s1")
+    assert "not_me" not in kinds(history, "2026-03-07T12:00:00")
+    other = {**NOT_ME, "reason": "stop_writing"}
+    assert "not_me" not in kinds([aci(), other], "2026-03-05T12:00:00")
+    assert "not_me" not in kinds([NOT_ME], "2026-03-05T12:00:00")
+    review = aci("e3", "2026-03-20T12:00:00Z")
+    assert ("not_me", "risk", "2026-03-20T12:00:00", "start_collection") in due(
+        [NOT_ME, review], "2026-03-20T12:00:00"
+    )
+
+
 def test_settings_decide_what_is_due():
     rules = AlertRules(
         silence_hours=5, ladder={"opened": ["ACI"], "before": ["10d"], "expired": False}

@@ -477,6 +477,8 @@ def schedules(draw) -> list[dict]:
             line |= {"process_id": "p1", "channel": "phone", "reason": "no_address"}
         elif draw(st.booleans()):
             line |= draw(st.sampled_from([{"process_id": "p1"}, {"seller_id": "s1"}]))
+            if step == "stopped":
+                line["reason"] = draw(st.sampled_from(["not_me", "stop_writing", "a dispute"]))
         lines.append(line)
     return lines
 

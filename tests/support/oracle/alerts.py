@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from .findings import findings
-from .model import Log
+from .model import Entry, Log
 from .processes import OPEN, Process, process_state, processes
 from .reading import DAY, HOUR, day_of
+from .schedules import decisions
 from .tries import trailing_run, tries
 
 LOOK_BACK = 7 * DAY
@@ -182,6 +183,26 @@ def silence(log: Log) -> list[dict]:
     return [alert("silence", "risk", since, None)] if since <= log.as_of else []
 
 
+def not_me(log: Log) -> list[dict]:
+    """Of each seller whose messages reach somebody else, about their oldest open review."""
+    said: dict[str | None, Entry] = {}
+    for entry in sorted(decisions(log), key=lambda entry: (entry.occurred_at, entry.seq)):
+        if entry.line.get("process_id") is None:
+            said[entry.line.get("seller_id")] = entry
+    rows = []
+    for seller_id, last in said.items():
+        theirs = [
+            process
+            for process in processes(log)
+            if process.seller_id == seller_id is not None and process.state in OPEN
+        ]
+        if theirs and (last.line["step"], last.line.get("reason")) == ("stopped", "not_me"):
+            oldest = min(theirs, key=lambda process: (process.opened_at, process.process_id))
+            since = max(last.occurred_at, oldest.opened_at)
+            rows.append(alert("not_me", "risk", since, oldest.process_id))
+    return rows
+
+
 def is_replay(entry) -> bool:
     return entry.line.get("replay_of") is not None
 
@@ -204,5 +225,5 @@ def alerts(
         for row in on_ladder(log, next_actions)
         if is_recent(row["since"], log.as_of) or (row["since"] <= log.as_of and is_held(row))
     ]
-    others = [*conditions(log), *silence(log)]
+    others = [*conditions(log), *silence(log), *not_me(log)]
     return ladder + [row for row in others if is_recent(row["since"], log.as_of)]
