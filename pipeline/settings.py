@@ -388,7 +388,7 @@ class Settings(BaseModel):
         " browser and system.",
     )
     journey_browser: FilePath | None = Field(
-        None, description="Chromium that takes pictures of the screens."
+        None, description="Chromium that takes pictures of the screens, and makes PDFs."
     )
 
     # --- ledger ---

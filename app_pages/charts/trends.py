@@ -18,7 +18,9 @@ from app_pages.charts.figure import (
     Rows,
 )
 from app_pages.language import formats
-from app_pages.language.i18n import _
+from app_pages.language.i18n import _, language
+from pipeline.language import figures
+from pipeline.trends import one_page
 from pipeline.trends.forecast_score import Score
 
 TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
@@ -101,13 +103,7 @@ def _share_hover(row: Mapping[str, Any]) -> str:
 
 
 def _so_far(name: str, row: Mapping[str, Any]) -> str:
-    in_time = round((row["on_time_share"] or 0) * row["due_so_far"])
-    return _(
-        "{type}: {n} of {due} due so far",
-        type=name,
-        n=formats.number(in_time),
-        due=formats.number(row["due_so_far"]),
-    )
+    return f"{name}: {one_page.so_far(row, language())}"
 
 
 def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:
@@ -271,11 +267,7 @@ def expected_expiries(rows: Rows) -> Figure:
 
 def expected(week: Mapping[str, Any]) -> str:
     """How many are expected to expire, and between which numbers; a dash where nothing is known."""
-    if week["expected"] is None:
-        return formats.number(None)
-    parts = ("expected_low", "expected", "expected_high")
-    low, most, high = (formats.number(round(week[part], 1)) for part in parts)
-    return _("{n} ({low} to {high})", n=most, low=low, high=high)
+    return figures.expected(week, language())
 
 
 def calibration(score: Score) -> Figure:

@@ -1,32 +1,22 @@
 """Writes values the reader's way: instants in their zone, numbers in their language, safe text."""
 
 import re
-from datetime import UTC, date, datetime
-from functools import lru_cache
-from typing import Final
+from collections.abc import Mapping
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import streamlit as st
-from babel import Locale, dates, numbers
+from babel import dates, numbers
 
-from app_pages.language.i18n import LANGUAGES, _, language, locale, ngettext
+from app_pages.language.i18n import _, language, locale, ngettext
 from pipeline.continuity import service
-from pipeline.language import states
+from pipeline.language import figures, states
 from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
-REMEMBERED: Final = 10_000
-"""Written numbers and instants that are kept: a page writes three hundred, nearly all of them the
-same as the run before, and Babel takes 30 to 100 µs for each."""
-
-_NAMES = {**LANGUAGES, "en": Locale("en")}
-"""Who names months. Babel's British English writes `Sept`, where a grid, a spreadsheet and the
-seller's page write `Sep`."""
-_DAY = {"en": "d MMM y", "pt": "dd/MM/y"}
-_DAY_OF_YEAR = {"en": "d MMM", "pt": "dd/MM"}
-_MINUTE = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH'h'mm"}
-_CLOCK = {"en": "HH:mm", "pt": "HH'h'mm"}
-_SECOND = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
+_DAY: Mapping[Language, str] = {"en": "d MMM y", "pt": "dd/MM/y"}
+_CLOCK: Mapping[Language, str] = {"en": "HH:mm", "pt": "HH'h'mm"}
+_SECOND: Mapping[Language, str] = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
 GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH[h]mm"}
 """The grid writes instants in the browser, by a pattern of its own dialect."""
 SHEET_MINUTE = {"en": "d mmm yyyy, hh:mm", "pt": 'dd/mm/yyyy hh"h"mm'}
@@ -54,7 +44,7 @@ def zone() -> ZoneInfo:
 
 def minute(instant: datetime | None) -> str:
     """An instant of a view (naive UTC) to the minute."""
-    return _instant(instant, _MINUTE)
+    return _instant(instant, figures.MINUTE)
 
 
 def second(instant: datetime | None) -> str:
@@ -68,7 +58,7 @@ def local_day(instant: datetime | None) -> str:
 
 
 def local_short_day(instant: datetime) -> str:
-    return _instant(instant, _DAY_OF_YEAR)
+    return _instant(instant, figures.DAY_OF_YEAR)
 
 
 def clock_time(instant: datetime | None) -> str:
@@ -77,11 +67,11 @@ def clock_time(instant: datetime | None) -> str:
 
 def day(when: date | None) -> str:
     """A day of a view: a UTC day, so no zone is applied."""
-    return "–" if when is None else _written_day(when, _DAY[language()])
+    return figures.NONE if when is None else figures.day(when, _DAY[language()], language())
 
 
 def short_day(when: date) -> str:
-    return _written_day(when, _DAY_OF_YEAR[language()])
+    return figures.day(when, figures.DAY_OF_YEAR[language()], language())
 
 
 def weekday(number: int) -> str:
@@ -92,49 +82,28 @@ def weekday(number: int) -> str:
 
 def month(when: date) -> str:
     """The month of a day of a view, with its year."""
-    return _written_day(when, "MMM y")
+    return figures.month(when, language())
 
 
-def _written_day(when: date, pattern: str) -> str:
-    return dates.format_date(when, pattern, locale=_NAMES[language()])
-
-
-def _instant(instant: datetime | None, patterns: dict[str, str]) -> str:
-    return "–" if instant is None else _written(instant, patterns[language()], zone(), language())
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _written(instant: datetime, pattern: str, where: ZoneInfo, into: Language) -> str:
-    return dates.format_datetime(_local(instant, where), pattern, tzinfo=where, locale=_NAMES[into])
+def _instant(instant: datetime | None, patterns: Mapping[Language, str]) -> str:
+    if instant is None:
+        return figures.NONE
+    return figures.instant(instant, patterns[language()], zone(), language())
 
 
 def second_in(instant: datetime, into: Language, where: ZoneInfo) -> str:
     """An instant to the second, for a file whose reader's language and zone are known."""
-    return dates.format_datetime(instant, _SECOND[into], tzinfo=where, locale=_NAMES[into])
+    return figures.instant(instant, _SECOND[into], where, into)
 
 
 def local(instant: datetime) -> datetime:
     """An instant of a view in the reader's zone. At the ends of the calendar, where that zone would
     show a day that does not exist, it is left in UTC."""
-    return _local(instant, zone())
-
-
-def _local(instant: datetime, where: ZoneInfo) -> datetime:
-    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    try:
-        return aware.astimezone(where)
-    except OverflowError:
-        return aware.replace(tzinfo=where)
+    return figures.local(instant, zone())
 
 
 def number(value: float | None) -> str:
-    return "–" if value is None else _decimal(value, language())
-
-
-@lru_cache(maxsize=REMEMBERED, typed=True)
-def _decimal(value: float, into: Language) -> str:
-    written: str = numbers.format_decimal(value, locale=LANGUAGES[into])
-    return written
+    return figures.number(value, language())
 
 
 def processes(count: int) -> str:
@@ -156,12 +125,12 @@ def separators() -> str:
 
 def share(value: float | None) -> str:
     """A share of one as a percentage with one digit after the comma; a dash for none."""
-    return "–" if value is None else numbers.format_percent(value, "#,##0.0%", locale=locale())
+    return figures.share(value, language())
 
 
 def change(value: int) -> str:
     """By how much a number went up or down, with its sign."""
-    return numbers.format_decimal(value, "+#,##0;-#,##0" if value else "0", locale=locale())
+    return figures.change(value, language())
 
 
 def points(change: float | None) -> str | None:

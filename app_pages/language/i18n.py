@@ -6,11 +6,12 @@ from contextvars import ContextVar
 import streamlit as st
 from babel import Locale
 
+from pipeline.language import figures
 from pipeline.language.catalogue import N_ as N_
 from pipeline.language.catalogue import Language, counted_in
 from pipeline.language.catalogue import said_in as said_in
 
-LANGUAGES: Mapping[Language, Locale] = {"en": Locale("en", "GB"), "pt": Locale("pt", "BR")}
+LANGUAGES: Mapping[Language, Locale] = figures.NUMBERS
 # The only scripts of our own; the content security policy lets these through by their digests.
 LANGUAGE_SCRIPTS: Mapping[str, str] = {
     code: f"document.documentElement.lang = '{str(spoken).replace('_', '-')}'"

@@ -7,13 +7,16 @@ import streamlit as st
 
 from app_pages.charts import trends
 from app_pages.charts.figure import show
-from app_pages.door import access
+from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import formats
-from app_pages.language.i18n import N_, _, ngettext
+from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import address, elements, explained, links, views
+from pipeline import browser
 from pipeline.continuity import service
-from pipeline.trends import forecast_score
+from pipeline.serve.ledger_access import OwnLedger
+from pipeline.serve.roles import Person
+from pipeline.trends import forecast_score, one_page, printed
 
 PAGE = Page(
     title=N_("Trends"),
@@ -95,6 +98,37 @@ def on_time_title(rows: Sequence[views.Row], period: str, last: date, name: str)
         type=type_name(least["review_type"]),
         period=name,
     )
+
+
+def offer_page() -> None:
+    """The page for the boss, as a file; a PDF where a browser is set."""
+    into, zone, at = language(), formats.zone(), views.as_of()
+    drawn_by = service.current().settings.journey_browser
+    shown = (*one_page.VIEWS, one_page.SCORED)
+    if not all(access.may_read(it) for it in shown):
+        return
+
+    def may(whoever: Person) -> bool:
+        return all(audience.may_read(whoever, it) for it in shown)
+
+    def html() -> bytes:
+        held = service.current()
+        of = one_page.read(OwnLedger(held), held.now() if at is None else at)
+        return printed.document(of, zone, into).encode()
+
+    name = f"prazo-{views.moment():%Y-%m-%d}"
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        label, mime = _("One page, to print"), "text/html"
+        handed.button(label, html, file_name=f"{name}.html", mime=mime, may=may, key="one_page")
+        if drawn_by is not None:
+            handed.button(
+                _("One page as PDF"),
+                lambda: browser.pdf(drawn_by, html()),
+                file_name=f"{name}.pdf",
+                mime="application/pdf",
+                may=may,
+                key="one_page_pdf",
+            )
 
 
 def draw_on_time(today: date) -> None:
@@ -327,6 +361,7 @@ if views.read_one("on_time_by_month") is None:
     )
     elements.end_page()
 
+offer_page()
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):
     draw_on_time(today)

@@ -1,10 +1,13 @@
 """What a sender of alerts asks of a ledger: what is due, and what digests and reports rest on."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pipeline.alert.entries import Due
 from pipeline.alert.summaries.digest import Process
+
+if TYPE_CHECKING:  # with what writes numbers, which no alert needs
+    from pipeline.trends.one_page import OnePage
 
 
 class Coming(NamedTuple):
@@ -34,6 +37,9 @@ class Processes(Protocol):
     def saved_views(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these views of the Watchlist that are saved for all -> their filters. Raises as
         `open_processes` does."""
+
+    def one_page(self) -> "OnePage":
+        """What the page for the boss shows now. Raises as `open_processes` does."""
 
 
 class Source(Processes, Protocol):

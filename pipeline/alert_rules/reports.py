@@ -1,4 +1,4 @@
-"""Scheduled reports: which list goes to whom by mail, and when."""
+"""Scheduled reports: which list, or the page for the boss, goes to whom by mail, and when."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, Self
@@ -40,9 +40,11 @@ def names_a_person(filters: str) -> bool:
 
 
 class Report(Part):
-    """A list of unfinished processes, as the page Watchlist shows it under some filters."""
+    """A list of unfinished processes, as the page Watchlist shows it under some filters; or the
+    page for the boss, which Trends hands out."""
 
     to: tuple[str, ...] = Field(min_length=1)
+    page: Literal["watchlist", "trends"] = "watchlist"
     filters: str = ""
     """As they stand in the page's address, behind the question mark."""
     saved: str | None = None
@@ -68,11 +70,18 @@ class Report(Part):
     def _one_list(self) -> Self:
         if self.filters and self.saved is not None:
             raise ValueError("give filters, or the name of a saved view")
+        if self.page == "trends" and (self.filters or self.saved is not None):
+            raise ValueError("the page trends takes neither filters nor a saved view")
         return self
 
     def described(self) -> Iterator[str]:
         """Its list, its time and whom it goes to, in the form of the file."""
-        yield f"filters: {self.filters or '-'}" if self.saved is None else f"saved: {self.saved}"
+        if self.page == "trends":
+            yield "page: trends"
+        elif self.saved is None:
+            yield f"filters: {self.filters or '-'}"
+        else:
+            yield f"saved: {self.saved}"
         when = f"weekly {self.weekday}" if self.days == "weekly" else self.days
         yield f"{when} {self.at:%H:%M}"
         yield f"to: {' '.join(self.to)}"

@@ -1,16 +1,21 @@
 """Commands about how it goes over time: trends."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.group import main, say
+from pipeline.cli.group import OutFile, main, say
 from pipeline.cli.views import as_of_instant, asked_instant
 from pipeline.settings import Settings
 from pipeline.texts import counted
 
 if TYPE_CHECKING:
+    from pipeline.language.catalogue import Language
+    from pipeline.serve.ledger_access import Ledger
     from pipeline.trends.forecast_score import Score
 
 
@@ -32,20 +37,57 @@ def score(as_of: str | None, form: str) -> None:
     """
     import json
 
-    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
     from pipeline.trends import forecast_score
 
     settings = Settings.load()
+    with _up_to_date(settings) as ledger:
+        found = ledger.forecast_scores(asked_instant(as_of, settings))
+        if form == "json":
+            say(*json.dumps(forecast_score.plain(found), indent=2).splitlines())
+        else:
+            for each in found:
+                _say_score(each)
+
+
+@trends.command()
+@as_of_instant
+@click.option("--language", type=click.Choice(["en", "pt"]), default="pt", show_default=True)
+@click.option("--out", type=OutFile(), required=True, help="A file that ends in .html or .pdf.")
+def page(as_of: str | None, language: "Language", out: Path) -> None:
+    """Write the page for the boss, an A4: what is late, how it goes, what to expect. A PDF takes
+    the browser of PRAZO_JOURNEY_BROWSER.
+
+    Example: prazo trends page --language en --out reviews.html
+    """
+    from pipeline import browser, instants
+    from pipeline.files.disk import check_place, write_whole
+    from pipeline.trends import one_page, printed
+
+    settings = Settings.load()
+    if out.suffix not in (".html", ".pdf"):
+        raise click.UsageError(f"--out: {out.name!r} ends neither in .html nor in .pdf")
+    if out.suffix == ".pdf" and settings.journey_browser is None:
+        raise click.UsageError("a PDF takes a browser: set PRAZO_JOURNEY_BROWSER, or write .html")
+    check_place(out, settings)
     at = asked_instant(as_of, settings)
+    with _up_to_date(settings) as ledger:
+        of = one_page.read(ledger, instants.now() if at is None else at)
+        content = printed.document(of, settings.zone, language).encode()
+        if out.suffix == ".pdf" and settings.journey_browser is not None:
+            content = browser.pdf(settings.journey_browser, content)
+        write_whole(out, content)
+
+
+@contextmanager
+def _up_to_date(settings: Settings) -> "Iterator[Ledger]":
+    """The ledger, to be asked in the block. Exits with 1 after it where the newest entries are
+    lacking."""
+    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
+
     patience = Patience()
     with open_ledger(settings, patience=patience) as ledger:
         lack = lacking(ledger, patience)
-        found = ledger.forecast_scores(at)
-    if form == "json":
-        say(*json.dumps(forecast_score.plain(found), indent=2).splitlines())
-    else:
-        for each in found:
-            _say_score(each)
+        yield ledger
     if lack is not None:
         say(lack, err=True)
         sys.exit(1)

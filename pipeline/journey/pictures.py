@@ -6,15 +6,14 @@ for them; after a crash they are lacking, and the screens themselves are not.
 """
 
 import logging
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from pipeline import browser as drawing
 from pipeline.contract.body import parse_json
 from pipeline.errors import OperatorError
-from pipeline.files.temporary import OwnFolder
 from pipeline.inbox import Inbox
 from pipeline.inbox.artifacts import digests_named
 from pipeline.inbox.artifacts.owners import Owned
@@ -28,8 +27,6 @@ from pipeline.log.kinds.collection import COLLECTION
 LOG = logging.getLogger(__name__)
 
 SIZE: Final = "390,1200"
-SECONDS: Final = 30.0
-"""For one picture."""
 MAX_PICTURES: Final = 40
 """Of one journey; an entry names fifty artifacts at most."""
 
@@ -50,7 +47,7 @@ def take(browser: Path, inbox: Inbox, store: ArtifactStore, ref: str) -> int:
             html = store.read(sha256)
             if html is not None:
                 picture = f"{len(pictures) + 1:02d}-{name.removesuffix('.html')}.png"
-                pictures[picture] = _picture(browser, html)
+                pictures[picture] = drawing.picture(browser, html, SIZE)
         return _record(inbox, store, journey, pictures) if pictures else 0
     except (OperatorError, OSError, subprocess.SubprocessError) as error:
         LOG.error("there are no pictures of journey %s: %s", ref, type(error).__name__)
@@ -92,18 +89,3 @@ def _screens(inbox: Inbox, journey: Journey) -> list[tuple[str, str]]:
                 if artifact.get("media_type") == "text/html":
                     found.setdefault(artifact["sha256"], artifact["name"])
     return [(name, sha256) for sha256, name in found.items()]
-
-
-def _picture(browser: Path, html: bytes) -> bytes:
-    with OwnFolder("prazo-picture-") as folder:
-        page, picture = folder / "screen.html", folder / "screen.png"
-        page.write_bytes(html)
-        command = [
-            *(str(browser), "--headless", "--disable-gpu", "--hide-scrollbars"),
-            *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),
-            *(f"--user-data-dir={folder / 'profile'}", f"--window-size={SIZE}"),
-            *(["--no-sandbox"] if os.geteuid() == 0 else []),
-            *(f"--screenshot={picture}", page.as_uri()),
-        ]
-        subprocess.run(command, check=True, timeout=SECONDS, capture_output=True)
-        return picture.read_bytes()

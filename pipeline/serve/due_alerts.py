@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -35,6 +35,9 @@ from pipeline.serve.ledger_access import CATCH_UP_SECONDS, Ledger
 from pipeline.serve.remote import Holder, holder
 from pipeline.settings import Settings
 from pipeline.texts import counted
+
+if TYPE_CHECKING:  # as in pipeline/alert/source.py
+    from pipeline.trends.one_page import OnePage
 
 LOG = logging.getLogger(__name__)
 
@@ -201,6 +204,13 @@ class _DueAlerts(ABC):
         kept = saved_in(self._read("saved_views", SAVED_FOR_ALL))
         masks = {name: mask_within(name, self._inbox.log_key) for name in names}
         return {name: kept[mask] for name, mask in masks.items() if mask in kept}
+
+    def one_page(self) -> "OnePage":
+        """What the page for the boss shows now."""
+        from pipeline.trends import one_page
+
+        with self._asking() as asked:
+            return one_page.read(asked.ledger, self._now())
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`."""

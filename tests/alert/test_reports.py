@@ -1,5 +1,6 @@
 """Lists that are sent at set times, by hand from docs/alerts.md#reports."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ from pipeline.alert.summaries import digest, reports
 from pipeline.alert.summaries.kept import Summaries
 from pipeline.alert.summaries.reports import Occasion
 from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules.reports import Report
 from pipeline.errors import OperatorError
 from pipeline.log.kinds.report import report_step
 from pipeline.log.kinds.saved_view import view_step
@@ -233,6 +235,22 @@ def test_each_is_sent_once_with_counts_ids_and_a_link_and_is_written_down(
     assert text.count("Vendedor s1\n") == 1
     told = [it for it in stores.rows("alerts_sent") if it["kind"] == "report"]
     assert [(it["recipient"], it["via"], it["tries"]) for it in told] == [("ana", "email", 1)] * 2
+
+
+def test_the_page_for_the_boss_comes_as_tables_without_a_script_or_a_picture(
+    stores: Stores, scheduled: AlertRules, mail: MailServer
+) -> None:
+    boss = Report.model_validate({"to": ["ana"], "at": "00:00", "page": "trends"})
+    stores.dispatcher(scheduled.model_copy(update={"reports": {"boss": boss}})).run_once()
+    [message] = mail.taken
+    assert message["Subject"] == "[Prazo] Relatório agendado: boss"
+    html = message.get_body(("html",)).get_content()
+    plain = message.get_body(("plain",)).get_content().replace("\r\n", "\n")
+    assert "OVERDUE · no prazo: 1 (+1 em 7 dias)\n" in plain
+    assert "https://prazo.market.example/trends" in plain
+    assert "<table" in html
+    assert "1 (+1 em 7 dias)</b>" in html
+    assert not re.search(r"<(script|img|svg|style|link)", html)
 
 
 def test_one_that_was_not_taken_goes_out_after_a_restart(

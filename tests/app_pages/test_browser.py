@@ -221,6 +221,16 @@ def test_filters_stand_in_the_url_and_in_the_file_of_the_list_and_the_back_butto
     assert tab.settled().query() == ""
 
 
+def test_the_page_for_the_boss_is_one_click_from_trends(tab: Reader) -> None:
+    tab.go("/trends?lang=pt")
+    with tab.page.expect_download() as download:
+        tab.page.get_by_role("button", name="Uma página, para imprimir").click()
+    html = download.value.path().read_text(encoding="utf-8")
+    assert "<h1" in html
+    assert "Revisões: como está e para onde vai</h1>" in html
+    assert re.fullmatch(r"prazo-20\d\d-\d\d-\d\d\.html", download.value.suggested_filename)
+
+
 def test_a_deep_link_opens_with_all_that_it_says_and_language_and_instant_go_on_with_the_reader(
     arrived: tuple[Reader, Sight, Sight],
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import instants
+from pipeline import browser, instants
 from pipeline.erasure.forgetting import _forget_links
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import evidence, pictures
@@ -109,7 +109,7 @@ def test_pictures_of_a_seller_who_is_forgotten_meanwhile_are_not_kept(
             _forget_links(page.inbox, journey.seller_id)
             return artifact
 
-        monkeypatch.setattr(pictures, "_picture", taken)
+        monkeypatch.setattr(browser, "picture", taken)
         if moment == "kept":
             monkeypatch.setattr(evidence, "kept", then_forgotten)
         assert pictures.take(Path("none"), page.inbox, store, journey.ref) == 0

@@ -5,10 +5,10 @@ No message holds personal data: channels keep copies, and forward them.
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pipeline import conditions, findings, instants
@@ -16,7 +16,7 @@ from pipeline.alert.decision import lists_info
 from pipeline.alert.entries import DIGEST, REPORT, Due, Item
 from pipeline.alert.messages.links import Links
 from pipeline.alert.summaries.digest import Part, Process
-from pipeline.alert.summaries.reports import Said
+from pipeline.alert.summaries.reports import Paged, Said
 from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
 from pipeline.language import codes, states
@@ -29,7 +29,8 @@ _AHEAD: Final = re.compile(r"before_(?P<number>\d+)(?P<unit>[dh])")
 MAX_ID_CHARACTERS: Final = 100
 MAX_FILES: Final = 10
 """Named in one message."""
-Lists = Mapping[str, list[Part] | Said | Exception]
+Summary = list[Part] | Said | Paged | Exception
+Lists = Mapping[str, Summary]
 """A digest or a report -> what it says, or why that could not be made."""
 
 _RUNGS: Final[Mapping[str, str]] = {
@@ -68,6 +69,13 @@ _LABELS: Final[Mapping[str, str]] = {
     "files": N_("In the file of PRAZO_ALERTS_FILE"),
 }
 _STANDS_STILL: Final = N_("its newest entry is of {at}; what came after that may be missing here")
+
+
+class Block(NamedTuple):
+    """What is said of one alert."""
+
+    lines: list[tuple[str, str]]  # label, or "" of a heading, and value
+    html: str | None = None  # where that is not these lines
 
 
 class Link(str):
@@ -139,16 +147,18 @@ def message(
     parts = [
         _listing(lists[due.alert], language, links, here)
         if due.kind in (DIGEST, REPORT)
-        else _lines(due, name, language, links, here, now)
+        else Block(_lines(due, name, language, links, here, now))
         for due, *_ in items
         if due.alert not in known
     ]
     if gathered:
-        parts.append(_gathered(gathered, language, links, here))
+        parts.append(Block(_gathered(gathered, language, links, here)))
     first = items[0].due
     heading = _heading(first, language, now)
     if isinstance(report := lists.get(first.alert), Said):
         heading += f": {_id(report.name)} ({'?' if report.is_lost else report.total})"
+    elif isinstance(report, Paged):
+        heading += f": {_id(report.name)}"
     about = first.process_id or first.seller_id
     subject = f"[Prazo] {heading}" + (f" – {_id(about)}" if about else "")
     if len(items) > 1:
@@ -156,10 +166,8 @@ def message(
         subject += " " + counted_in(
             language, NC_("alerts", "and {n} more"), NC_("alerts", "and {n} more"), more, n=more
         )
-    plain = "\n\n".join("\n".join(_plain(label, value) for label, value in part) for part in parts)
-    html = "<hr>".join(
-        "".join(f"<p>{_marked(label, value)}</p>" for label, value in part) for part in parts
-    )
+    plain = "\n\n".join("\n".join(_plain(*line) for line in part.lines) for part in parts)
+    html = "<hr>".join(_marked_lines(it.lines) if it.html is None else it.html for it in parts)
     page = _page(first, lists, links) if len(items) == 1 else links.alerts()
     html = f'<html lang="{language}">{html}</html>'
     return Text(" ".join(subject.split()), plain + "\n", html, page)
@@ -169,17 +177,33 @@ def _page(due: Due, lists: Lists, links: Links) -> str | None:
     """The page of what one alert is about."""
     if due.kind == REPORT and isinstance(report := lists[due.alert], Said):
         return links.watchlist(report.query)
+    if due.kind == REPORT and isinstance(lists[due.alert], Paged):
+        return links.trends()
     return links.overview() if due.kind == DIGEST else links.page(due)
 
 
-def _listing(
-    of: list[Part] | Said | Exception, language: Language, links: Links, here: ZoneInfo
-) -> list[tuple[str, str]]:
+def _listing(of: Summary, language: Language, links: Links, here: ZoneInfo) -> Block:
     if isinstance(of, Exception):
         raise of
     if isinstance(of, Said):
-        return _report(of, language, here, links)
-    return _summary(of, language, here, links)
+        return Block(_report(of, language, here, links))
+    if isinstance(of, Paged):
+        return _paged(of, language, here, links)
+    return Block(_summary(of, language, here, links))
+
+
+def _paged(of: Paged, language: Language, here: ZoneInfo, links: Links) -> Block:
+    """The page for the boss; its tables are the HTML's alone."""
+    from pipeline.trends import printed
+
+    begun = [("", f"{title('report', language)}: {_id(of.name)}")]
+    page = links.trends()
+    ended = [] if page is None else [(said_in(language, _LABELS["open"]), Link(page))]
+    html = printed.part(of.page, here, language)
+    return Block(
+        [*begun, *printed.lines(of.page, here, language), *ended],
+        f"{_marked_lines(begun)}{html}{_marked_lines(ended)}",
+    )
 
 
 def _summary(
@@ -303,6 +327,10 @@ def local(at: int, zone: ZoneInfo) -> str:
 
 def _plain(label: str, value: str) -> str:
     return f"{label}: {value}" if label else value.upper()
+
+
+def _marked_lines(lines: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"<p>{_marked(label, value)}</p>" for label, value in lines)
 
 
 def _marked(label: str, value: str) -> str:

@@ -86,6 +86,10 @@ class Links:
         """The Watchlist under filters, as they stand in its address; None without an address."""
         return None if self._url is None else f"{self._url}/watchlist{query and '?'}{query}"
 
+    def trends(self) -> str | None:
+        """The page that says how it goes over time; None without the dashboard's address."""
+        return None if self._url is None else f"{self._url}/trends"
+
     def for_seller(self, due: Due) -> str | None:
         """A fresh link for the seller, where the next thing to do is to ask them: one a message."""
         if self._fresh is None or due.next_action not in ASKING:

@@ -10,7 +10,7 @@ from pipeline.alert.entries import Due
 from pipeline.alert.messages.alert_texts import Lists
 from pipeline.alert.source import Processes
 from pipeline.alert.summaries import digest, reports
-from pipeline.alert.summaries.reports import Said
+from pipeline.alert.summaries.reports import Paged, Said
 from pipeline.alert_rules import AlertRules
 from pipeline.errors import OperatorError
 
@@ -24,7 +24,7 @@ class Summaries:
     def __init__(self, source: Processes) -> None:
         self._source = source
         self._digests: dict[str, list[digest.Part] | Exception] = {}
-        self._reports: dict[str, Said | Exception] = {}
+        self._reports: dict[str, Said | Paged | Exception] = {}
 
     def is_missing(self, rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> bool:
         """Whether one is awaited whose processes nobody has looked at yet."""
@@ -70,13 +70,18 @@ class Summaries:
                 processes = self._source.open_processes()
                 named = {rules.reports[it.report].saved for it in awaited.values()}
                 saved = self._source.saved_views(it for it in named if it is not None)
-                for alert in awaited.keys() - self._reports.keys():
+                new = {it: awaited[it].report for it in awaited.keys() - self._reports.keys()}
+                paged = {it for it, name in new.items() if rules.reports[name].page == "trends"}
+                for alert in new.keys() - paged:
                     try:
                         said = reports.said(awaited[alert], rules, processes, saved, now)
                         self._reports[alert] = said
                     except Exception as error:
-                        LOG.exception("the report %s could not be made", awaited[alert].report)
+                        LOG.exception("the report %s could not be made", new[alert])
                         self._reports[alert] = error
+                if paged:
+                    page = self._source.one_page()
+                    self._reports |= {it: Paged(new[it], page) for it in paged}
         return [
             reports.due(alert, occasion, rules, now)
             for alert, occasion in awaited.items()

@@ -8,7 +8,7 @@ name is made from the report, the recipient and the day, so each occasion exists
 import contextlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
@@ -36,6 +36,9 @@ from pipeline.log.entries import Draft
 from pipeline.log.kinds.report import report_step
 from pipeline.texts import names_person
 
+if TYPE_CHECKING:  # as in pipeline/alert/source.py
+    from pipeline.trends.one_page import OnePage
+
 CATCH_UP_DAYS: Final = 3
 """For so long an occasion waits for a process that sends, a server that takes it, or a ledger. Of
 several that were missed, the last is sent."""
@@ -57,6 +60,13 @@ class Said(NamedTuple):
     total: int
     parts: list[Part]
     is_lost: bool = False  # its saved view is gone, or names what no message may
+
+
+class Paged(NamedTuple):
+    """A report that is the page for the boss."""
+
+    name: str
+    page: "OnePage"
 
 
 def awaited(rules: AlertRules, alarms: Mapping[str, Alarm], now: int) -> dict[str, Occasion]:

@@ -308,6 +308,16 @@ def test_todays_list_leaves_out_what_is_somebody_elses_turn():
     assert [(it["next_action"], it["processes"]) for it in today] == [("start_collection", 1)]
 
 
+def test_what_late_ones_wait_for_is_counted_most_first():
+    """`p1` and `p2` wait for a collection, `p3` for its submission; `p4` still has time."""
+    late = [aci(), aci("e2", process_id="p2"), aci("e3", process_id="p3")]
+    answer = answered("2026-03-02T00:00:00Z", process_id="p3")
+    open_one = aci("e4", process_id="p4", deadline_at="2026-06-01T00:00:00Z")
+    rows = asked([*late, answer, open_one], "expired_actions", at("2026-04-20T00:00:00"))
+    found = [(it["next_action"], it["processes"], round(it["share"], 3)) for it in rows]
+    assert found == [("start_collection", 2, 0.667), ("submit", 1, 0.333)]
+
+
 @pytest.mark.parametrize(
     ("when", "listed"),
     [

@@ -1,0 +1,251 @@
+"""The page for the boss: what is late, how it goes, what to expect and what sellers are denied for,
+short enough to be read in a minute.
+
+It counts nothing: each number is a column of a view, or the forecast's score.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from zoneinfo import ZoneInfo
+
+from pipeline import instants
+from pipeline.language import codes, figures
+from pipeline.language.catalogue import N_, Language, counted_in, said_in
+from pipeline.language.next_actions import ACTIONS
+from pipeline.texts import printable
+from pipeline.trends.forecast_score import Score
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = Mapping[str, Any]
+VIEWS: Final = (
+    "overview_figures",
+    "expired_actions",
+    "on_time_by_month",
+    "forecast_weeks",
+    "denial_changes",
+)
+"""Where its numbers stand, in the order of the page."""
+SCORED: Final = "forecast"
+"""The view whose score it says."""
+MOST_COMMON: Final = 3
+MONTHS: Final = 6
+"""The one that is not over among them."""
+TYPES: Final = 3
+
+TITLE: Final = N_("Reviews: how it stands and where it goes")
+_LATE: Final = N_("Late, and due soon")
+_WITH_CHANGE: Final = N_("{n} ({change} in 7 days)")
+_SOON: Final = N_("Due in 7 days")
+_WAITING: Final = N_("What most of the late ones wait for")
+_OF_ALL: Final = N_("{n} ({share})")
+_NONE_LATE: Final = N_("None is EXPIRED.")
+_IN_TIME: Final = N_("Finished in time: {type}, by month of the deadline")
+_UNKNOWN_TYPE: Final = N_("Unknown type")
+_SHARE: Final = N_("{share} of {n}")
+_SO_FAR: Final = N_("{n} of {due} due so far")
+_EXPECTED: Final = N_("Expected to expire, of those open now")
+_WEEK: Final = N_("up to {day}")
+_OF_DUE: Final = N_("{expected} of {due} due")
+_TO_COME: Final = N_(
+    "With an interval of 80 %. Reviews that are still to be opened are not counted. It says how"
+    " earlier ones fared, not why."
+)
+_SCORE: Final = N_(
+    "Forecasts of {days} days ago: Brier score {score} over {n} whose deadline has passed; 0 is"
+    " perfect, {coin} is what a coin scores."
+)
+_NO_SCORE: Final = N_("No forecast of {days} days ago can be judged yet.")
+_REASONS: Final = N_("Most common reasons of denials")
+_AGAINST: Final = N_("{n} in the last 30 days, {before} in the 30 before")
+_BEYOND: Final = N_("{said}; more than chance")
+_NO_DENIAL: Final = N_("Nobody was denied in the last 60 days.")
+_WHEN: Final = N_("As of {when}")
+_FOOT: Final = N_("Each number is a column of a view: {views}.")
+
+
+class Ledger(Protocol):
+    """What the page asks of a ledger."""
+
+    def read(
+        self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()
+    ) -> "pa.Table":
+        """The rows of a view."""
+
+    def forecast_scores(self, as_of: int | None = None) -> Sequence[Score]:
+        """How good the forecast was."""
+
+
+class OnePage(NamedTuple):
+    """The rows that the page shows."""
+
+    as_of: int  # microseconds
+    rows: Mapping[str, Sequence[Row]]  # of each of `VIEWS`
+    scores: Sequence[Score]
+
+
+class Line(NamedTuple):
+    """One line: of what, what is said of it, and how much of the bar is full, from 0 to 1."""
+
+    label: str
+    said: str
+    part: float | None = None
+    is_bad: bool = False
+
+
+class Section(NamedTuple):
+    """Lines under a title, with what has to be known to read them."""
+
+    title: str
+    lines: Sequence[Line]
+    notes: Sequence[str] = ()
+
+
+def read(ledger: Ledger, as_of: int) -> OnePage:
+    """Reads what the page shows of an instant, in microseconds. Raises as the ledger does."""
+    rows = {view: ledger.read(view, as_of=as_of).to_pylist() for view in VIEWS}
+    return OnePage(as_of, rows, ledger.forecast_scores(as_of))
+
+
+def sections(of: OnePage, zone: ZoneInfo, into: Language) -> list[Section]:
+    """The page in a language. `zone`: in which the days of the forecast are."""
+    return [
+        _late(of.rows["overview_figures"], into),
+        _waiting(of.rows["expired_actions"], into),
+        *_in_time(of.rows["on_time_by_month"], instants.of(of.as_of).date(), into),
+        _expected(of.rows["forecast_weeks"], of.scores, zone, into),
+        _denied(of.rows["denial_changes"], into),
+    ]
+
+
+def when(of: OnePage, zone: ZoneInfo, into: Language) -> str:
+    """Of when the page is."""
+    moment = instants.of(of.as_of).replace(tzinfo=None)
+    return said_in(into, _WHEN, when=figures.instant(moment, figures.MINUTE[into], zone, into))
+
+
+def foot(into: Language) -> str:
+    """Where its numbers stand."""
+    return said_in(into, _FOOT, views=", ".join((*VIEWS, SCORED)))
+
+
+def _late(rows: Sequence[Row], into: Language) -> Section:
+    lines = []
+    for row in rows:
+        for state in ("expired", "overdue"):
+            n, change = figures.number(row[state], into), row[f"{state}_change"]
+            said = said_in(into, _WITH_CHANGE, n=n, change=figures.change(change, into))
+            lines.append(Line(said_in(into, codes.STATES[state.upper()]), said))
+        due = figures.number(row["due_within_7_days"], into)
+        lines.append(Line(said_in(into, _SOON), due))
+    return Section(said_in(into, _LATE), lines)
+
+
+def _waiting(rows: Sequence[Row], into: Language) -> Section:
+    lines = [
+        Line(
+            said_in(into, ACTIONS[row["next_action"]].name),
+            said_in(
+                into,
+                _OF_ALL,
+                n=figures.number(row["processes"], into),
+                share=figures.share(row["share"], into),
+            ),
+            row["share"],
+            is_bad=True,
+        )
+        for row in rows[:MOST_COMMON]
+    ]
+    notes = () if lines else (said_in(into, _NONE_LATE),)
+    return Section(said_in(into, _WAITING), lines, notes)
+
+
+def _in_time(rows: Sequence[Row], today: date, into: Language) -> Iterator[Section]:
+    """A section for each type, of the last months in which any was due."""
+    current = today.replace(day=1)
+    past = sorted({row["month"] for row in rows if row["month"] <= current})[-MONTHS:]
+    latest = [row for row in rows if row["month"] in past]
+    named = sorted({row["review_type"] for row in latest} - {None})
+    types = [*named, *({None} & {row["review_type"] for row in latest})]
+    for review_type in types[:TYPES]:
+        lines = [
+            Line(
+                figures.month(row["month"], into),
+                so_far(row, into) if row["month"] == current else _share_said(row, into),
+                None if row["month"] == current else row["on_time_share"],
+            )
+            for row in latest
+            if row["review_type"] == review_type
+        ]
+        name = said_in(into, _UNKNOWN_TYPE) if review_type is None else printable(review_type)
+        yield Section(said_in(into, _IN_TIME, type=name), lines)
+
+
+def _share_said(row: Row, into: Language) -> str:
+    share, due = figures.share(row["on_time_share"], into), figures.number(row["due"], into)
+    return said_in(into, _SHARE, share=share, n=due)
+
+
+def so_far(row: Row, into: Language) -> str:
+    """Of a month or week that is not over, how many of those due so far were finished in time."""
+    in_time = round((row["on_time_share"] or 0) * row["due_so_far"])
+    n, due = (figures.number(it, into) for it in (in_time, row["due_so_far"]))
+    return said_in(into, _SO_FAR, n=n, due=due)
+
+
+def _expected(
+    weeks: Sequence[Row], scores: Sequence[Score], zone: ZoneInfo, into: Language
+) -> Section:
+    most = max((row["due"] for row in weeks), default=0)
+    lines = []
+    for row in weeks:
+        expected, due = figures.expected(row, into), figures.number(row["due"], into)
+        day = figures.instant(row["ends_at"], figures.DAY_OF_YEAR[into], zone, into)
+        said = said_in(into, _OF_DUE, expected=expected, due=due)
+        part = row["expected"] / most if most and row["expected"] is not None else None
+        lines.append(Line(said_in(into, _WEEK, day=day), said, part, is_bad=True))
+    notes = [said_in(into, _TO_COME)]
+    if silent := sum(row["without_chance"] for row in weeks):
+        notes.append(
+            counted_in(
+                into,
+                "Not counted, since fewer than 50 of its type ended in the year before: {n}.",
+                "Not counted, since fewer than 50 of their type ended in the year before: {n}.",
+                silent,
+                n=figures.number(silent, into),
+            )
+        )
+    notes += [_score_said(it, into) for it in scores]
+    return Section(said_in(into, _EXPECTED), lines, notes)
+
+
+def _score_said(of: Score, into: Language) -> str:
+    if of.brier is None:
+        return said_in(into, _NO_SCORE, days=of.days)
+    score, coin = (figures.number(it, into) for it in (round(of.brier, 3), 0.25))
+    n = figures.number(of.forecasts, into)
+    return said_in(into, _SCORE, days=of.days, score=score, coin=coin, n=n)
+
+
+def _denied(rows: Sequence[Row], into: Language) -> Section:
+    lines = []
+    for row in rows[:MOST_COMMON]:
+        n, before = (figures.number(row[it], into) for it in ("denials_now", "denials_before"))
+        said = said_in(into, _AGAINST, n=n, before=before)
+        if row["is_more_than_chance"]:
+            said = said_in(into, _BEYOND, said=said)
+        lines.append(Line(_reason(row, into), said))
+    notes = () if lines else (said_in(into, _NO_DENIAL),)
+    return Section(said_in(into, _REASONS), lines, notes)
+
+
+def _reason(row: Row, into: Language) -> str:
+    """A code that nobody has listed is shown as it came."""
+    parts = ((codes.REASONS, row["reason"]), (codes.DETAILS, row["detail"]))
+    return ": ".join(
+        said_in(into, names[code]) if code in names else printable(code)
+        for names, code in parts
+        if code is not None
+    )

@@ -1,0 +1,102 @@
+"""The page for the boss: what it says is what the views say, in both languages, on one A4."""
+
+import re
+import shutil
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from pipeline import instants
+from pipeline.trends import forecast_score, one_page
+from tests.support.commands import here
+from tests.support.ledgers import ledger_of
+from tests.support.lines import seller
+from tests.support.stores import environment_in
+from tests.trends.conftest import LINES
+
+BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+NOW = instants.parse("2026-05-01T00:00:00Z")
+PAIR = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
+DENIED = [
+    seller("denied", f"d{n}", f"2026-{when}T00:00:00Z", f"s{n}", decision_reasons=[PAIR])
+    for n, when in enumerate(["03-10", *["04-10"] * 9])
+]
+
+
+class Read:
+    """A ledger, as the page asks one."""
+
+    def __init__(self, reader):
+        self._reader = reader
+
+    def read(self, view, *, as_of=None, filters=()):
+        return self._reader.read(view, as_of=as_of)
+
+    def forecast_scores(self, as_of=None):
+        return forecast_score.scores(self._reader, as_of=as_of)
+
+
+@pytest.fixture(scope="module")
+def page():
+    with ledger_of([*LINES, *DENIED]) as reader:
+        return one_page.read(Read(reader), NOW)
+
+
+def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
+    late, waiting, in_time, expected, denied = one_page.sections(page, ZoneInfo("UTC"), "en")
+    assert [(it.label, it.said) for it in late.lines] == [
+        ("EXPIRED · late", "20 (0 in 7 days)"),
+        ("OVERDUE · in time", "2 (0 in 7 days)"),
+        ("Due in 7 days", "1"),
+    ]
+    assert [tuple(it) for it in waiting.lines] == [("Start a collection", "20 (100.0%)", 1.0, True)]
+    assert in_time.title == "Finished in time: ACI, by month of the deadline"
+    shares = [(it.label, it.said, it.part) for it in in_time.lines]
+    assert shares == [
+        ("Mar 2026", "66.7% of 60", pytest.approx(2 / 3)),
+        ("May 2026", "0 of 0 due so far", None),
+    ]
+    assert len(expected.lines) == 8
+    assert expected.lines[0].said == "1 (0.9 to 1) of 1 due"
+    assert "No forecast of 60 days ago can be judged yet." in expected.notes
+    [reason] = denied.lines
+    assert reason.label == "Document: photo quality too low"
+    assert reason.said == "9 in the last 30 days, 1 in the 30 before; more than chance"
+
+
+def test_the_month_that_is_not_over_never_has_a_share():
+    row = {"month": None, "on_time_share": 1.0, "due_so_far": 3}
+    assert one_page.so_far(row, "en") == "3 of 3 due so far"
+    today = instants.of(NOW).date().replace(day=20)
+    known = {"month": today.replace(day=1), "review_type": "ACI", "due": 9}
+    [section] = one_page._in_time([{**row, **known}], today, "pt")
+    assert [tuple(it) for it in section.lines] == [("mai. 2026", "3 de 3 já vencidas", None, False)]
+
+
+def written(folder: Path, name: str, *more: str, **settings: str) -> bytes:
+    asked = ("trends", "page", "--as-of", "2026-05-01T00:00:00Z", "--out", name, *more)
+    done = here(*asked, environment=environment_in(folder) | settings, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return (folder / name).read_bytes()
+
+
+def test_the_command_writes_it_without_a_script_or_anything_from_elsewhere(folder: Path) -> None:
+    html = written(folder, "page.html").decode()
+    assert '<html lang="pt-BR">' in html
+    assert "Revisões: como está e para onde vai" in html
+    assert "66,7% de 60" in html
+    assert not re.search(r"<(script|img|svg|link)|https?:", html)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
+def test_as_a_pdf_it_is_one_page(folder: Path) -> None:
+    pdf = written(folder, "page.pdf", "--language", "en", PRAZO_JOURNEY_BROWSER=str(BROWSER))
+    assert pdf.startswith(b"%PDF-")
+    assert re.findall(rb"/Count (\d+)", pdf) == [b"1"]
+
+
+def test_without_a_browser_a_pdf_is_refused_before_anything_is_read(folder: Path) -> None:
+    asked = ("trends", "page", "--out", "page.pdf")
+    done = here(*asked, environment=environment_in(folder), folder=folder)
+    assert (done.returncode, "set PRAZO_JOURNEY_BROWSER" in done.stderr) == (2, True)
