@@ -48,13 +48,13 @@ leave half a core to others."""
 SETTLE_SECONDS: Final = 2.0
 """For so long at most the rows of a few entries wait for a reader: to make them takes a tenth of a
 second of a core, for one entry as for a hundred."""
-GATHER_SECONDS: Final = 2.0
+GATHER_SECONDS: Final = 5.0
 """While people read, entries that come one by one are taken together, once in so many seconds:
 after each batch rows are made for the next question, and no answer is the newest any more."""
 RETRY_SECONDS: Final = 2.0
 """After a failure; twice as long after each further one, up to `LONGEST_RETRY_SECONDS`."""
 LONGEST_RETRY_SECONDS: Final = 30.0
-BEHIND_SECONDS: Final = 5.0
+BEHIND_SECONDS: Final = GATHER_SECONDS + 5.0
 """A ledger that is so far behind does not count as verified: nobody has looked at what it lacks."""
 REACH_SECONDS: Final = 60.0
 CHECKPOINT_SECONDS: Final = 300.0

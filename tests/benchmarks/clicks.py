@@ -3,9 +3,9 @@
 The processes are real: `prazo receive` and `prazo dashboard` over PRAZO_BENCH_CLICKS processes
 (300,000 by default), while five deliveries a second come in. They run on one core; people and the
 sender, this process, on the other. First one person makes each kind of click some times: the CPU
-from the click to five seconds later, less what the processes use without people, so that work which
-is done aside counts. Then thirty people, each with a session, click every five seconds, by `MIX`.
-Last, nobody clicks, and five deliveries a minute come in.
+from the click to five seconds later, less what the processes used in the five seconds before, so
+that work which is done aside counts. Then thirty people, each with a session, click every five
+seconds, by `MIX`. Last, nobody clicks, and five deliveries a minute come in.
 
 The aims are those of the read side (docs/performance.md#what-a-click-costs). It takes ten minutes.
 """
@@ -45,7 +45,6 @@ QUIET_SECONDS: Final = 30.0
 DELIVERIES_PER_SECOND: Final = 5.0
 FOLLOWED_SECONDS: Final = 900
 CLICKS_OF_A_KIND: Final = 6
-BARE_CLICKS: Final = 30
 LATE_MS: Final = 1000
 IDLE_SHARE: Final = 0.03
 
@@ -186,6 +185,27 @@ class _Clicks:
         return self.of(kind)
 
 
+class _Person:
+    """Somebody who clicks in one tab. One who has looked back looks at now again in a new one,
+    since a session stays at its instant."""
+
+    def __init__(self, port: int, seed: int) -> None:
+        self.clicks = _Clicks(seed)
+        self._port = port
+        self._tab = Tab(port)
+
+    def click(self, page: str, query: str) -> float:
+        """Milliseconds until the page has run."""
+        took = self._tab.run(page, query)
+        if query.startswith("as_of="):
+            self.close()
+            self._tab = Tab(self._port)
+        return took
+
+    def close(self) -> None:
+        self._tab.close()
+
+
 class _Measured:
     """CPU seconds of processes, exact and with threads that have ended."""
 
@@ -219,15 +239,21 @@ def _on_core(core: int) -> Iterator[None]:
 
 
 def _bare_seconds(folder: Path) -> float:
+    """What a click costs on a page that says one word, measured as the others are: now and then,
+    by a process that idles in between."""
     bare = folder / "bare.py"
     bare.write_text(BARE)
     with _on_core(0), _serving("-m", "streamlit", "run", str(bare)) as (port, server):
         tab, cpu = Tab(port), _Measured(server)
         tab.run()
-        before = cpu.seconds()
-        for _ in range(BARE_CLICKS):
-            tab.run()
-        return (cpu.seconds() - before) / BARE_CLICKS
+        return statistics.median(_cost(cpu, tab.run) for _ in range(CLICKS_OF_A_KIND))
+
+
+def _cost(cpu: _Measured, click: Callable[[], object]) -> float:
+    """CPU seconds of a click: what is used until the next one, less what is used in as long a time
+    without one, right before it, as what comes in meanwhile costs more in some minutes."""
+    quiet = cpu.of(BETWEEN_CLICKS)
+    return cpu.of(BETWEEN_CLICKS, click) - quiet
 
 
 def run() -> list[Row]:
@@ -262,23 +288,15 @@ def _followed(folder: Path, environment: dict[str, str]) -> None:
 
 
 def _kinds(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
-    clicks, tab = _Clicks(1), Tab(port)
-    costs: dict[str, list[float]] = {}
-    first = cpu.of(BETWEEN_CLICKS, tab.run)
-    quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS * BETWEEN_CLICKS
-    costs[FIRST] = [first - quiet]
-    for kind in [*MIX, AGAIN]:
-        tab.run("watchlist")  # so that no kind pays for what one before it began
+    person, costs = _Person(port, 1), {}
+    costs[FIRST] = [_cost(cpu, partial(person.click, "", ""))]
+    for kind in MIX:
+        person.click(*person.clicks.of("the same list"))  # none pays for what one before it began
         for _ in range(CLICKS_OF_A_KIND):
-            page, query = clicks.of("another instant" if kind == AGAIN else kind)
-            if kind == AGAIN:
-                tab.run(page, query)
-                time.sleep(BETWEEN_CLICKS)
-            took = cpu.of(BETWEEN_CLICKS, partial(tab.run, page, query))
-            costs.setdefault(kind, []).append(took - quiet)
-            tab.close()
-            tab = Tab(port)
-    tab.close()
+            there = person.clicks.of(kind)
+            for visit in [kind, AGAIN] if kind == "another instant" else [kind]:
+                costs.setdefault(visit, []).append(_cost(cpu, partial(person.click, *there)))
+    person.close()
     for kind, some in costs.items():
         pages = statistics.median(some) / bare
         aim = AIMS.get(kind)
@@ -297,13 +315,13 @@ def _crowd(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
     is_over = threading.Event()
 
     def click(number: int) -> None:
-        tab, clicks = Tab(port), _Clicks(100 + number)
+        person = _Person(port, 100 + number)
         is_over.wait(number * BETWEEN_CLICKS / PEOPLE)
         while not is_over.is_set():
             began = time.monotonic()
-            took.append(tab.run(*clicks.mixed()))
+            took.append(person.click(*person.clicks.mixed()))
             is_over.wait(max(0.0, began + BETWEEN_CLICKS - time.monotonic()))
-        tab.close()
+        person.close()
 
     people = [threading.Thread(target=click, args=(it,)) for it in range(PEOPLE)]
 
