@@ -86,6 +86,7 @@ def _draw() -> None:
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
         st.title(current.title, anchor=False)
+        links.to_help(current.url_path or next(iter(pages.pages())))
         declare_language()
         access.return_to_asked()
         visits.remember()
@@ -118,7 +119,7 @@ def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:
         horizontal=True, vertical_alignment="center", gap="xsmall", key="title_line"
     )
     with line:
-        title = st.container(gap=None, key="title")
+        title = st.container(horizontal=True, vertical_alignment="center", gap=None, key="title")
         with st.container(
             horizontal=True,
             vertical_alignment="center",

@@ -86,7 +86,7 @@ BESIDE_THE_LOG: Final[Mapping[str, Condition]] = {
         N_("Files that channels of alerts need cannot be used"),
         N_(
             "Run `prazo doctor` where Prazo runs: it says what is wrong with each file. Until then"
-            " nobody is told by these channels"
+            " nobody is notified by these channels"
         ),
         lasts=True,
     ),

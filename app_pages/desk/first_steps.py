@@ -102,7 +102,7 @@ def _steps(settings: Settings) -> Iterator[Step]:
     )
     yield Step(
         bool(service.current().alert_rules.get().recipients),
-        _("Somebody is told of what is alarming"),
+        _("Somebody is notified of what is alarming"),
         _("PRAZO_ALERTS_FILE names recipients and how they are reached."),
     )
     yield Step(

@@ -97,4 +97,4 @@ def _ask_of_many(what: str) -> None:
     elif what == "ticket":
         recording.ask_number("many")
     else:
-        st.markdown(_("Nobody else is told of the alerts on these processes."))
+        st.markdown(_("Nobody else is notified of the alerts on these processes."))

@@ -374,7 +374,7 @@ def take_alerts(alerts: Sequence[str], actor: str, done: acting.Feedback) -> act
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     if not alerts:
-        return acting.Feedback(_("Nobody was told of an alert on these that is not taken yet."))
+        return acting.Feedback(_("Nobody was notified of an alert on these that is not taken yet."))
     acting.catch_up()
     found = views.read("alerts", where={"alert_id": list(alerts)})
     taken = [row for row in found if row["acknowledged_at"] is not None]

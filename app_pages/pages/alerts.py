@@ -94,7 +94,7 @@ def card(row: views.Row) -> None:
     st.markdown(formats.muted(since))
     if row["undelivered"]:
         st.error(
-            _("Somebody should have been told of it and was not: a deadline may pass unseen."),
+            _("Somebody should have been notified of it and was not: a deadline may pass unseen."),
             icon=":material/notification_important:",
         )
     if row["seconds_to_deadline"] is not None:
@@ -141,7 +141,7 @@ def _take(row: views.Row) -> None:
             st.form(f"acknowledge {own}", border=False),
         ):
             acting.name_of_reader(f"acknowledge_actor {own}")
-            _submit("acknowledge", _("Record it: nobody else is told"), _acknowledge, row, own)
+            _submit("acknowledge", _("Record it: nobody else is notified"), _acknowledge, row, own)
     # Not in a popover: from the bell it is the row, and this button.
     with st.form(f"snooze {own}", border=False):
         st.selectbox(
@@ -218,7 +218,7 @@ def sent() -> None:
     st.header(_("Messages sent"), anchor=False)
     rows = views.read("alerts_sent", limit=SENT)
     if not rows:
-        st.markdown(_("Nobody has been told of anything yet."))
+        st.markdown(_("Nobody has been notified of anything yet."))
         return
     lists.grid(
         [
@@ -241,7 +241,7 @@ def sent() -> None:
             "tries": lists.number(_("Tries"), 70),
             "answer": lists.text(_("Not taken because")),
         },
-        alt=_("Who was told of what, the newest first"),
+        alt=_("Who was notified of what, the newest first"),
     )
     elements.say_if_cut("alerts_sent", rows, SENT, where={})
 
@@ -262,7 +262,7 @@ def recipients(rules: AlertRules) -> None:
     st.header(_("Who is notified"), anchor=False)
     if not rules.recipients:
         elements.empty(
-            _("Nobody is told of anything"),
+            _("Nobody is notified of anything"),
             _(
                 "Ask whoever runs Prazo to name recipients: see *The first alert* in the guide"
                 " *Alerts*."

@@ -51,6 +51,8 @@ the next page, and they would be there twice."""
 
 _LEADS = "a click leads to"
 _PAGES = "pages that links lead to"
+ABOUT: Final = "about"
+"""In the address of the page Help: the page that it begins with."""
 
 
 def use_pages(pages: Mapping[str, st.Page]) -> None:
@@ -69,6 +71,13 @@ def copy_this() -> None:
     st.html(f"<script>{COPY_SCRIPT}</script>", unsafe_allow_javascript=True)
     if st.button(_("Copy link"), icon=":material/link:", key="copy_link", type="tertiary"):
         st.toast(_("The link to this page, as it is, is copied."), icon=":material/link:")
+
+
+def to_help(page: str) -> None:
+    """From a page to what Help says of it, by a question mark."""
+    if page != "help":
+        with st.container(key="help", width="content"):
+            _to("help", _("Help on this page"), "help", **{ABOUT: page})
 
 
 def to_process(process_id: str | None, *, is_named: bool = False) -> None:

@@ -46,7 +46,7 @@ def due(as_of: str | None, form: str) -> None:
 @alerts.command()
 @as_rows
 def sent(form: str) -> None:
-    """List who was told of what, when, and what the channel answered.
+    """List who was notified of what, when, and what the channel answered.
 
     Example: prazo alerts sent --format csv
     """
@@ -55,9 +55,9 @@ def sent(form: str) -> None:
 
 @alerts.command()
 def routes() -> None:
-    """Show the ladder, the conditions and who is told, as they are set; exit 1 where a file that a
-    channel needs cannot be used, or a report has no list. A file that only whoever sends may read
-    is named, and not looked at.
+    """Show the escalation, the conditions and who is notified, as they are set; exit 1 where a file
+    that a channel needs cannot be used, or a report has no list. A file that only whoever sends may
+    read is named, and not looked at.
 
     Example: prazo alerts routes
     """
@@ -71,7 +71,7 @@ def routes() -> None:
     for name, values in rules.described().items():
         say(f"{name:<26}  {', '.join(values) or '-'}")
     if not rules.recipients:
-        say("Nobody is told: name recipients (docs/alerts.md#who-is-told).")
+        say("Nobody is notified: name recipients (docs/alerts.md#who-is-told).")
     elif lost := rules.untold():
         say(f"{'to nobody':<26}  {', '.join(lost)}")
     unusable = transport.Files().unusable(rules)
@@ -145,8 +145,8 @@ def run() -> None:
 
 @alerts.command()
 def send() -> None:
-    """Tell people once of what is due now, and end; exit 1 where somebody could not be told, or the
-    ledger that says what is due lacks the newest entries.
+    """Tell people once of what is due now, and end; exit 1 where somebody could not be notified, or
+    the ledger that says what is due lacks the newest entries.
 
     Example: prazo alerts send
     """
@@ -227,7 +227,7 @@ def test(recipient: str) -> None:
 @click.option("--actor", required=True, metavar="NAME", help="Who sees to it.")
 @click.option("--reason", metavar="TEXT", help="What they will do.")
 def acknowledge(alert: str, actor: str, reason: str | None) -> None:
-    """Record that somebody sees to ALERT: nobody else is told of it.
+    """Record that somebody sees to ALERT: nobody else is notified of it.
 
     Example: prazo alerts acknowledge 5f0c... --actor "Ana Lima"
     """

@@ -123,16 +123,16 @@ TEXTS: Final[Mapping[str, str]] = {
     "stop_title": N_("No more messages?"),
     "stop_writing": N_("Stop writing to me"),
     "stop_writing_why": N_(
-        "If you want no more reminders: none is sent by itself any more. The deadline stays, and"
+        "If you want no more messages: none is sent by itself any more. The deadline stays, and"
         " this link still works. Somebody at {name} may contact you."
     ),
     "not_me": N_("This is not me"),
     "not_me_why": N_(
-        "If you are not who sells at {name}: no more reminders are sent, the links that we sent"
+        "If you are not who sells at {name}: no more messages are sent, the links that we sent"
         " end, and somebody at {name} looks at it."
     ),
     "stopped_title": N_("We have noted it"),
-    "stopped": N_("No more reminders are sent by themselves. Somebody at {name} looks at it."),
+    "stopped": N_("No more messages are sent by themselves. Somebody at {name} looks at it."),
     "ended_title": N_("The session has ended"),
     "ended": N_(
         "For your safety it ends after some time. What you answered is saved. If you have not yet"

@@ -26,8 +26,8 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
     "remind_seller": NextAction(
         N_("Ask again"),
         N_(
-            "The seller was asked, and has not answered everything yet. Remind them to finish the"
-            " journey, and record that you did."
+            "The seller was asked, and has not answered everything yet. Ask them again, and record"
+            " what came of it."
         ),
         ":material/notifications_active:",
     ),
@@ -35,7 +35,7 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
         N_("Wait for the seller"),
         N_(
             "The seller was contacted not long ago. Give them time to answer, and where the"
-            " deadline is near, make sure that it reached them; the reminder comes back by itself."
+            " deadline is near, make sure that it reached them; this action comes back by itself."
         ),
         ":material/hourglass_bottom:",
     ),

@@ -70,13 +70,13 @@ _FORMS: Final = """<form method="post"><button>{confirm}</button></form>
 <button name="do" value="snooze">{snooze}</button></form></details>
 """
 _ASKING: Final = N_(
-    "Confirm that somebody sees to this alert. Nobody else is told of it after that."
+    "Confirm that somebody sees to this alert. Nobody else is notified of it after that."
 )
 # Who takes a message of hours ago may think the deadline that passed meanwhile taken, too.
 _DONE: Final = N_(
     "Recorded: somebody sees to this alert. What comes later, such as the deadline, is another."
 )
-_PUT_OFF: Final = N_("Recorded: nobody is told of this alert until then.")
+_PUT_OFF: Final = N_("Recorded: nobody is notified of this alert until then.")
 _NO_REASON: Final = N_("It was not recorded: say why it can wait, in 500 characters at most.")
 _REFUSED: Final = N_("This link is no longer valid. Open Prazo to see the alerts.")
 _FAILED: Final = N_("It could not be recorded now. Try again in a minute.")

@@ -127,7 +127,7 @@ def test_without_recipients_the_page_says_that_nobody_hears_of_it(
     with open_log(HISTORY):
         shown = page_text(visit("alerts", as_of="2026-05-14T12:00:00Z"))
     assert "Nothing is alarming" in shown
-    assert "Nobody is told of anything" in shown
+    assert "Nobody is notified of anything" in shown
 
 
 def test_recipients_stand_on_the_page_with_their_channels(
@@ -149,7 +149,7 @@ def test_recipients_stand_on_the_page_with_their_channels(
     assert "e-mail" in shown  # in words, as in the list of what was sent
     for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been told"):
         assert rule in shown
-    assert "Nobody is told of anything" not in shown
+    assert "Nobody is notified of anything" not in shown
 
 
 def test_a_calendar_is_made_shown_once_and_revoked(

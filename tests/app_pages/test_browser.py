@@ -79,6 +79,7 @@ ADDRESSES = (
     "/alerts",
     "/evidence?subject=prc_acp",
     "/dictionary?q=longest+expired+first",
+    "/help?about=watchlist",
 )
 """Each second one, the fuller page of two, is looked at more closely."""
 BOTTOMS = "them => them.map(it => it.getBoundingClientRect().bottom)"
@@ -176,7 +177,7 @@ def test_who_follows_the_link_of_a_message_takes_its_alert_or_puts_it_off(
         page.get_by_role("button", name="Snooze").click()  # the browser asks for the reason
         page.get_by_label("Why can it wait?").fill("the seller is ill")
         page.get_by_role("button", name="Snooze").click()
-        page.get_by_text("nobody is told of this alert until then").wait_for()
+        page.get_by_text("nobody is notified of this alert until then").wait_for()
         put_off = steps()[-1]
         assert (put_off["step"], put_off["reason"]) == ("snoozed", "the seller is ill")
         assert instants.parse(put_off["until"]) > instants.now() + 71 * instants.HOUR

@@ -19,7 +19,7 @@ KIND: Final = Kind(
         "undelivered": N_("Alert not delivered"),
         "cleared": N_("Alert over"),
         "acknowledged": N_("Alert acknowledged"),
-        "snoozed": N_("Alert put off"),
+        "snoozed": N_("Alert snoozed"),
     },
     shows=("about", "recipient", "channel"),
     typed=NOTHING_TYPED,

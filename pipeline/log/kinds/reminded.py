@@ -10,7 +10,7 @@ REMINDED: Final = "reminded"
 
 KIND: Final = Kind(
     REMINDED,
-    N_("Seller reminded"),
+    N_("Seller asked again"),
     icon=":material/notifications_active:",
     shows=("channel",),
     typed=NOTHING_TYPED,

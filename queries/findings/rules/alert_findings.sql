@@ -7,7 +7,7 @@
 -- severity: breach, risk
 -- alarms: no
 -- name: Alert not delivered
--- means: Somebody should have been told of it and was not: a deadline may pass unseen.
+-- means: Somebody should have been notified of it and was not: a deadline may pass unseen.
 -- remedy: Correct the recipient's channel, test it, and see to what the alert is about.
 
 with told as (

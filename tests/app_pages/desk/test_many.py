@@ -176,7 +176,7 @@ def test_each_act_says_what_it_lacks_and_one_about_alerts_that_there_are_none(
             assert says in page_text(app), what
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
-        assert "Nobody was told of an alert on these that is not taken yet." in page_text(app)
+        assert "Nobody was notified of an alert on these that is not taken yet." in page_text(app)
         assert service.inbox.last()[0] == len(HISTORY)
 
 

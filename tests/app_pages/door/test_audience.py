@@ -12,7 +12,16 @@ from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import page_text
 
-FOR_ANALYSTS = ["overview", "findings", "submissions", "denials", "trends", "ledger", "dictionary"]
+FOR_ANALYSTS = [
+    "overview",
+    "findings",
+    "submissions",
+    "denials",
+    "trends",
+    "ledger",
+    "dictionary",
+    "help",
+]
 NOT_FOR_ANALYSTS = ["watchlist", "sellers", "since", "alerts", "process", "seller", "evidence"]
 CLOSED_VIEWS = {
     "alerts",

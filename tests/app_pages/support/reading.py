@@ -70,8 +70,10 @@ def metrics(app: AppTest) -> dict[str, tuple[str, str]]:
 
 
 def links(app: AppTest) -> list[tuple[str, str]]:
-    """Label and query of the links to other pages, but for the bell."""
-    return [link for link in all_links(app) if link[1] != BELL]
+    """Label and query of the links to other pages, but for what each page has: the bell, and the
+    question mark that leads to Help."""
+    of_every_page = ("Help on this page", "Ajuda sobre esta página")
+    return [it for it in all_links(app) if it[1] != BELL and it[0] not in of_every_page]
 
 
 def all_links(app: AppTest) -> list[tuple[str, str]]:
