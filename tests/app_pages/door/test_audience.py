@@ -30,6 +30,7 @@ CLOSED_VIEWS = {
     "calendar_deadlines",
     "calendar_feeds",
     "changes",
+    "assignment_turns",
     "assignments",
     "backlog_by_person",
     "bank_accounts",
@@ -59,6 +60,7 @@ CLOSED_VIEWS = {
     "seller_notices",
     "seller_watchlist",
     "tickets",
+    "unassigned_processes",
     "timeline",
     "watchlist",
 }
