@@ -195,11 +195,14 @@ def test_the_first_hour_of_the_readme(type_: Type, tmp_path: Path) -> None:
 
 def test_the_views_of_the_analysts_page(type_: Type, tmp_path: Path) -> None:
     type_("prazo ingest data/samples/occurrences.ndjson")
-    watchlist, reasons, late, denials = typed("docs/analysts.md")
+    watchlist, reasons, late, score, page, denials = typed("docs/analysts.md")
     assert "rows" in type_(watchlist)
     assert type_(reasons).startswith("reason,detail,denials,")
     type_(late)
     assert (tmp_path / "late.xlsx").read_bytes().startswith(b"PK")
+    assert "brier" in type_(score).lower()
+    type_(page)
+    assert "<html" in (tmp_path / "reviews.html").read_text()[:200]
     type_(denials)
     assert (tmp_path / "denials.parquet").read_bytes().startswith(b"PAR1")
 
