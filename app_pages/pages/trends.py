@@ -325,6 +325,8 @@ def draw_score() -> None:
     for column, score in zip(judged.columns(len(found)), found, strict=True):
         with column:
             draw_one_score(score)
+    same = formats.code("prazo trends score --format json")
+    judged.markdown(formats.muted(_("The same for programs: {command}", command=same)))
 
 
 def draw_one_score(score: forecast_score.Score) -> None:

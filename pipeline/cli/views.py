@@ -88,6 +88,44 @@ def _list_views() -> None:
     terminal.print_views(public())
 
 
+@main.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "ndjson", "parquet", "xlsx"]),
+    default="csv",
+    show_default=True,
+)
+@click.option("--out", type=OutFile(), help="Write to a file.")
+def views(form: str, out: Path | None) -> None:
+    """Describe every column of every view, with type, meaning and place in the key, for programs.
+
+    Example: prazo views --format parquet --out views.parquet
+    """
+    from pipeline.serve.ledger_access import Patience, open_ledger
+
+    settings = Settings.load()
+    _check_output(form, out, settings)
+    with open_ledger(settings, patience=Patience()) as ledger:
+        _write(ledger.described(form), out)  # type: ignore[arg-type]
+
+
+def _check_output(form: str, out: Path | None, settings: Settings) -> None:
+    if out is not None:
+        check_place(out, settings)  # before it is recorded that personal data was shown
+    elif form in _BYTES and sys.stdout.isatty():
+        raise click.UsageError(f"no terminal shows {form}: give --out FILE")
+
+
+def _write(content: bytes, out: Path | None) -> None:
+    if out is not None:
+        write_whole(out, content)
+        return
+    with printing():
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
 def asked_instant(as_of: str | None, settings: Settings) -> int | None:
     """What `--as-of` means, in microseconds; None for now. Raises `UsageError`."""
     if as_of is None:
@@ -120,11 +158,8 @@ def print_view(
 
     settings = Settings.load()
     at = asked_instant(as_of, settings)
-    if out is None and form in _BYTES and sys.stdout.isatty():
-        raise click.UsageError(f"no terminal shows {form}: give --out FILE")
     question = formats.Asked(view, at, filters, limit, unmasking)
-    if out is not None:
-        check_place(out, settings)  # before it is recorded that personal data was shown
+    _check_output(form, out, settings)
     patience = Patience()
     with open_ledger(settings, patience=patience) as ledger:
         lack = lacking(ledger, patience)
@@ -137,13 +172,7 @@ def print_view(
             terminal.print_rows(shown, total, out)
         else:
             look = formats.Look(settings.zone)
-            content = ledger.encoded(question, form, look)  # type: ignore[arg-type]
-            if out is None:
-                with printing():
-                    sys.stdout.buffer.write(content)
-                    sys.stdout.buffer.flush()
-            else:
-                write_whole(out, content)
+            _write(ledger.encoded(question, form, look), out)  # type: ignore[arg-type]
         if lack is not None:
             say(lack, err=True)
             sys.exit(1)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final, TypeVar, get_args
 
 import prometheus_client
+import pyarrow as pa
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
@@ -45,7 +46,7 @@ from pipeline.http.asgi import FixedHeaders
 from pipeline.http.callers import MissingScope, TurnedAway
 from pipeline.http.preamble import whole_body
 from pipeline.http.tokens import Caller
-from pipeline.ledger.views import formats, reader
+from pipeline.ledger.views import described, formats, reader
 from pipeline.ledger.views.catalogue import public
 from pipeline.log.actions import By
 from pipeline.serve import (
@@ -89,6 +90,7 @@ HEADERS = {
 
 _OF_ROWS: Final = ("as_of", "limit", "offset", "format", "order")
 _OF_A_MOMENT: Final = ("as_of",)
+_OF_COLUMNS: Final[dict[str, openapi.Schema]] = {it: {} for it in formats.MEDIA_TYPES.values()}
 
 
 def calls() -> list[Call]:
@@ -111,7 +113,14 @@ def calls() -> list[Call]:
         Call("GET", "/api/status", _status, "How far ledger and inbox are"),
         Call("GET", "/api/ready", _ready, "Whether the ledger is up to date"),
         Call("GET", "/api/metrics", _metrics, "Figures for Prometheus", PLAIN_TEXT),
-        Call("GET", "/api/views", _list_views, "The views and their columns"),
+        Call(
+            "GET",
+            "/api/views",
+            _list_views,
+            "The views and their columns; in a format, one row per column with its type",
+            _OF_COLUMNS,
+            asks=("format",),
+        ),
         Call("GET", OF_A_VIEW, _read_view, masked, None, _OF_ROWS),
         Call("POST", OF_A_VIEW, _read_view, unmasked, None, _OF_ROWS, why),
         Call("GET", count, _count_view, "How many rows there are", counted, _OF_A_MOMENT),
@@ -219,16 +228,35 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _list_views(request: Request) -> Response:
-    """The views, with the summary and the columns of each."""
-    caller = asked.by(request, "read")
-    if isinstance(caller, Response):
-        return caller
-    return JSONResponse(
-        [
-            {"name": view.name, "summary": view.summary, "columns": dict(view.columns)}
-            for view in public().values()
-        ]
-    )
+    """The views, with the summary and the columns of each; with `?format=`, a row per column."""
+
+    def answer(*_: object) -> Response:
+        chosen = _asked(request, "format", selecting=()).get("format")
+        if chosen is not None:
+            form = _format(chosen)
+            content = formats.encode(_columns_of_views(current()), form)
+            return Response(content, media_type=formats.MEDIA_TYPES[form])
+        return JSONResponse(
+            [
+                {"name": view.name, "summary": view.summary, "columns": dict(view.columns)}
+                for view in public().values()
+            ]
+        )
+
+    return await _work(request, answer, ROWS)
+
+
+@functools.lru_cache(maxsize=1)
+def _columns_of_views(service: LedgerService) -> pa.Table:
+    return described.described(service.reader)
+
+
+def _format(form: str) -> formats.Format:
+    """One of ours. Raises `CallerError`."""
+    found = next((it for it in formats.FORMATS if it == form), None)
+    if found is None:
+        raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
+    return found
 
 
 async def _read_view(request: Request) -> Response:
@@ -296,9 +324,7 @@ def _shown(request: Request, caller: Caller, content: Any) -> Response:
     unmasked = questions.unmasked(content) if request.method == "POST" else None
     query = _asked(request, *_OF_ROWS)
     name = request.path_params["name"]
-    form = query.get("format", "json")
-    if form not in formats.FORMATS:
-        raise CallerError(f"There is no format {form!r}", remedy=", ".join(formats.FORMATS))
+    form = _format(query.get("format", "json"))
     at = _instant(query)
     chosen = questions.selection(query, name, may_see_people="read_personal" in caller.scopes)
     chosen["order_by"] = questions.order(query.get("order"))

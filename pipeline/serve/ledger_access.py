@@ -59,6 +59,9 @@ class Ledger(Protocol):
     def encoded(self, asked: formats.Asked, form: formats.Format, look: formats.Look) -> bytes:
         """Such rows, or all of them, as a file of a format."""
 
+    def described(self, form: formats.Format) -> bytes:
+        """What every view and column means, a row per column, as a file of a format."""
+
     def count(self, view: str, *, as_of: int | None = None, filters: Sequence[str] = ()) -> int:
         """How many rows a view has."""
 
@@ -264,6 +267,12 @@ class OwnLedger:
         if not is_unmasked:
             rows = identifiers.masked(rows, self._service.inbox.log_key)
         return identifiers.file_of(rows, asked, at, form, look)
+
+    def described(self, form: formats.Format) -> bytes:
+        """What every view and column means, a row per column."""
+        from pipeline.ledger.views.described import described
+
+        return formats.encode(described(self._service.reader), form)
 
     def _begun(self, asked: formats.Asked, where: Mapping[str, object]) -> int:
         """Records that personal values are about to be shown, if they are; says of which instant

@@ -118,6 +118,10 @@ class Holder:
         answer = self._rows(asked, "parquet")
         return identifiers.file_of(_table(answer), asked, _instant_of(answer), form, look)
 
+    def described(self, form: formats.Format) -> bytes:
+        """What every view and column means, a row per column."""
+        return self._get("/api/views", {"format": form}).content
+
     def _are_few(self, asked: formats.Asked) -> bool:
         if asked.limit is not None and asked.limit <= TEXT_ROWS:
             return True

@@ -460,6 +460,16 @@ def test_wrong_usage_says_what_to_do(ask):
     assert "options are for the rows of a VIEW" in without_view.stderr
 
 
+def test_the_views_are_described_a_row_per_column(ask):
+    described = csv.DictReader(io.StringIO(ask("views").stdout))
+    of = {(row["view"], row["column"]): row for row in described}[("watchlist", "deadline_at")]
+    assert (of["type"], of["is_key"], of["view_key"]) == (
+        "timestamp[us]",
+        "False",
+        '["process_id"]',
+    )
+
+
 def test_a_view_too_wide_for_the_terminal_is_shown_row_by_row(ask):
     lines = ask("show", "process_state").stdout.splitlines()
     assert "process_id" in lines[0]

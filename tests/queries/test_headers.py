@@ -20,6 +20,7 @@ from pipeline.ledger.views.catalogue import (
     read,
     whole_sql,
 )
+from pipeline.ledger.views.described import described
 from pipeline.ledger.views.installed import install, installed_later
 from pipeline.ledger.views.kept import READ, STORED
 from pipeline.ledger.views.reader import Reader
@@ -164,6 +165,24 @@ def test_views_are_made_again_where_they_changed_alone_and_no_start_waits_for_th
         made = "from duckdb_views() where view_name = 'watchlist'"
         wait_until(lambda: cursor.execute(made).fetchall(), pause=0.2)
     assert cursor.execute("from watchlist").fetchall() != []
+
+
+def test_the_file_and_the_description_say_what_each_public_view_and_column_means(reader):
+    cursor = cursor_of(reader)
+
+    def said(columns, of):
+        asked = f"select {columns}, comment from {of}() where comment is not null"
+        return {tuple(names): comment for *names, comment in cursor.execute(asked).fetchall()}
+
+    found = described(reader).to_pylist()
+    assert said("view_name", "duckdb_views") == {(it["view"],): it["view_meaning"] for it in found}
+    meanings = {(it["view"], it["column"]): it["meaning"] for it in found}
+    assert said("table_name, column_name", "duckdb_columns") == meanings
+    assert [*meanings] == [(name, it) for name, view in public().items() for it in view.columns]
+    [chance] = [it for it in found if (it["view"], it["column"]) == ("forecast", "chance")]
+    assert (chance["place"], chance["type"], chance["is_key"]) == (6, "double", False)
+    assert chance["view_key"] == ["process_id"]
+    assert chance["view_order"] == ["chance nulls last", "deadline_at", "process_id"]
 
 
 def test_a_view_that_does_not_fit_is_named_and_the_others_stay(reader, monkeypatch):

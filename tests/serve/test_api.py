@@ -1,7 +1,9 @@
 """What others are given over HTTP: checkpoints for witnesses, packages and verdicts by token."""
 
 import asyncio
+import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -329,6 +331,17 @@ def test_an_unknown_parameter_is_not_taken_for_a_missing_one(
     assert named in answer.json()["error"]
     counted = client.get(f"/api/views/process_state/count?{query}", headers=bearer("reader"))
     assert counted.status_code == 400
+
+
+def test_views_are_described_a_row_per_column(client: Client) -> None:
+    text = client.get("/api/views?format=csv", headers=bearer("officer")).text
+    rows = [*csv.DictReader(io.StringIO(text))]
+    assert [it["column"] for it in rows if it["view"] == "open_counts"][:2] == [
+        "state",
+        "review_type",
+    ]
+    assert {it["type"] for it in rows if it["column"] == "deadline_at"} == {"timestamp[us]"}
+    assert client.get("/api/views?format=pdf", headers=bearer("officer")).status_code == 400
 
 
 def test_the_forecasts_score_is_given_for_an_instant(client: Client) -> None:

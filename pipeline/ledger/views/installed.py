@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import logging
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ import duckdb
 from pipeline.errors import LedgerDamaged, OperatorError
 from pipeline.ledger import file
 from pipeline.ledger.store import Ledger
-from pipeline.ledger.views.catalogue import catalogue, whole_sql
+from pipeline.ledger.views.catalogue import View, catalogue, whole_sql
+from pipeline.ledger.views.described import comments
 
 LOG = logging.getLogger(__name__)
 
@@ -29,20 +31,19 @@ def install(ledger: Ledger) -> None:
     """Makes every view in the file, for people who open it with DuckDB alone; our own code does not
     read them. That takes a second, so it is done only where a view has changed. Raises
     `LedgerDamaged` where a view does not fit, else as `Ledger.append` does."""
-    statements = {
-        name: f"create or replace view {name} as {whole_sql(view, order=view.order_by)}"
-        for name, view in catalogue().items()
-    }
-    digest = hashlib.sha256("\n".join(statements.values()).encode()).hexdigest()
+    statements = {name: [*_statements(view)] for name, view in catalogue().items()}
+    every = itertools.chain.from_iterable(statements.values())
+    digest = hashlib.sha256("\n".join(every).encode()).hexdigest()
     cursor = ledger.cursor()
     failed = "did not take its views"
     try:
         if cursor.execute("select value from meta where name = 'views'").fetchall() == [(digest,)]:
             return
         with file.transaction(cursor):
-            for name, statement in statements.items():
+            for name, of_view in statements.items():
                 failed = f"did not take its view {name}"
-                cursor.execute(statement)
+                for statement in of_view:
+                    cursor.execute(statement)
             failed = "did not take its views"
             cursor.execute("insert or replace into meta values ('views', ?)", [digest])
     except UNFIT as error:
@@ -50,6 +51,13 @@ def install(ledger: Ledger) -> None:
         raise LedgerDamaged(f"The ledger {ledger.path} {failed}", why, TO_FIT) from error
     except duckdb.Error as error:
         raise file.fault(ledger.path, error, failed) from error
+
+
+def _statements(view: View) -> Iterator[str]:
+    """What makes a view, and says what it means where people look for it."""
+    yield f"create or replace view {view.name} as {whole_sql(view, order=view.order_by)}"
+    if view.is_public:
+        yield from comments(view)
 
 
 @contextlib.contextmanager
