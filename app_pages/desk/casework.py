@@ -18,7 +18,6 @@ from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
 from pipeline import instants
 from pipeline.journey.page_texts import Language
-from pipeline.log.kinds.ticket import ticket
 from pipeline.notices import texts
 from pipeline.serve.roles import Permission
 
@@ -149,8 +148,12 @@ def open_or_close_ticket(process: views.Row) -> None:
             acting.name_of_reader(f"ticket_actor {own}")
             # The number shows what is closed: a moment ago this button recorded a ticket as opened.
             label = _("Record {number} as closed", number=recording.number_of(latest))
-            close, of = partial(_close, process, latest), latest["seq"]
-            recording.submit(f"ticket_closed {own}", label, close, about=of)
+
+            def close() -> acting.Feedback:
+                actor = acting.actor_of(f"ticket_actor {own}")
+                return recording.close_ticket(process, latest, actor)
+
+            recording.submit(f"ticket_closed {own}", label, close, about=latest["seq"])
         return
     with (
         st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),
@@ -159,20 +162,6 @@ def open_or_close_ticket(process: views.Row) -> None:
         recording.ask_number(own)
         acting.name_of_reader(f"ticket_actor {own}")
         recording.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
-
-
-def _close(process: views.Row, drawn: views.Row) -> acting.Feedback:
-    """Records the ticket that was drawn as closed, unless somebody else has closed it since."""
-    actor = acting.actor_of(f"ticket_actor {recording.key_of(process)}")
-    acting.catch_up()
-    now = views.read_one("tickets", where={"process_id": process["process_id"]})
-    if now is None or now["seq"] != drawn["seq"]:
-        return acting.Feedback(
-            _("Ticket {number} is not open any more.", number=recording.number_of(drawn))
-        )
-    return recording.record(
-        [process], lambda: [ticket("closed", **recording.signed(process, actor))], actor, ""
-    )
 
 
 def _open(process: views.Row) -> acting.Feedback:

@@ -1,7 +1,7 @@
 """What forms about processes share: their inputs, and the entries that they make under a name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -10,6 +10,7 @@ from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
+from pipeline.alert.acting import take_back as take_back_step
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
@@ -210,14 +211,68 @@ def number_key(key: str) -> str:
 
 
 def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Feedback:
-    """Records a ticket as opened for each of these processes, unless one of them has one."""
+    """Records a ticket as opened for each of these processes, unless one of them has one. For a
+    moment it can be taken back."""
+
+    def undo() -> acting.Feedback:
+        return _record_unless(
+            lambda rows: _another_ticket(rows, "opened", number),
+            processes,
+            lambda row: ticket("closed", reason=acting.UNDONE, **signed(row, actor)),
+            actor,
+            "",
+            acting.taken_back(),
+        )
+
     return _record_unless(
         lambda rows: _ticket_in_the_way(rows, number),
         processes,
         lambda row: ticket("opened", number=number, **signed(row, actor)),
         actor,
         number,
+        recorded(processes)._replace(undo=undo),
     )
+
+
+def close_ticket(process: views.Row, drawn: views.Row, actor: str) -> acting.Feedback:
+    """Records the ticket that was drawn, a row of `tickets`, as closed, unless somebody else has
+    closed it since. For a moment it can be taken back."""
+    number = drawn["number"] or "–"
+
+    def undo() -> acting.Feedback:
+        return _record_unless(
+            lambda rows: _another_ticket(rows, "closed", drawn["number"]),
+            [process],
+            lambda row: ticket("opened", number=number, reason=acting.UNDONE, **signed(row, actor)),
+            actor,
+            "",
+            acting.taken_back(),
+        )
+
+    return _record_unless(
+        lambda rows: _another_ticket(rows, "opened", drawn["number"]),
+        [process],
+        lambda row: ticket("closed", **signed(row, actor)),
+        actor,
+        "",
+        recorded([process])._replace(undo=undo),
+    )
+
+
+def _another_ticket(
+    processes: Sequence[views.Row], step: str, number: str | None
+) -> acting.Feedback | None:
+    """Why nothing is recorded of a ticket: it is not the latest word of one of the processes that
+    it was opened, or closed. None where it is."""
+    ids = [it["process_id"] for it in processes]
+    found = views.read("tickets", where={"process_id": ids})
+    latest = [it for it in found if (it["step"], it["number"]) == (step, number)]
+    if len(latest) == len(ids):
+        return None
+    shown = formats.plain(views.shown("number", number or "–"))
+    if step == "opened":
+        return acting.Feedback(_("Ticket {number} is not open any more.", number=shown))
+    return acting.Feedback(_("Nothing was taken back: something was said about it since."))
 
 
 def assign(
@@ -379,20 +434,36 @@ def take_alerts(alerts: Sequence[str], actor: str, done: acting.Feedback) -> act
     found = views.read("alerts", where={"alert_id": list(alerts)})
     taken = [row for row in found if row["acknowledged_at"] is not None]
     left = [it for it in alerts if it not in {row["alert_id"] for row in taken}]
-    inbox = service.current().inbox
+    inbox, taken_at = service.current().inbox, dict[str, int]()
 
     def take() -> None:
         for alert in left:
-            acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
+            taken_at[alert] = acknowledge(inbox, alert, actor=actor, recorded_by=acting.RECORDED_BY)
 
     error = acting.tried(take, actor)
     if error is not None:
         return acting.Feedback("", error=error)
     if left:
-        return done
+        return done._replace(undo=lambda: take_back("acknowledged", taken_at, actor))
     text = _(
         "Nothing was recorded: {name} has seen to it since {instant}.",
         name=formats.plain(taken[0]["acknowledged_by"] or "–"),
         instant=formats.minute(taken[0]["acknowledged_at"]),
     )
     return acting.Feedback(text)
+
+
+def take_back(
+    of: Literal["acknowledged", "snoozed"], taken_at: Mapping[str, int], actor: str
+) -> acting.Feedback:
+    """Takes back what the actor has just done about alerts. `taken_at`: each with when it was done;
+    what others did about it stands."""
+    inbox = service.current().inbox
+
+    def act() -> None:
+        for alert, at in taken_at.items():
+            by = {"actor": actor, "recorded_by": acting.RECORDED_BY, "reason": acting.UNDONE}
+            take_back_step(inbox, alert, of, at, **by)
+
+    error = acting.tried(act, actor)
+    return acting.taken_back() if error is None else acting.Feedback("", error=error)

@@ -188,9 +188,10 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
     if (lacking := acting.missing(why, actor)) is not None:
         return acting.Feedback(lacking, kept=why)
     until = _until(acting.typed(f"snooze_hours {own}"))
+    taken_at: dict[str, int] = {}
 
     def act() -> None:
-        snooze(
+        taken_at[row["alert_id"]] = snooze(
             service.current().inbox,
             row["alert_id"],
             until=until,
@@ -201,7 +202,11 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
 
     recorded = _recorded(row, acting.tried(act, actor), why)
     # Its form stays open over what the card says of it since.
-    return recorded._replace(is_shown=False, empties=(f"snooze_reason {own}",))
+    return recorded._replace(
+        is_shown=False,
+        empties=(f"snooze_reason {own}",),
+        undo=partial(recording.take_back, "snoozed", taken_at, actor),
+    )
 
 
 def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Feedback:

@@ -1,7 +1,9 @@
-"""Records what a person does about an alert: they see to it, or put it off.
+"""Records what a person does about an alert: they see to it, put it off, or take that back.
 
 The log has the person who acknowledges it by name, and no one else hears of it any more.
 """
+
+from typing import Literal
 
 from pipeline import instants
 from pipeline.alert import entries
@@ -23,15 +25,15 @@ def acknowledge(
     recorded_by: str,
     reason: str | None = None,
     is_once: bool = False,
-) -> None:
-    """Records that somebody sees to an alert. `is_once`: the same person's second time adds
-    nothing, unless the first was dated by a clock that was ahead, and counts for nothing yet.
-    Raises `CallerError` without a name, or where there is no such alert."""
+) -> int:
+    """Records that somebody sees to an alert; when, in microseconds. `is_once`: the same person's
+    second time adds nothing, unless the first was dated by a clock that was ahead, and counts for
+    nothing yet. Raises `CallerError` without a name, or where there is no such alert."""
     subject = subject_of(inbox, alert)
     draft = entries.acknowledged(
         alert, subject, actor=actor, recorded_by=recorded_by, reason=reason
     )
-    _record(inbox, draft, (alert, actor or "") if is_once else ())
+    return _record(inbox, draft, (alert, actor or "") if is_once else ())
 
 
 def snooze(
@@ -43,11 +45,11 @@ def snooze(
     actor: str | None,
     recorded_by: str,
     is_once: bool = False,
-) -> None:
-    """Records that somebody put an alert off until an instant, in microseconds. `is_once`: the same
-    person's second time until then adds nothing, as for `acknowledge`. Raises `CallerError` without
-    a name, a reason or a later instant, where there is no such alert, or where it was raised too
-    long before then."""
+) -> int:
+    """Records that somebody put an alert off until an instant; when. Both are in microseconds.
+    `is_once`: the same person's second time until then adds nothing, as for `acknowledge`. Raises
+    `CallerError` without a name, a reason or a later instant, where there is no such alert, or
+    where it was raised too long before then."""
     subject, raised_at = _raised(inbox, alert)
     latest = raised_at + LONGEST_SNOOZE_DAYS * instants.DAY
     if until > latest:
@@ -66,20 +68,49 @@ def snooze(
         actor=actor,
         recorded_by=recorded_by,
     )
-    _record(inbox, draft, (alert, actor or "", str(until)) if is_once else ())
+    return _record(inbox, draft, (alert, actor or "", str(until)) if is_once else ())
 
 
-def _record(inbox: Inbox, draft: Draft, once_by: tuple[str, ...]) -> None:
-    """Appends it. `once_by`: what makes another press the same one; empty where none is."""
+def take_back(
+    inbox: Inbox,
+    alert: str,
+    of: Literal["acknowledged", "snoozed"],
+    at: int,
+    *,
+    actor: str,
+    recorded_by: str,
+    reason: str,
+) -> None:
+    """Takes back that step which was taken at an instant, in microseconds; what others did stands.
+    Raises `CallerError` without a name, or where there is no such alert."""
+    draft = entries.taken_back(
+        *(alert, subject_of(inbox, alert), of, at),
+        actor=actor,
+        recorded_by=recorded_by,
+        reason=reason,
+    )
+    _record(inbox, draft, ())
+
+
+def _record(inbox: Inbox, draft: Draft, once_by: tuple[str, ...]) -> int:
+    """Appends it; when it happened. `once_by`: what makes another press the same one; empty where
+    none is."""
     if not once_by:
-        inbox.append([draft])
-        return
+        return _happened(inbox, draft)
     once = entries.once(draft, *once_by)
     [receipt] = inbox.append([once])
-    if receipt.outcome is Outcome.DUPLICATE:
-        [(seq, at)] = inbox.query(_RECORDED, once.ingest_key)
-        if at > inbox.clock() + instants.ALLOWED_AHEAD:
-            inbox.append([entries.once(draft, *once_by, f"after {seq}")])
+    if receipt.outcome is not Outcome.DUPLICATE:
+        assert receipt.entry is not None
+        return receipt.entry.occurred_at
+    [(seq, at)] = inbox.query(_RECORDED, once.ingest_key)
+    if at > inbox.clock() + instants.ALLOWED_AHEAD:
+        return _happened(inbox, entries.once(draft, *once_by, f"after {seq}"))
+    return int(at)
+
+
+def _happened(inbox: Inbox, draft: Draft) -> int:
+    [receipt] = inbox.append([draft])
+    return draft.dated if receipt.entry is None else receipt.entry.occurred_at
 
 
 def subject_of(inbox: Inbox, alert: str) -> Subject:

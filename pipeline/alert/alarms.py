@@ -53,6 +53,17 @@ class Delivery(NamedTuple):
         return self.tried_at if self.ended_at is None else self.ended_at
 
 
+class Snooze(NamedTuple):
+    """That somebody put an alert off. Instants in microseconds."""
+
+    at: int
+    until: int
+    before: Mapping[Address, Delivery]
+    """How far it had come with each address."""
+    since: list[tuple[str, Mapping[str, Any], int]]
+    """The steps of deliveries that were recorded after it, each with when it was taken."""
+
+
 @dataclass(slots=True)
 class Alarm:
     """An alert that was raised. Instants are in microseconds since 1970."""
@@ -62,9 +73,8 @@ class Alarm:
     since: int
     process_id: str | None = None  # the true one, which a view may show masked
     deliveries: dict[Address, Delivery] = field(default_factory=dict)
-    acknowledged_at: int | None = None
-    snoozed_at: int = 0
-    snoozed_until: int = 0
+    acknowledged: set[int] = field(default_factory=set)  # when somebody did
+    snoozes: list[Snooze] = field(default_factory=list)
     is_over: bool = False  # cleared, or raised so long ago that nobody is told any more
 
     @property
@@ -74,13 +84,48 @@ class Alarm:
 
     def is_open(self, now: int) -> bool:
         """Whether nobody has acknowledged it or put it off by now."""
-        seen_at = self.acknowledged_at
-        is_acknowledged = seen_at is not None and seen_at <= now + instants.ALLOWED_AHEAD
+        is_acknowledged = any(it <= now + instants.ALLOWED_AHEAD for it in self.acknowledged)
         return not (is_acknowledged or self.is_over or self.is_snoozed(now))
 
     def is_snoozed(self, at: int) -> bool:
         """Whether it is put off at an instant."""
-        return self.snoozed_at <= at + instants.ALLOWED_AHEAD and at < self.snoozed_until
+        last = self.snoozes[-1] if self.snoozes else None
+        return last is not None and last.at <= at + instants.ALLOWED_AHEAD and at < last.until
+
+    def put_off(self, until: int, at: int) -> None:
+        """Puts it off until an instant, at which everybody hears of it again."""
+        # Views remember no alert for longer.
+        until = min(until, self.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
+        self.snoozes.append(Snooze(at, until, dict(self.deliveries), []))
+        for address, known in self.deliveries.items():
+            if known.tries:
+                self.deliveries[address] = _begun_again(known.tries)
+
+    def take_back(self, of: str, at: int) -> None:
+        """Takes back what somebody did at an instant. Of a snooze, those who had heard of it before
+        hear nothing again, unless somebody else put the alert off since."""
+        if of == "acknowledged":
+            self.acknowledged.discard(at)
+        elif self.snoozes and self.snoozes[-1].at == at:
+            taken = self.snoozes.pop()
+            self.deliveries = dict(taken.before)
+            for step, said, when in taken.since:
+                self.deliver(step, said, when)
+        else:
+            self.snoozes = [it for it in self.snoozes if it.at != at]
+
+    def deliver(self, step: str, said: Mapping[str, Any], at: int) -> None:
+        """Takes a step of a delivery."""
+        if self.snoozes:
+            self.snoozes[-1].since.append((step, said, at))
+        address = Address(said["to"], said["via"], said["level"])
+        at_the_time = self.as_of(at) if step == "tried" else self
+        known = at_the_time.deliveries.get(address, Delivery())
+        if step == "tried" and self.is_snoozed(at):
+            # The try was decided on before somebody put the alert off, and recorded after.
+            self.deliveries[address] = _begun_again(max(known.tries, said["try"]))
+        else:
+            self.deliveries[address] = _after(known, step, said, at)
 
     def as_of(self, now: int) -> "Alarm":
         """The alarm without deliveries that are dated after `now`, which the views do not count
@@ -114,28 +159,20 @@ class Alarms(dict[str, Alarm]):
         if alarm is None:
             return
         if step == "acknowledged":
-            alarm.acknowledged_at = min(at, alarm.acknowledged_at or at)
+            alarm.acknowledged.add(at)
         elif step == "snoozed":
             until = instants.parse(said["until"])
             if until is None:
                 return
-            alarm.snoozed_at = at
-            # Views remember no alert for longer.
-            alarm.snoozed_until = min(until, alarm.raised_at + LONGEST_SNOOZE_DAYS * instants.DAY)
-            for address, known in alarm.deliveries.items():
-                if known.tries:
-                    alarm.deliveries[address] = _begun_again(known.tries)
+            alarm.put_off(until, at)
+        elif step == "taken_back":
+            taken_at = instants.parse(said["at"])
+            if taken_at is not None:
+                alarm.take_back(said["of"], taken_at)
         elif step == "cleared":
             alarm.is_over = True
         else:
-            address = Address(said["to"], said["via"], said["level"])
-            at_the_time = alarm.as_of(at) if step == "tried" else alarm
-            known = at_the_time.deliveries.get(address, Delivery())
-            if step == "tried" and alarm.is_snoozed(at):
-                # The try was decided on before somebody put the alert off, and recorded after.
-                alarm.deliveries[address] = _begun_again(max(known.tries, said["try"]))
-            else:
-                alarm.deliveries[address] = _after(known, step, said, at)
+            alarm.deliver(step, said, at)
 
     def forget_before(self, at: int) -> None:
         """Forgets alerts that were raised before an instant, since they are not due any longer.

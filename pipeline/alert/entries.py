@@ -32,6 +32,7 @@ Step = Literal[
     "cleared",  # what it was about is over; for what the log itself does not show
     "acknowledged",  # somebody sees to it
     "snoozed",  # somebody put it off
+    "taken_back",  # who acknowledged it or put it off a moment ago did not mean it
 ]
 
 
@@ -217,6 +218,22 @@ def snoozed(
         )
     said: dict[str, JsonValue] = {"until": instants.canonical(until)}
     return _signed("snoozed", alert, subject, actor, recorded_by, reason, said)
+
+
+def taken_back(
+    alert: str,
+    subject: Subject,
+    of: Literal["acknowledged", "snoozed"],
+    at: int,
+    *,
+    actor: str | None,
+    recorded_by: str,
+    reason: str,
+) -> Draft:
+    """The draft that takes back that step of an alert which was taken at an instant, in
+    microseconds, and no other. Raises `CallerError` without a name."""
+    said: dict[str, JsonValue] = {"of": of, "at": instants.canonical(at)}
+    return _signed("taken_back", alert, subject, actor, recorded_by, reason, said)
 
 
 def once(draft: Draft, alert: str, *of: str) -> Draft:

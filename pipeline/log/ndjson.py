@@ -183,6 +183,8 @@ class AlertLine(NamedLine):
     about: str | None = Field(default=None, min_length=1)  # its kind
     since: OffsetInstant | None = None
     until: OffsetInstant | None = None
+    of: str | None = None
+    at: OffsetInstant | None = None
     actor: str | None = Field(default=None, min_length=1)
     to: str | None = None  # empty where there was nobody to tell
     via: str | None = None
@@ -231,6 +233,7 @@ class RetractionLine(NamedLine):
 _SAID_OF_A_STEP: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("tried", "sent", "failed", "undelivered"), ("to", "via")),
     "snoozed": ("until",),
+    "taken_back": ("of", "at"),
 }
 
 Line = Annotated[

@@ -105,6 +105,10 @@ class Log:
         body = json.loads(draft.body or b"") | {"until": until}
         return self._take(draft._replace(body=canonical_json(body)), when)
 
+    def taken_back(self, alert: Due, of: Any, at_: str) -> "Log":
+        by = {"actor": "Ana", "recorded_by": "user:ana", "reason": "undone"}
+        return self._take(entries.taken_back(alert.alert, P1, of, at(at_), **by), MONDAY)
+
     def _take(self, draft: Any, when: str) -> "Log":
         self.alarms.take(draft.body, at(when), draft.process_id)
         return self
@@ -414,6 +418,19 @@ def test_once_an_alert_is_no_longer_put_off_they_hear_of_it_again_as_of_another(
     assert plan.messages[0].name != before.name
     log.tried(due(), "ana", TUESDAY, number=2).answered(due(), "ana", TUESDAY, number=2)
     assert told(log, [due()], by, TUESDAY) == []
+
+
+def test_what_somebody_took_back_counts_for_nothing_and_nobody_hears_twice() -> None:
+    by, log = rules(recipients={"ana": ANA, "bia": ANA}), Log().raised(due())
+    log.sent(due(), "ana").tried(due(), "bia", MONDAY)
+    log.snoozed(due(), TUESDAY).answered(due(), "bia", MONDAY)
+    log.taken_back(due(), "snoozed", MONDAY)
+    assert told(log, [due()], by, MONDAY) == told(log, [due()], by, TUESDAY) == []
+    log = Log().raised(due()).acknowledged(due()).acknowledged(due(), TUESDAY)
+    log.taken_back(due(), "acknowledged", TUESDAY)
+    assert told(log, [due()], by, TUESDAY) == []  # a colleague's stands
+    log.taken_back(due(), "acknowledged", MONDAY)
+    assert told(log, [due()], by, TUESDAY) == [("ana", 0, 1), ("bia", 0, 1)]
 
 
 def test_an_answer_to_what_left_before_an_alert_was_put_off_does_not_count_after_it() -> None:

@@ -285,3 +285,13 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         until = both["snoozed_until"].replace(tzinfo=UTC)
         assert timedelta() < until - datetime.now(UTC) <= timedelta(days=7)
         assert until.astimezone(ZoneInfo("America/Sao_Paulo")).strftime("%a %H:%M") == "Mon 08:00"
+        # A slip: it is taken back in a moment, and so is taking the alert.
+        press(app, "Undo")
+        [both] = service.reader.read("alerts").to_pylist()
+        assert (both["snoozed_until"], both["is_open"]) == (None, True)
+        press(app, "Record it: nobody else is told")
+        [both] = service.reader.read("alerts").to_pylist()
+        assert both["acknowledged_by"] == "Bia"
+        press(app, "Undo")
+        [both] = service.reader.read("alerts").to_pylist()
+        assert (both["acknowledged_by"], both["is_open"]) == (None, True)

@@ -74,7 +74,7 @@ RICH = [
     action("reminded", "2026-03-14T01:00:00Z", process_id="p2", channel="email"),
     action("notice_schedule", "2026-05-22T00:00:00Z", process_id=None, seller_id="s4", step="held"),
     action(
-        *("notice_schedule", "2026-05-22T01:00:00Z"),
+        *("notice_schedule", "2026-05-25T01:00:00Z"),
         process_id=None,
         seller_id="s5",
         step="stopped",

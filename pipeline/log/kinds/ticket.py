@@ -29,13 +29,15 @@ def ticket(
     step: Literal["opened", "closed"],
     *,
     number: str | None = None,
+    reason: str | None = None,
     actor: str | None,
     recorded_by: str,
     process_id: str,
     seller_id: str | None,
 ) -> Draft:
     """The draft that says: a person opened a support ticket with the platform about a process, or
-    closed it (docs/rules.md#tickets).
+    closed it (docs/rules.md#tickets). What was just said wrongly is taken back by the other step,
+    with a reason.
 
     Raises `WrongUsage` without a name, or when a ticket is opened without a number.
     """
@@ -47,7 +49,11 @@ def ticket(
         )
     return signed(
         TICKET,
-        {"step": step, **({} if number is None else {"number": number.strip()})},
+        {
+            "step": step,
+            **({} if number is None else {"number": number.strip()}),
+            **({} if reason is None else {"reason": reason}),
+        },
         actor=actor,
         recorded_by=recorded_by,
         process_id=process_id,

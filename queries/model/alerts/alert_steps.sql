@@ -1,8 +1,8 @@
--- One row per step of an alert that was recorded (docs/alerts.md#what-is-recorded).
+-- One row per step of an alert that was recorded, and that nobody took back (docs/alerts.md#what-is-recorded).
 -- key: seq
 -- column: seq | its entry
 -- column: alert_id | ids | the alert's name: one for a process, a rung and a deadline, or for a condition
--- column: step | raised, tried, sent, failed, undelivered, cleared, acknowledged or snoozed
+-- column: step | raised, tried, sent, failed, undelivered, cleared, acknowledged, snoozed or taken_back
 -- column: step_at | when it was taken
 -- column: kind | the kind of the alert, where the step says it
 -- column: severity | of the alert, where the step says it
@@ -41,4 +41,17 @@ select
     reason,
     try_cast(content ->> '$.until' as timestamp) as until
 from fact_actions
-where kind = 'alert' and occurred_at <= as_of()
+where kind = 'alert'
+    and occurred_at <= as_of()
+    and not (
+        step in ('acknowledged', 'snoozed')
+        and exists (
+            from fact_actions as later
+            where later.kind = 'alert'
+                and later.step = 'taken_back'
+                and later.occurred_at <= as_of()
+                and later.content ->> '$.alert' = fact_actions.content ->> '$.alert'
+                and later.content ->> '$.of' = fact_actions.step
+                and try_cast(later.content ->> '$.at' as timestamp) = fact_actions.occurred_at
+        )
+    )

@@ -181,6 +181,22 @@ def test_what_was_just_done_is_taken_back_by_an_entry(open_log: OpenLog, visit: 
         assert service.reader.count("notes") == 0
         assert len(actions("note")) == 2
 
+        def ticket() -> tuple[str, str]:
+            [row] = service.reader.read("tickets").to_pylist()
+            return row["step"], row["number"]
+
+        app.text_input(key="ticket_number prc_soon").set_value("T-1")
+        press(app, "Record it as opened")
+        assert ticket() == ("opened", "T-1")
+        press(app, "Undo")
+        assert ticket() == ("closed", "T-1")
+        app.text_input(key="ticket_number prc_soon").set_value("T-2")
+        press(app, "Record it as opened")
+        press(app, "Record T-2 as closed")
+        press(app, "Undo")
+        assert ticket() == ("opened", "T-2")
+        assert ("Bia", "undone") in actions("ticket")
+
         press(app, "Record the call or letter")
         assert "What came of the call is still missing." in page_text(app)
         app.segmented_control(key="contact_outcome prc_soon").set_value("reached")

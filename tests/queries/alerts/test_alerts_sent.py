@@ -123,6 +123,23 @@ def test_who_sees_to_it_and_until_when_it_waits_is_said() -> None:
     ]
 
 
+def test_a_step_that_was_taken_back_is_not_there_from_then_on_and_others_stand() -> None:
+    undone = {"actor": "Ana", "reason": "undone"}
+    history = [
+        aci(),
+        RAISED,
+        step("snoozed", "13:00:00", until="2026-03-30T21:00:00Z", actor="Ana", reason="ill"),
+        step("acknowledged", "14:00:00", actor="Ana"),
+        step("acknowledged", "14:00:05", actor="Bruno"),
+        step("taken_back", "14:00:06", of="acknowledged", at="2026-03-30T14:00:00Z", **undone),
+    ]
+    columns = ("acknowledged_at", "acknowledged_by", "snoozed_until")
+    bruno, until = (at("2026-03-30T14:00:05"), "Bruno"), at("2026-03-30T21:00:00")
+    assert rows(history, "alerts", *columns) == [(*bruno, until)]
+    again = step("taken_back", "14:00:07", of="snoozed", at="2026-03-30T13:00:00Z", **undone)
+    assert rows([*history, again], "alerts", *columns) == [(*bruno, None)]
+
+
 def test_what_the_log_cannot_show_lasts_until_an_entry_ends_it() -> None:
     down = action(
         *("alert", "2026-03-30T12:00:00Z"),
