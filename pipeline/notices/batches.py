@@ -4,13 +4,19 @@ Whoever pressed may go on or leave. A process that ends sends to no further sell
 its way then, the log says so by itself (`pipeline/notices/sending.py`).
 """
 
+import hashlib
 import logging
+import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
+from pipeline import instants
+from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import PrazoError
 from pipeline.inbox import Inbox
+from pipeline.log.entries import content_of
+from pipeline.log.kinds.seller_notice import ONCE, SELLER_NOTICE
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.settings import Settings
 
@@ -19,6 +25,8 @@ LOG = logging.getLogger(__name__)
 KEPT: Final = 20
 """Of the latest of a process."""
 
+GOES_ON: Final = instants.DAY
+"""For so long the same press goes on with one that broke off."""
 _LOCK: Final = threading.Lock()
 _BATCHES: "list[Batch]" = []
 
@@ -67,15 +75,34 @@ class Batch:
 
 
 def start(settings: Settings, inbox: Inbox, seller_ids: Sequence[str], order: Order) -> Batch:
-    """Begins to send. Raises as `Sending.check` does, and then nothing is sent."""
+    """Begins to send. Of the same list that an earlier press began, and that broke off, only the
+    others get the message. Raises as `Sending.check` does, and then nothing is sent; and
+    `InboxUnavailable`."""
     sending = Sending(settings, inbox)
     sending.check(order)
-    batch = Batch(inbox.log, seller_ids, order, inbox.now())
+    once = _of_list(inbox, frozenset(seller_ids), order)
+    batch = Batch(inbox.log, seller_ids, order._replace(once=once), inbox.now())
     with _LOCK:
         _BATCHES.insert(0, batch)
         del _BATCHES[KEPT:]
     threading.Thread(target=batch.run, args=(sending,), name="asking", daemon=True).start()
     return batch
+
+
+def _of_list(inbox: Inbox, seller_ids: Set[str], order: Order) -> str:
+    """The id of a list of sellers who are to get the same: the one under which an earlier press
+    wrote to some of them not long ago and not to all, as where the program ended; else another."""
+    same: list[JsonValue] = [order.channel, order.language, order.template, *sorted(seller_ids)]
+    begins = f"lst_{hashlib.sha256(canonical_json(same)).hexdigest()[:16]}_"
+    since = inbox.now() - GOES_ON
+    written: dict[str, set[str]] = {}
+    for seller_id in seller_ids:
+        for entry in inbox.find(seller_id=seller_id, kind=SELLER_NOTICE):
+            once = str(content_of(entry).get(ONCE))
+            if entry.recorded_at > since and once.startswith(begins):
+                written.setdefault(once, set()).add(seller_id)
+    left_off = [once for once, sellers in written.items() if sellers != seller_ids]
+    return min(left_off, default=f"{begins}{secrets.token_hex(4)}")
 
 
 def latest(inbox: Inbox, actor: str) -> Batch | None:

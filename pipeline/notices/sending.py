@@ -46,6 +46,7 @@ from pipeline.log.kinds.seller_notice import (
     COMMITMENT,
     DEADLINE,
     JOURNEY,
+    ONCE,
     SELLER_NOTICE,
 )
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
@@ -109,7 +110,8 @@ class Order(NamedTuple):
     template: str | None = None
     """None: the one that fits, whether the seller was asked before or not."""
     once: str | None = None
-    """A text by which sending the same again, as after a crash, sends nothing again."""
+    """A text by which sending the same again, as after a crash, sends nothing again. Of what a
+    person sends it stands in the entries."""
     only_to: str | None = None
     """The keyed digest of an address: it goes to no other one."""
     despite: Set[Refused] = frozenset()
@@ -658,6 +660,8 @@ class Sending:
             },
             ARTIFACTS: [kept],
         }
+        if order.once is not None and order.actor is not None:
+            shared[ONCE] = order.once
         if envelope.to is not None:
             shared[ADDRESS] = address_digest(self._inbox.log_key, envelope.to)
         return shared

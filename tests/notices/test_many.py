@@ -1,10 +1,13 @@
 """Five hundred sellers within a minute, with progress, on a machine that does nothing else."""
 
+import threading
 import time
+from typing import Any
 
 import pytest
 
-from pipeline.notices import batches
+from pipeline.notices import batches, sending
+from pipeline.notices.sending import Sending
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import Office, results_of
 from tests.notices.test_sending import BY_SMS
@@ -47,3 +50,41 @@ def test_a_press_that_broke_off_says_so(office: Office, monkeypatch: pytest.Monk
     assert batch.is_over
     assert batch.error is not None
     assert "ZeroDivisionError" in str(batch.error)
+
+
+def test_the_same_list_goes_on_where_an_earlier_press_broke_off(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart of the dashboard nobody knew of the press, and all got a second message."""
+    monkeypatch.setattr(sending, "RECENTLY", 0)
+    wanted = ["sel_1", "sel_2"]
+    for seller_id in wanted:
+        office.seller(seller_id, phone_number="+5511912345678")
+        office.review(f"prc_of_{seller_id}", seller_id)
+    with WebhookServer().running() as server:
+        by = {"rules": office.webhook(server.url), "wait": lambda _: None}
+        made = lambda settings, inbox: Sending(settings, inbox, **by)  # noqa: E731
+        monkeypatch.setattr(batches, "Sending", made)
+
+        def press() -> dict[str, str | None]:
+            batch = batches.start(office.settings(), office.inbox, wanted, BY_SMS)
+            batch.wait(60)
+            return {it.seller_id: it.why or it.result for it in batch.done}
+
+        send_one = Sending.send_one
+
+        def dies(self: Sending, seller_id: str, *more: Any) -> Any:
+            if seller_id == "sel_2":
+                raise SystemExit
+            return send_one(self, seller_id, *more)
+
+        with monkeypatch.context() as broken:
+            broken.setattr(Sending, "send_one", dies)
+            broken.setattr(threading, "excepthook", lambda _: None)
+            assert press() == {"sel_1": "accepted"}
+        monkeypatch.setattr(batches, "_BATCHES", [])
+        assert press() == {"sel_1": "again", "sel_2": "accepted"}
+        assert len({it["once"] for it in office.notices()}) == 1
+        # All were written to: the next press is another one.
+        assert press() == {"sel_1": "accepted", "sel_2": "accepted"}
+    assert len(server.taken) == 4

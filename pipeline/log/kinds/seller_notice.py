@@ -29,7 +29,9 @@ JOURNEY: Final = "journey_id"
 """Of the link that it brought."""
 DEADLINE: Final = "deadline_at"
 """Of the review, as it said it."""
-OF_OURS: Final = frozenset({ADDRESS, ARTIFACTS, COMMITMENT, DEADLINE, JOURNEY})
+ONCE: Final = "once"
+"""The id of the list of sellers who were written to by one press."""
+OF_OURS: Final = frozenset({ADDRESS, ARTIFACTS, COMMITMENT, DEADLINE, JOURNEY, ONCE})
 
 if TYPE_CHECKING:
     SellerChannel = str
