@@ -15,9 +15,11 @@ from app_pages.parts import acting, elements, lists, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
+from pipeline.journey.page_texts import LANGUAGES, Language
 from pipeline.language import codes
-from pipeline.notices import batches
+from pipeline.notices import batches, texts
 from pipeline.notices.batches import Batch
+from pipeline.notices.rules import CORRECT, FIRST, MOVED, REMINDER
 from pipeline.notices.sellers import REFUSALS
 from pipeline.notices.sending import TAKEN, Done, Order, Preview, Sending
 from pipeline.serve.roles import Permission
@@ -26,6 +28,8 @@ AT_ONCE: Final = 500
 """Sellers to whom one press sends."""
 PATIENCE: Final = 3.0
 """Seconds for which a press waits for its end: a few messages take no longer."""
+LOOKED_AT: Final = 10
+"""Sellers of a list whose messages can be looked at before it is pressed."""
 WATCH_SECONDS: Final = 3
 SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
@@ -64,7 +68,7 @@ def seller(seller_id: str) -> None:
 
 def _form(key: str, which: Which, total: int) -> None:
     """The channel, the message that goes, to whom nothing goes, and the button that sends."""
-    first = which(1)
+    first = which(LOOKED_AT)
     if not first:
         return
     try:
@@ -89,8 +93,11 @@ def _form(key: str, which: Which, total: int) -> None:
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"ask_channel {key}",
     )
+    with st.container(horizontal=True):
+        language, template = _words(key, sending)
+    order = Order(channel or ways[0], acting.RECORDED_BY, None, language, template)
     try:
-        shown = sending.preview(first[0], _order(channel or ways[0], None))
+        shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
     except PrazoError as error:
         elements.say(error)
         return
@@ -105,21 +112,47 @@ def _form(key: str, which: Which, total: int) -> None:
             total,
             n=formats.number(total),
         )
-        order = _order(channel or ways[0], None)
         if warned is not None:
             label = _("Send all the same: cannot be undone")
             order = order._replace(despite={warned})
         press = partial(_send, key, which, order, first[0], total)
-        about = elements.edition("ask", [channel or "", str(total), warned or "", *first])
+        chosen = [channel or "", language, template or "", str(total), warned or ""]
+        about = elements.edition("ask", [*chosen, *first])
         acting.submit(f"send {key}", label, press, about=about, may=Permission.ANNOTATE)
 
 
-def _order(channel: str, actor: str | None) -> Order:
-    return Order(channel, acting.RECORDED_BY, actor)
+def _words(key: str, sending: Sending) -> tuple[Language, str | None]:
+    """Asks for the language and the template of the message; None: the one that fits."""
+    languages = [sending.rules.language, *(it for it in LANGUAGES if it != sending.rules.language)]
+    language = st.selectbox(
+        _("Language of the message"),
+        languages,
+        format_func=lambda code: code_texts.OF_SELLERS[code],
+        key=f"ask_language {key}",
+    )
+    template = st.selectbox(
+        _("Template"),
+        ["", *texts.templates(sending.rules)],
+        format_func=lambda name: _(_TEMPLATES[name]) if name in _TEMPLATES else name,
+        key=f"ask_template {key}",
+    )
+    return language or languages[0], template or None
+
+
+def _looked_at(key: str, first: Sequence[str]) -> str:
+    """Whose message is shown, of the first of the list."""
+    place = st.selectbox(
+        _("Message to"),
+        range(len(first)),
+        # With its number: two masked ids may look the same.
+        format_func=lambda at: f"{at + 1}. {views.shown('seller_id', first[at])}",
+        key=f"ask_looked_at {key}",
+    )
+    return first[min(place or 0, len(first) - 1)]
 
 
 def _show(shown: Preview) -> None:
-    """The message to the first seller, or why nothing goes to them."""
+    """The message to a seller, or why nothing goes to them."""
     if shown.refused is not None:
         st.warning(_(REFUSALS[shown.refused]), icon=":material/block:")
     if shown.message is not None:
@@ -196,6 +229,13 @@ def _watch(batch: Batch) -> None:
             st.markdown(came_of(done))  # why, of those that were left out
 
 
+_TEMPLATES: Final = {
+    "": N_("The one that fits"),
+    FIRST: N_("First message"),
+    REMINDER: N_("Another message"),
+    CORRECT: N_("Something to correct"),
+    MOVED: N_("Another deadline"),
+}
 _HIDDEN: Final = "a press that is not shown any more"
 _STEPS: Final = (
     N_("sent"),

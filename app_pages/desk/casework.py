@@ -4,7 +4,6 @@ Each act is an entry of the log under a name. Nobody acts in the past: while a p
 instant, it has no forms.
 """
 
-from collections.abc import Mapping
 from datetime import UTC
 from functools import partial
 from typing import Final
@@ -13,19 +12,16 @@ import streamlit as st
 
 from app_pages.desk import calls, journeys, people, recording
 from app_pages.door import access
-from app_pages.language import formats
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, views
 from pipeline import instants
-from pipeline.journey.page_texts import Language
 from pipeline.notices import texts
 from pipeline.serve.roles import Permission
 
 NOTES: Final = 10
 GIVEN_AT_ONCE: Final = 2
 """Others to whom a process is given with one click; the form of an assignment takes any name."""
-
-_LANGUAGES: Final[Mapping[Language, str]] = {"pt-BR": "Português", "en": "English"}
 
 
 def is_open() -> bool:
@@ -114,7 +110,8 @@ def remind(process: views.Row) -> None:
     own = recording.key_of(process)
     with st.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}"):
         link = journeys.link_of(process["process_id"])
-        for tab, code in zip(st.tabs(list(_LANGUAGES.values())), _LANGUAGES, strict=True):
+        names = code_texts.OF_SELLERS
+        for tab, code in zip(st.tabs(list(names.values())), names, strict=True):
             deadline = process["deadline_at"]
             asked = texts.Asked(
                 process["review_type"],

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from app_pages.language import formats
 from app_pages.language.i18n import N_, language, said_in
 from pipeline.continuity import service
+from pipeline.journey import page_texts
 from pipeline.language import codes, states
 from pipeline.language.catalogue import Language
 from pipeline.serve.identifiers import mask_within
@@ -17,6 +18,8 @@ from pipeline.texts import PERSONAL
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
+OF_SELLERS: Final[Mapping[page_texts.Language, str]] = {"pt-BR": "Português", "en": "English"}
+"""The languages in which sellers are written to, by their own names."""
 STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "EXPIRED": "red",
     "OVERDUE": "orange",

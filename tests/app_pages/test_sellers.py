@@ -164,6 +164,13 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             app = visit("sellers", as_of=None, seller="sel_")
             app.text_input(key="name header").set_value("Bia")
             press(app, "That is me")
+            looked_at = choice(app, "Message to")
+            assert looked_at.options == ["1. sel_ana", "2. sel_bia", "3. sel_caio"]
+            looked_at.set_value(2)
+            choice(app, "Template").set_value("reminder")
+            choice(app, "Language of the message").set_value("en").run()
+            asked = "we have asked you for registration data before"
+            assert any(asked in code.value for code in app.code)
             press(app, "Send to 3 sellers: cannot be undone")
             assert "On their way" in page_text(app)
             # Who comes to match afterwards is not meant.
@@ -184,6 +191,7 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             hidden = page_text(app)
     assert sorted(it.seller_id for it in batch.done) == ["sel_ana", "sel_bia", "sel_caio"]
     assert "Done: 3 of 3" in done
+    assert {json.loads(it.body)["data"]["language"] for it in bridge.taken} == {"en"}
     said = (
         "sent 3 · unknown whether it went out 0 · not sent 0 · delivered 0 · opened 1 · answered 1"
     )
@@ -214,6 +222,11 @@ def now() -> datetime:
 
 def add(service: LedgerService, occurrence: Occurrence) -> None:
     service.inbox.append([read_line(json.dumps(occurrence).encode(), recorded_by="test")])
+
+
+def choice(app: AppTest, label: str) -> Any:
+    """What is chosen in the form that asks all of a list."""
+    return next(it for it in app.selectbox if it.label == label)
 
 
 def progress_of(app: AppTest) -> str:
