@@ -193,13 +193,15 @@ def release(before: bool, seller: str, actor: str, reason: str | None) -> None:
 @notices.command()
 @click.pass_obj
 def run(before: bool) -> None:
-    """Send by the schedule until SIGTERM, once somebody has started it; `prazo serve` does so.
+    """Send by the schedule until SIGTERM, once somebody has started it, and read the mailbox of
+    reports where the settings name one; `prazo serve` does so.
 
     Example: prazo notices run
     """
     from pipeline.alert_rules import AlertsFile
     from pipeline.inbox.heartbeats import Part
     from pipeline.inbox.parts import present
+    from pipeline.notices import bounces
     from pipeline.notices.dispatcher import NoticeDispatcher
     from pipeline.notices.rules import NoticesFile
 
@@ -210,7 +212,12 @@ def run(before: bool) -> None:
     ends = threading.Event()
     signals.stop_by_signals(ends.set)
     with guarded_inbox(settings, create=True) as inbox, present(inbox, Part.NOTICES):
+        reader = threading.Thread(
+            target=bounces.Reader(inbox, rules.get).run, args=(ends,), name="bounces", daemon=True
+        )
+        reader.start()
         NoticeDispatcher(settings, inbox, rules.get, lambda: alerts.get().mail).run(ends)
+        reader.join(bounces.SECONDS)
 
 
 def _say_if_nothing_runs_it(settings: Settings, inbox: "Inbox") -> None:

@@ -57,6 +57,17 @@ class Webhook(Part):
     """Whether it gets the seller's address; else the marketplace finds them by their id."""
 
 
+class Bounces(Part):
+    """The mailbox to which mail servers report what they could not deliver, by IMAP over TLS."""
+
+    host: str = Field(pattern=r"^[A-Za-z0-9_.:-]+$")
+    port: int = Field(993, ge=1, le=65_535)
+    user: str = Field(pattern=r"^[!-~]+$")
+    password_file: Path
+    ca_file: Path | None = None
+    folder: str = Field("INBOX", pattern=r"^[A-Za-z0-9 ._/&-]+$")
+
+
 class Words(Part):
     """A message in one language, with `{places}` that are filled in."""
 
@@ -196,6 +207,7 @@ class NoticeRules(Part):
     schedule: dict[review_types.Name, Schedule] = Field(default_factory=dict)
     hours: WorkingHours = WorkingHours()
     """When the schedule may write."""
+    bounces: Bounces | None = None
 
     @model_validator(mode="after")
     def _with_known_rungs(self) -> "NoticeRules":
@@ -249,7 +261,9 @@ class NoticeRules(Part):
 
     def secret_files(self) -> list[Path]:
         """The files that whoever sends has to read, and nobody else may."""
-        return list(dict.fromkeys(it.secret_file for it in self.channels.values()))
+        secrets = [it.secret_file for it in self.channels.values()]
+        secrets += [] if self.bounces is None else [self.bounces.password_file]
+        return list(dict.fromkeys(secrets))
 
 
 def load(path: Path | None) -> NoticeRules:
