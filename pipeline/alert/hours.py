@@ -22,9 +22,9 @@ def is_open(hours: WorkingHours, recipient: Recipient | None, at: int) -> bool:
     return is_time and is_working_day(hours, local.date())
 
 
-def next_opening(hours: WorkingHours, recipient: Recipient, at: int) -> float:
-    """When the recipient begins to work next, after an instant; both in microseconds. Infinite
-    where nobody works within a year."""
+def next_opening(hours: WorkingHours, recipient: Recipient | None, at: int) -> float:
+    """When the recipient begins to work next, after an instant, both in microseconds; None: when
+    anybody does. Infinite where nobody works within a year."""
     return _next(hours.start, hours, recipient, at)
 
 
@@ -57,7 +57,7 @@ def _digest_hour(hours: WorkingHours, recipient: Recipient) -> time:
     return hours.start if recipient.digest_at is None else recipient.digest_at
 
 
-def _next(clock: time, hours: WorkingHours, recipient: Recipient, at: int) -> float:
+def _next(clock: time, hours: WorkingHours, recipient: Recipient | None, at: int) -> float:
     """The next working day's instant of a time of day, after an instant."""
     today = local_time(hours, recipient, at)
     for ahead in range(366):

@@ -2,12 +2,14 @@
 
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pipeline import signals
 from pipeline.cli.group import guarded_inbox, main, say, user
+from pipeline.cli.views import as_of_instant, asked_instant
 from pipeline.errors import WrongUsage
 from pipeline.language.codes import SELLER_CHANNELS
 from pipeline.settings import Settings
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pipeline.inbox import Inbox
     from pipeline.notices.dispatcher import NoticeDispatcher
     from pipeline.notices.ladders import Ladders
+    from pipeline.notices.replay import Past
     from pipeline.notices.sellers import Refused
 
 _BAD = ("failed", "uncertain", "refused")
@@ -188,6 +191,77 @@ def release(before: bool, seller: str, actor: str, reason: str | None) -> None:
     Example: prazo notices release --seller sel_123 --actor Ana --reason "they called"
     """
     _hold(seller, actor, reason, is_held=False, is_dry=before)
+
+
+@notices.command()
+@click.option(
+    "--settings",
+    "other",
+    required=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file as PRAZO_NOTICES_FILE, with another schedule.",
+)
+@as_of_instant
+@click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+def replay(other: Path, as_of: str | None, days: int, form: str) -> None:
+    """Say of the reviews that were opened in so many days, up to 60 before now, about how many a
+    first, second or further message would have gone by when: under another schedule, and under
+    yours. It says nothing of what sellers would have done; nothing is sent or recorded.
+
+    Example: prazo notices replay --settings other.toml --days 180
+    """
+    import json
+
+    from pipeline import instants
+    from pipeline.cli import terminal
+    from pipeline.ledger.views.formats import Shown
+    from pipeline.notices import replay as past
+    from pipeline.notices.rules import load
+
+    settings = Settings.load()
+    at = asked_instant(as_of, settings)
+    now = instants.now() if at is None else at
+    ours = "defaults" if settings.notices_file is None else settings.notices_file.name
+    compared = [(ours, load(settings.notices_file)), (other.name, load(other))]
+    reviews, is_cut = _opened(settings, now, days)
+    found = [
+        row
+        for name, rules in compared
+        for row in past.counted(name, [past.replayed(it, rules) for it in reviews])
+    ]
+    if form == "json":
+        say(*json.dumps(found, indent=2).splitlines())
+    elif found:
+        terminal.print_rows(Shown(now, [*found[0]], found), len(found), None)
+    say(
+        f"{counted(len(reviews), 'review')}; none of it says what sellers would have done", err=True
+    )
+    if is_cut:
+        say(f"Only the newest {past.MOST} were looked at.", err=True)
+
+
+def _opened(settings: Settings, now: int, days: int) -> "tuple[list[Past], bool]":
+    """The reviews of a replay, and whether some were left out."""
+    from pipeline import instants
+    from pipeline.notices import replay as past
+    from pipeline.serve.ledger_access import Patience, lacking, open_ledger
+
+    last = now - past.FOLLOWED_DAYS * instants.DAY
+    patience = Patience()
+    with guarded_inbox(settings) as inbox, open_ledger(settings, patience=patience) as ledger:
+        lack = lacking(ledger, patience)
+        rows = [
+            row
+            for row in ledger.read("process_state", as_of=now).to_pylist()
+            if row["opened_at"] is not None
+            and last - days * instants.DAY < instants.from_datetime(row["opened_at"]) <= last
+        ]
+        rows.sort(key=lambda row: row["opened_at"])
+        found = [*past.pasts(inbox, rows[-past.MOST :], now)]
+    if lack is not None:
+        say(lack, err=True)
+    return found, len(rows) > past.MOST
 
 
 @notices.command()

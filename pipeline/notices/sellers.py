@@ -147,7 +147,7 @@ class Sellers:
         """The seller now. Raises `InboxUnavailable`."""
         entries = self._inbox.find(seller_id=seller_id)
         named = list(dict.fromkeys(it.process_id for it in entries if it.process_id))
-        is_deleted, addresses = _of_records(
+        is_deleted, addresses = of_records(
             entry for entry in entries if entry.kind == WEBHOOK and entry.process_id is None
         )
         found = []
@@ -221,7 +221,7 @@ def _is_answered(case: CaseFile, path: str, since: int) -> bool:
     return any(it.source == SELLER and it.answered_at >= since for it in leaves)
 
 
-def _of_records(events: Iterable[Entry]) -> tuple[bool, dict[str, str]]:
+def of_records(events: Iterable[Entry]) -> tuple[bool, dict[str, str]]:
     """Whether the seller was deleted, and their addresses: each from the latest event that carries
     it, a person's before a business's."""
     is_deleted, latest = False, dict[str, tuple[int, int, str]]()
