@@ -22,8 +22,8 @@ demo: setup  ## the whole product against a simulated platform
 
 # Many tests wait for processes of their own: four workers keep two cores busy. Each takes whole files,
 # whose tests share a server or a ledger. Half of the work is DuckDB planning statements, which takes a
-# fifth less with jemalloc, where that is installed. All give way alike: `prazo dashboard` does, and would
-# wait for tests that do not.
+# fifth less with jemalloc, where that is installed, and a little less again where it keeps what was freed
+# for a minute. All give way alike: `prazo dashboard` does, and would wait for tests that do not.
 JEMALLOC := $(firstword $(wildcard /usr/lib/*/libjemalloc.so.2))
 
 quick: setup  ## format, lint, headers, translations, the house: before each commit
@@ -33,11 +33,11 @@ quick: setup  ## format, lint, headers, translations, the house: before each com
 		tests/test_headers.py tests/queries/test_headers.py tests/language tests/contract/test_listed.py \
 		tests/test_alert_rules.py tests/app_pages/language/test_wording.py
 
-test: export LD_PRELOAD = $(JEMALLOC)
+test test-long: export LD_PRELOAD = $(JEMALLOC)
+test test-long: export MALLOC_CONF = dirty_decay_ms:60000,muzzy_decay_ms:60000
 test: $(COMPILED)  ## each promise
 	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-long: export LD_PRELOAD = $(JEMALLOC)
 test-long: $(COMPILED)  ## everything in every place and form, and fifty times as many examples: for a release
 	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 $(PYTEST_ARGS)
 

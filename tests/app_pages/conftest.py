@@ -25,7 +25,7 @@ from pipeline.receive import ingest
 from tests.app_pages.support.answers import shared
 from tests.app_pages.support.occurrences import AS_OF, Occurrence
 from tests.support.dashboard import chromium, dashboard
-from tests.support.machine import wait_until
+from tests.support.machine import free_port, wait_until
 from tests.support.stores import in_use, settings_in
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,9 @@ def open_log(tmp_path: Path) -> OpenLog:
 
 @contextmanager
 def _log_in(folder: Path, history: Sequence[Occurrence], **more: Any) -> Iterator[LedgerService]:
-    settings = settings_in(folder, time_zone="America/Sao_Paulo", **more)
+    # At the usual port a receiver of another run may answer.
+    usual = {"time_zone": "America/Sao_Paulo", "receiver_port": free_port()}
+    settings = settings_in(folder, **usual | more)
     wanted = json.dumps(history)
     known = f"{wanted} {more}"
     if settings.ledger.exists():

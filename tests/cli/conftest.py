@@ -27,7 +27,9 @@ def as_from_a_terminal(*, nohup: bool = False) -> None:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return os.environ | environment_in(tmp_path)
+    """With ports of its own: at the usual ones parts of another run may answer."""
+    ports = {f"PRAZO_{it}_PORT": str(free_port()) for it in ("RECEIVER", "DASHBOARD")}
+    return os.environ | environment_in(tmp_path) | ports
 
 
 @pytest.fixture
@@ -63,4 +65,4 @@ def follower(environment: dict[str, str]) -> Iterator[str]:
         yield url
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.wait(60)

@@ -4,13 +4,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from itertools import product
 
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.sending import Order
 from pipeline.notices.unanswered import UNANSWERED, mark_all
-from tests import fork_server
+from tests import depth, fork_server
 from tests.alert.sinks import WebhookServer
 from tests.docs.pages import ROOT
 from tests.notices.killed import STEPS
@@ -32,8 +33,18 @@ EXPECTED = {
 end."""
 
 
+def moments(steps: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """A seller for each moment: a step, and whether it is killed before or after it. Between the
+    end of one step and the next nothing happens, so a short run tries that moment once."""
+    *others, last = steps
+    found = [*product((*others, last), ("before",)), (last, "after")]
+    if depth.is_long():
+        found += product(others, ("after",))
+    return {f"sel_{step}_{when}": (step, when) for step, when in found}
+
+
 def test_killed_at_each_step_the_log_says_no_more_and_no_less(office: Office) -> None:
-    sellers = {f"sel_{step}_{when}": (step, when) for step, when in product(STEPS, _WHEN)}
+    sellers = moments(STEPS)
     for seller_id in sellers:
         office.seller(seller_id)
         office.review(f"prc_of_{seller_id}", seller_id)
@@ -62,8 +73,9 @@ def test_killed_at_each_step_the_log_says_no_more_and_no_less(office: Office) ->
                 sum(it["message_id"] in taken for it in entries),
                 *({it["result"] for it in results} or {""}),
             )
-        assert found == EXPECTED
-        assert len(server.taken) == 5, "nothing is sent that no entry names"
+        assert found == {how: EXPECTED[how] for how in sellers.values()}
+        came = sum(messages for _, messages, _ in found.values())
+        assert len(server.taken) == came >= 3, "nothing is sent that no entry names"
 
         # A second press writes, once the dead one's lease ends, to those of whom no entry says that
         # a message may have gone.
@@ -73,9 +85,6 @@ def test_killed_at_each_step_the_log_says_no_more_and_no_less(office: Office) ->
             each: ("refused", "just_sent") if found[how][0] else ("accepted", None)
             for each, how in sellers.items()
         }
-
-
-_WHEN = ("before", "after")
 
 
 def _message_of(body: bytes) -> str:

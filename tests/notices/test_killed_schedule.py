@@ -7,7 +7,6 @@ import signal
 import sys
 from collections import Counter
 from http.server import BaseHTTPRequestHandler
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from tests.alert.sinks import MailServer, WebhookServer
 from tests.docs.pages import ROOT
 from tests.notices.killed_schedule import STEPS_OF_SCHEDULE
 from tests.notices.office import Office
+from tests.notices.test_killed import moments
 
 
 class Moody(WebhookServer):
@@ -45,10 +45,7 @@ class Moody(WebhookServer):
 def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
     office: Office, tmp_path: Path, channel: str
 ) -> None:
-    sellers = {
-        f"sel_{step}_{when}": (step, when)
-        for step, when in product(STEPS_OF_SCHEDULE, ("before", "after"))
-    }
+    sellers = moments(STEPS_OF_SCHEDULE)
     with MailServer(tmp_path).running() as mails, Moody().running() as service:
         in_file, mail = rules_of(office, service.url, channel), office.mail(mails)
         rules = NoticeRules.model_validate(in_file)

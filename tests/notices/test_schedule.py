@@ -297,7 +297,7 @@ class World:
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(ACTIONS)), max_size=60))
-@settings(max_examples=depth.rounds(300, 5000), deadline=None)
+@settings(max_examples=depth.rounds(100, 5000), deadline=None)
 def test_over_any_history_no_rung_is_doubled_and_none_to_come_is_missed(
     history: list[tuple[int, str]],
 ) -> None:
