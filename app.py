@@ -19,8 +19,7 @@ from streamlit import config, delta_generator
 
 import app_pages
 from app_pages.desk import find, people, visits
-from app_pages.door import access, audience, loggers, pages, starting
-from app_pages.door.early import Early
+from app_pages.door import access, audience, early, loggers, pages, starting
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
@@ -91,14 +90,12 @@ def _draw() -> None:
         access.return_to_asked()
         visits.remember()
         acting.keep_name()
-        frame.close_drawer()
-        frame.lead_keyboard()
-        find.lead_keys()
-        links.carry_choices()
     with search:
         find.box(current.title)
     with bell:
         frame.bell(people.mine)
+    with heading:
+        frame.working()
     line = freshness.place(heading)
     views.begin()
     with heading:
@@ -127,13 +124,9 @@ def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:
             width="content",
             key="choices",
         ):
+            bell = st.container(width="content")  # first: whatever it says, nothing beside it moves
             search = st.container(width="content")
-            bell = st.container(width="content")
-            frame.choose_view()
-            look_up_language()  # after Back or Forward the control alone knows it
-            acting.name_yourself()
-            links.copy_this()
-            access.leave(whoever)
+            frame.choose_view(whoever)
     return title, search, bell
 
 
@@ -217,15 +210,11 @@ else:
                     access.RETURN_SCRIPT,
                     visits.SCRIPT,
                     acting.NAME_SCRIPT,
-                    links.COPY_SCRIPT,
-                    links.CARRY_SCRIPT,
-                    frame.DRAWER_SCRIPT,
-                    frame.KEYBOARD_SCRIPT,
-                    find.KEYS_SCRIPT,
+                    early.SCRIPT,
                 ],
             ),
             Middleware(NotStored),
-            Middleware(Early),
+            Middleware(early.Early),
             Middleware(starting.or_end()(Door), load=_settings),
             Middleware(starting.or_end()(Served), pages.pages(), api.routes(), load=_settings),
             Middleware(starting.or_end()(Lobby), load=_settings),

@@ -28,31 +28,6 @@ from pipeline.serve import searches
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_tax_id
 
-KEYS_SCRIPT: Final = """(() => {
-    if (window.prazoFinds) return
-    window.prazoFinds = true
-    const box = () => document.querySelector('.st-key-find input')
-    const isWritten = it => it.matches('input, textarea, select, [contenteditable]')
-    document.addEventListener('keydown', pressed => {
-        const {key, target} = pressed, isChord = pressed.ctrlKey || pressed.metaKey
-        const isSlash = key === '/' && !isChord && !pressed.altKey && !isWritten(target)
-        if (isSlash || isChord && !pressed.altKey && key.toLowerCase() === 'k') {
-            if (box() === null) return
-            pressed.preventDefault()
-            box().focus()
-            box().select()
-            return
-        }
-        if (!target.closest('.st-key-search')) return
-        if (key === 'Escape') document.querySelector('.st-key-found_closed button')?.click()
-        const step = {ArrowDown: 1, ArrowUp: -1}[key]
-        const ways = [box(), ...document.querySelectorAll('.st-key-found a[href]')]
-        if (step === undefined || ways.length === 1) return
-        pressed.preventDefault()
-        ways.at((ways.indexOf(document.activeElement) + step) % ways.length).focus()
-    }, true)
-})()"""
-"""Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed."""
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6
 """Of processes, and of sellers."""
@@ -93,11 +68,6 @@ def box(page: str) -> None:
     `page`: which one is drawn."""
     if access.may_open("process"):
         _search(page)
-
-
-def lead_keys() -> None:
-    """Leads `/` and Ctrl-K into the box, and arrows through what was found."""
-    st.html(f"<script>{KEYS_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 @st.fragment

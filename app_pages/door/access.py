@@ -77,16 +77,21 @@ def admit() -> Person | None:
     return found
 
 
+def name_of(whoever: Person | None) -> str:
+    """The name of a person who has logged in, as Markdown of a label; "" of anybody else."""
+    if whoever is None or whoever.name is None:
+        return ""
+    # A label makes no links, so that the name can be read and found as it is.
+    return formats.plain(whoever.name).replace("\N{WORD JOINER}", "")
+
+
 def leave(whoever: Person) -> None:
-    """The person's name, and the way out; nothing where nobody logs in."""
+    """The person's roles, and the way out; nothing where nobody logs in."""
     if whoever.name is None:
         return
-    # A label makes no links, so that the name can be read and found as it is.
-    name = formats.plain(whoever.name).replace("\N{WORD JOINER}", "")
-    with st.popover(name, icon=":material/account_circle:"):
-        st.markdown(", ".join(sorted(_(codes.ROLES[it]) for it in whoever.roles)))
-        if service.current().settings.login == "oidc":
-            st.button(_("Log out"), on_click=st.logout, width="stretch")
+    st.markdown(", ".join(sorted(_(codes.ROLES[it]) for it in whoever.roles)))
+    if service.current().settings.login == "oidc":
+        st.button(_("Log out"), on_click=st.logout, width="stretch")
     _watch(whoever)
 
 

@@ -1,5 +1,5 @@
 """Puts into the head of the page what a browser needs before the first element is drawn: our own
-style, and the parts of Streamlit that pages are drawn with.
+style and script, and the parts of Streamlit that pages are drawn with.
 
 Otherwise it hears of each part when the first element of that kind is drawn: it shows a grey box
 of some height, and what stands below moves when the element comes. So do words in place of icons,
@@ -17,6 +17,7 @@ from pipeline.http.asgi import App, Message, Receive, Scope, Send
 from pipeline.serve import seller_area
 
 STYLE: Final = Path(__file__).parents[1] / "static" / "page.css"
+SCRIPT: Final = STYLE.with_suffix(".js").read_text(encoding="utf-8")
 PARTS: Final = (
     *("Button", "ButtonGroup", "DateInput", "DateTimeInput", "DownloadButton", "Html", "Metric"),
     *(
@@ -41,7 +42,7 @@ _OF_BYTES: Final = (b"content-length", b"etag", b"last-modified", b"accept-range
 
 def head(index: Path = INDEX) -> str:
     """What is added to the head: the font of the icons, the parts, and what these import, but for
-    what the page names itself; and our style."""
+    what the page names itself; our style, and our script."""
     named = index.read_text(encoding="utf-8")
     folder = index.parent / "static"
     fonts = [
@@ -55,7 +56,7 @@ def head(index: Path = INDEX) -> str:
         if name not in named
     ]
     style = f"<style>{STYLE.read_text(encoding='utf-8')}</style>"
-    return "\n".join([*fonts, *modules, style])
+    return "\n".join([*fonts, *modules, style, f"<script>{SCRIPT}</script>"])
 
 
 def _with_imports(folder: Path, names: list[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from typing import Final
 
 import streamlit as st
 from babel import Locale
@@ -18,6 +19,7 @@ LANGUAGE_SCRIPTS: Mapping[str, str] = {
     for code, spoken in LANGUAGES.items()
 }
 
+_SEEN: Final = "language of the run before"
 _OF_THIS_RUN: ContextVar[Language | None] = ContextVar("language", default=None)
 
 
@@ -31,12 +33,23 @@ def look_up_language() -> None:
     A page has some four hundred texts, and a run is one thread's, so what it found out is
     forgotten with it."""
     _OF_THIS_RUN.set(_asked())
+    st.session_state[_SEEN] = _said()
 
 
 def _asked() -> Language:
-    chosen = st.session_state.get("lang") or st.query_params.get("lang")
+    """What the control has, unless the address alone is another than in the run before: after Back,
+    Forward or a link, the control knows of that only once it is drawn."""
+    control, address = _said()
+    before = st.session_state.get(_SEEN, (None, None))
+    is_led = control == before[0] and address != before[1]
+    chosen = address if is_led or control is None else control
     known = (it for it in LANGUAGES if it == chosen)
     return next(known, None) or preferred(st.context.locale)
+
+
+def _said() -> tuple[str | None, str | None]:
+    """Which language the control has, and which one the address."""
+    return st.session_state.get("lang"), st.query_params.get("lang")
 
 
 def declare_language() -> None:

@@ -452,17 +452,15 @@ def _revoked() -> acting.Feedback:
 
 
 clearances.show()
-st.markdown(_("Open alerts, most severe first; each is sent once to those who must know in time."))
-
 with lists.filters():
     with st.container(width="content"):
         saved.show("alerts")
     by_severity, by_taken = st.container(width="content"), st.container(width="content")
     with st.container(width="content"):
         whose = address.choice(_("Assigned to"), {ALL: _("Anybody"), MINE: _("Mine")}, "whose")
-    with st.container(width=170):
+    with st.container(width=230):
         assignee = address.text(
-            _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
+            _("Assignee"), "assignee", placeholder=_("Assignee: part of the name"), width="stretch"
         )
 names: Sequence[object] = people.mine() if whose == MINE else []
 where: dict[str, Sequence[object]] = {
@@ -500,6 +498,7 @@ else:
             _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
         ),
     )
+lists.about(_("Open alerts, most severe first; each is sent once to those who must know in time."))
 sent()
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)

@@ -542,7 +542,7 @@ with lists.filters():
     if shown == DENIALS:
         with st.container(width=190):
             names = {code_of(row): sellers.reason(row) for row in reasons}
-            reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Any"))
+            reason = address.one_of(_("Reason"), names, "reason", placeholder=_("Reason"))
     with st.container(width="content"):
         named = address.choice(
             _("Period"), {code: _(name) for code, name in moments.PERIODS.items()}, "period"

@@ -94,7 +94,9 @@ with lists.filters():
         saved.show("evidence")
     by_step = st.container(width="content")
     with st.container(width=220):
-        process = address.text(_("Process"), "of", placeholder=_("Part of the id"), width="stretch")
+        process = address.text(
+            _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
+        )
 where = {"step": address.asked_for("step", occurrences.STEPS)}
 facets = views.Facets("collections", where, views.filtered(contains={"process_id": process}))
 with by_step:

@@ -100,7 +100,9 @@ with lists.filters():
         saved.show("findings")
     by_severity, by_rule = st.container(width="content"), st.container(width=330)
     with st.container(width=210):
-        process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
+        process = address.text(
+            _("Process"), "of", placeholder=lists.sought_process(), width="stretch"
+        )
 
 where: dict[str, Sequence[object]] = {
     "severity": address.asked_for("severity", codes.SEVERITIES),
@@ -125,7 +127,7 @@ with by_rule:
         _("Rule"),
         facets.numbered("rule", {code: rulebook.name(code) for code in rulebook.RULES}),
         "rule",
-        placeholder=_("Any"),
+        placeholder=_("Rule"),
     )
 lists.with_card(
     facets,

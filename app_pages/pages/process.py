@@ -17,6 +17,7 @@ from app_pages.parts import (
     exchanges,
     explained,
     links,
+    lists,
     seller_names,
     timeline,
     views,
@@ -127,8 +128,8 @@ def finding_line(finding: views.Row) -> str:
 
 asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)
 if not asked:
-    st.markdown(_("Type the id of a review process, or choose one of all that are known."))
     processes.show()
+    lists.about(_("Type the id of a review process, or choose one of all that are known."))
     elements.end_page()
 
 this = {"process_id": asked}

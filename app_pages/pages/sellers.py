@@ -206,11 +206,6 @@ _FATES = {
 }
 
 
-with st.container(key="intro"):
-    st.markdown(
-        _("Each seller with an open review, and when they were last contacted about any of them.")
-    )
-
 with lists.filters():
     with st.container(width="content"):
         saved.show("sellers")
@@ -253,4 +248,7 @@ lists.with_card(
     order_by=order_by,
     nothing_matches=_("No seller matches these filters"),
     when_empty=nobody_open,
+)
+lists.about(
+    _("Each seller with an open review, and when they were last contacted about any of them.")
 )

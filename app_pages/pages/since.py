@@ -98,18 +98,8 @@ with lists.filters():
                 {code: _(change.name) for code, change in changes.CHANGES.items()},
             ),
             "change",
-            placeholder=_("Any"),
+            placeholder=_("Change"),
         )
-if chosen == "visit" and visits.last() is None:
-    st.markdown(_("This browser knows of no visit before: the last 24 hours are shown."))
-st.markdown(
-    _(
-        "From **{began}** to **{ended}**.",
-        began=formats.minute(began),
-        ended=formats.minute(views.moment()),
-    )
-)
-
 lists.with_card(
     facets,
     listed(),
@@ -120,3 +110,12 @@ lists.with_card(
         _("Nothing has changed since then"), _("Choose an earlier beginning to see more.")
     ),
 )
+lists.about(
+    _(
+        "From **{began}** to **{ended}**.",
+        began=formats.minute(began),
+        ended=formats.minute(views.moment()),
+    )
+)
+if chosen == "visit" and visits.last() is None:
+    lists.about(_("This browser knows of no visit before: the last 24 hours are shown."))

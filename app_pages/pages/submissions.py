@@ -279,7 +279,9 @@ with lists.filters():
         saved.show("submissions")
     by_outcome, by_via = st.container(width=300), st.container(width="content")
     with st.container(width=220):
-        process = address.text(_("Process"), "of", placeholder=lists.sought_id(), width="stretch")
+        process = address.text(
+            _("Process"), "of", placeholder=lists.sought_process(), width="stretch"
+        )
 
 place = st.query_params.get("place", "")
 numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
@@ -308,7 +310,7 @@ with by_outcome:
         _("Outcome"),
         facets.numbered("outcome", code_texts.by_code(codes.OUTCOMES)),
         "outcome",
-        placeholder=_("Any"),
+        placeholder=_("Outcome"),
     )
 with by_via:
     address.choices(

@@ -27,7 +27,7 @@ PAGE = Page(
 
 SOON = "7"
 ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
-FOLDED = ("state", "due", "period", "assignee", "seller")
+FOLDED = ("action", "state", "due", "period", "assignee", "seller")
 
 
 def listed() -> lists.Listed:
@@ -115,17 +115,8 @@ def card(row: views.Row) -> None:
     st.markdown(elements.paths(fields))
 
 
-with st.container(key="intro"):
-    st.markdown(
-        _(
-            "Unfinished processes, what can still be saved first: the nearest deadline ahead, then"
-            " what has passed, the latest first. Each stands in one queue."
-        )
-    )
-
-queues = st.container(key="queues")  # over the filters; on a phone, in one line with them
-by_queue = queues.container(width="content")
-with queues, lists.filters():
+with lists.filters():
+    by_queue = st.container(width="content")
     with st.container(width="content"):
         saved.show("watchlist")
     with st.container(width="content"):
@@ -134,9 +125,9 @@ with queues, lists.filters():
             {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")},
             "whose",
         )
-    by_type, by_action = st.container(width="content"), st.container(width=190)
+    by_type = st.container(width="content")
     with st.container(width="content"), lists.more_filters(FOLDED):
-        by_state, by_nearness = st.container(), st.container()
+        by_action, by_state, by_nearness = st.container(), st.container(), st.container()
         period = address.one_of(
             _("Deadline in"),
             {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
@@ -215,4 +206,10 @@ lists.with_card(
     within={} if queue == ALL else {"queue": [queue]},
     nothing_matches=_("No process matches these filters"),
     when_empty=nothing_to_do if queue == reports.FIRST_QUEUE else None,
+)
+lists.about(
+    _(
+        "Unfinished processes, what can still be saved first: the nearest deadline ahead, then"
+        " what has passed, the latest first. Each stands in one queue."
+    )
 )

@@ -116,30 +116,34 @@ def keep_name() -> None:
         )
 
 
-def ask_for_name(key: str) -> None:
+def ask_for_name(key: str, label: str = "") -> None:
     """The form by which a reader says who they are; whatever depends on it is drawn then."""
 
     def remember() -> None:
         remember_name(typed(f"name {key}"))
 
     with st.form(f"name form {key}", border=False):
-        st.text_input(_("Your name"), key=f"name {key}", max_chars=MAX_NAME_CHARACTERS)
+        label = label or _("Your name")
+        st.text_input(label, key=f"name {key}", max_chars=MAX_NAME_CHARACTERS)
         icon = ":material/account_circle:"
         st.form_submit_button(_("That is me"), icon=icon, on_click=remember)
+
+
+def name_or_question() -> str:
+    """The reader's name as Markdown, or what asks for it."""
+    name = reader_name()
+    return formats.plain(name) if name else _("Who are you?")
 
 
 def name_yourself() -> None:
     """Under which name the reader acts, in the header; nothing where people log in."""
     if not is_name_asked():
         return
-    name = reader_name()
-    label = formats.plain(name) if name else _("Who are you?")
-    with st.popover(label, icon=":material/account_circle:", key="who"):
-        if name is None:
-            ask_for_name("header")
-        else:
-            st.markdown(_("What you record goes into the log under this name."))
-            st.button(_("I am somebody else"), on_click=remember_name, args=("",), width="stretch")
+    if reader_name() is None:
+        ask_for_name("header", _("Who are you?"))  # another one may be asked for on the page
+    else:
+        st.markdown(_("What you record goes into the log under this name."))
+        st.button(_("I am somebody else"), on_click=remember_name, args=("",), width="stretch")
 
 
 def is_name_asked() -> bool:

@@ -1,79 +1,21 @@
-"""Draws what is around every page: the choices of instant, zone and language, the bell, and a
+"""Draws what is around every page: the bell, the menus of instant and of whoever reads, and a
 banner on a page that shows the past."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
 from app_pages.door import access
 from app_pages.language import formats, moments
-from app_pages.language.i18n import LANGUAGES, _, ngettext, preferred
-from app_pages.parts import elements, links, views
+from app_pages.language.i18n import LANGUAGES, _, look_up_language, ngettext, preferred
+from app_pages.parts import acting, elements, links, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language import codes
+from pipeline.serve.roles import Person
 
-DRAWER_SCRIPT: Final = """(() => {
-    if (window.prazoDrawer) return
-    window.prazoDrawer = true
-    document.addEventListener('click', clicked => {
-        if (!clicked.target.closest('[data-testid="stSidebarNavLink"]')) return
-        const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button')
-        if (close !== null) setTimeout(() => close.click())
-    })
-})()"""
-"""On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
-chosen in it."""
-KEYBOARD_SCRIPT: Final = """(() => {
-    if (window.prazoKeyboard) return
-    window.prazoKeyboard = true
-    const enter = (opener, frames) => {
-        if (document.activeElement !== opener) return
-        const opened = document.querySelector('[data-testid="stPopoverBody"]')
-        const first = opened?.querySelector('input, textarea, button, a[href], [tabindex="0"]')
-        const isThere = first && !opened.querySelector('[data-testid="stSkeleton"]')
-        if (isThere) first.focus()
-        else if (frames) requestAnimationFrame(() => enter(opener, frames - 1))
-    }
-    document.addEventListener('keyup', pressed => {
-        if (pressed.key !== 'Enter' && pressed.key !== ' ') return
-        const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
-        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
-    })
-    const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
-    let was = null, place = -1, byKeys = false
-    document.addEventListener('keydown', () => { byKeys = true }, true)
-    document.addEventListener('pointerdown', () => { byKeys = false }, true)
-    document.addEventListener('focusin', ({target}) => {
-        was = target
-        place = places.findIndex(it => target.closest(it))
-    })
-    const isLost = () =>
-        place >= 0 && !was.isConnected && document.activeElement === document.body
-    const follow = () => {
-        if (!isLost()) return
-        const now = places.slice(place).map(it => document.querySelector(it)).find(it => it)
-        if (!now) return
-        now.tabIndex = -1
-        now.focus({preventScroll: true})
-    }
-    const later = (act, frames) =>
-        requestAnimationFrame(() => frames ? later(act, frames - 1) : act())
-    new MutationObserver(() => {
-        if (!isLost()) return
-        if (place > 0) follow()
-        else if (byKeys) later(follow, 3)
-    }).observe(document.body, {childList: true, subtree: true})
-})()"""
-"""Streamlit puts what a button opens at the end of the page, so that Tab would come to it last. So
-the focus moves into it when the keyboard opens it; Escape moves it back to the button, some frames
-later. When a card is drawn for another row, or a form again after an act, its former buttons are
-gone, and Tab would begin at the top of the page. So the card gets the focus, or what is still open,
-or the comparison that was asked for there: never one of its buttons, since a reader who still
-presses Enter meant another one.
-"""
 ZONES: Final = (
     "America/Sao_Paulo",
     "America/Manaus",
@@ -82,16 +24,6 @@ ZONES: Final = (
     "Europe/Lisbon",
     "UTC",
 )
-
-
-def close_drawer() -> None:
-    """Closes the drawer of a narrow screen once a page was chosen in it."""
-    st.html(f"<script>{DRAWER_SCRIPT}</script>", unsafe_allow_javascript=True)
-
-
-def lead_keyboard() -> None:
-    """Leads the keyboard into what a button has opened, and keeps it at a card drawn again."""
-    st.html(f"<script>{KEYBOARD_SCRIPT}</script>", unsafe_allow_javascript=True)
 
 
 def bell(names: Callable[[], Sequence[str]]) -> None:
@@ -130,51 +62,54 @@ def _to_approve() -> int:
 # --- the reader's choices ------------------------------------------------------------------------
 
 
-def choose_view() -> None:
-    """The inputs of instant, time zone and language. The URL holds each, from page to page.
+def choose_view(whoever: Person | None) -> None:
+    """The menus of the instant and of whoever reads: their name, time zone and language.
 
-    They are always in sight, and not in a popover, because Streamlit carries a bound input to the
-    next page only while the browser shows it.
+    They fold away as parts that a browser keeps, and not in popovers, because Streamlit carries an
+    input that the URL holds to the next page only while the browser has it.
     """
-    st.text_input(
-        _("View as of (UTC)"),
-        key="as_of",
-        bind="query-params",
-        icon=":material/history:",
-        placeholder=_("now, or 2026-03-01T09:00Z"),
-        label_visibility="collapsed",
-        width=180,
-    )
-    with st.popover(_("Earlier"), icon=":material/calendar_month:"):
+    with _menu("instant", _("Earlier"), "history"):
         _pick_instant()
-    st.selectbox(
-        _("Time zone"),
-        _zones(),
-        key="tz",
-        bind="query-params",
-        label_visibility="collapsed",
-        width=164,
-    )
-    st.segmented_control(
-        "Language · Idioma",
-        list(LANGUAGES),
-        default=preferred(st.context.locale),
-        required=True,
-        key="lang",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    links.copy_this()
+    with _menu("you", access.name_of(whoever) or acting.name_or_question(), "account_circle"):
+        who = st.container()
+        st.segmented_control(
+            "Language · Idioma",
+            list(LANGUAGES),
+            default=preferred(st.context.locale),
+            required=True,
+            key="lang",
+            bind="query-params",
+        )
+        look_up_language()  # after Back or Forward the control alone knows it
+        st.selectbox(_("Time zone"), _zones(), key="tz", bind="query-params")
+        if whoever is not None:
+            with who:
+                acting.name_yourself()
+                access.leave(whoever)
 
 
 def hold_choices() -> None:
     """Draws the same inputs out of sight, where nobody is logged in. Without them Streamlit would
     take their values out of the URL, and the page would show the present after the login."""
     with st.container(key="choices_held"):
-        choose_view()
+        choose_view(None)
+
+
+def _menu(key: str, label: str, icon: str) -> Any:
+    """A part that folds away; style and script make a menu of it."""
+    with st.container(key=f"menu_{key}", width="content"):
+        return st.expander(label, icon=f":material/{icon}:")
 
 
 def _pick_instant() -> None:
-    """A calendar for those who do not write ISO 8601, and the way back."""
+    """A line for those who write ISO 8601, a calendar for others, and the way back."""
+    st.text_input(
+        _("View as of (UTC)"),
+        key="as_of",
+        bind="query-params",
+        placeholder=_("now, or 2026-03-01T09:00Z"),
+    )
     for name, label in moments.ENDS.items():
         st.button(_(label), on_click=_look_at, args=(name,), key=f"as_of {name}", width="stretch")
     st.datetime_input(
@@ -225,6 +160,12 @@ def _back_to_now() -> None:
 
 
 # --- what every page says ------------------------------------------------------------------------
+
+
+def working() -> None:
+    """What a browser shows, by our style and script, while it waits for what was asked for."""
+    with st.container(key="working"):
+        st.markdown(f":material/progress_activity: {_('Working …')}", width="content")
 
 
 def time_travel_banner() -> None:

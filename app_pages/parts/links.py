@@ -13,42 +13,6 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import address, views
 
-COPY_SCRIPT: Final = """(() => {
-    if (window.prazoCopies) return
-    window.prazoCopies = true
-    document.addEventListener('click', clicked => {
-        if (!clicked.target.closest('.st-key-copy_link button')) return
-        const typed = document.createElement('textarea')
-        typed.value = location.href
-        document.body.append(typed)
-        typed.select()
-        document.execCommand('copy')
-        typed.remove()
-    }, true)
-})()"""
-"""The same script for everybody, so that the content security policy can name it by its digest. It
-copies in an old way: the newer one works only on pages that came over TLS."""
-CARRY_SCRIPT: Final = """(() => {
-    if (window.prazoCarries) return
-    window.prazoCarries = true
-    const carry = reached => {
-        const link = reached.target.closest?.(`[data-testid*="NavLink"][href]`)
-        if (!link) return
-        const address = new URL(link.href), here = new URLSearchParams(location.search)
-        for (const key of ['as_of', 'tz', 'lang']) {
-            if (here.has(key)) address.searchParams.set(key, here.get(key))
-            else address.searchParams.delete(key)
-        }
-        if (address.href !== link.href) link.href = address.href
-    }
-    for (const way of ['pointerover', 'pointerdown', 'focusin']) {
-        document.addEventListener(way, carry, true)
-    }
-})()"""
-"""Adds instant, zone and language to a link's address once somebody points at it, so that a new tab
-shows the same instant. The page cannot add them itself: within a session Streamlit carries them to
-the next page, and they would be there twice."""
-
 _LEADS = "a click leads to"
 _PAGES = "pages that links lead to"
 ABOUT: Final = "about"
@@ -61,14 +25,8 @@ def use_pages(pages: Mapping[str, st.Page]) -> None:
     st.session_state[_PAGES] = pages
 
 
-def carry_choices() -> None:
-    """Lets links that are opened in another tab keep instant, zone and language."""
-    st.html(f"<script>{CARRY_SCRIPT}</script>", unsafe_allow_javascript=True)
-
-
 def copy_this() -> None:
     """Copies the page's address, which holds all that was chosen on it."""
-    st.html(f"<script>{COPY_SCRIPT}</script>", unsafe_allow_javascript=True)
     if st.button(_("Copy link"), icon=":material/link:", key="copy_link", type="tertiary"):
         st.toast(_("The link to this page, as it is, is copied."), icon=":material/link:")
 

@@ -378,13 +378,24 @@ class _Grid:
                 address.sort_by(found, is_sorted=self._order)
 
 
+def about(text: str) -> None:
+    """What a list shows, below it: above it, it would stand between its reader and the rows."""
+    st.markdown(formats.muted(text))
+
+
 def sought_id() -> str:
     """The placeholder of a filter by an id: what may be typed there."""
     return _("Part of the id") if access.may(Permission.UNMASK) else _("The whole id")
 
 
+def sought_process() -> str:
+    """The same of a process, where the line shows no label."""
+    is_part = access.may(Permission.UNMASK)
+    return _("Process: part of the id") if is_part else _("Process: the whole id")
+
+
 def filters() -> Any:
-    """Where the filters of a list stand, side by side, their labels in one line."""
+    """Where the filters of a list stand, side by side; their labels are said to the ear alone."""
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")
     st.session_state[_LINE] = line  # what acts on the whole list comes at its end
     return line
@@ -397,7 +408,7 @@ def more_filters(keys: Sequence[str]) -> Iterator[None]:
     set_now = sum(key in st.query_params for key in keys)
     label = _("More filters")
     if set_now:
-        label = f"{label} ({formats.number(set_now)})"
+        label = f"{label} **({formats.number(set_now)})**"
     with st.popover(label, icon=":material/tune:", key="more_filters"):
         yield
 

@@ -69,9 +69,9 @@ def test_people_log_in_at_their_provider_by_way_of_nginx_below_a_path(
             reader = Reader(page, url).open("/watchlist")
             assert reader.page.get_by_role("button", name="Log in").is_visible()
             log_in(reader, "u-1")
-            assert reader.page.get_by_role("button", name="ana@market.example").is_visible()
+            assert reader.menu("ana@market.example").is_visible()
             assert reader.settled().title() == "Watchlist"
-            reader.page.get_by_role("button", name="ana@market.example").click()
+            reader.menu("ana@market.example").click()
             reader.page.get_by_role("button", name="Log out").click()
             reader.page.wait_for_url(f"{issuer}/**")
         finally:

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from tests import fork_server
 from tests.support.machine import free_port
@@ -208,6 +208,15 @@ class Reader:
                 for node in broken["nodes"]:
                     if broken["id"] != "target-size" or 'role="spinbutton"' not in node["html"]:
                         yield scheme, broken["id"], node["html"][:200]
+
+    def menu(self, name: str) -> Locator:
+        """What opens a menu in the head of the page."""
+        return self.page.locator(".st-key-choices summary").filter(has_text=name)
+
+    def speak(self, language: str, name: str) -> None:
+        """Chooses a language in the menu of whoever reads, which has this name."""
+        self.menu(name).click()
+        self.page.get_by_role("radio", name=language, exact=True).click()
 
     def title(self) -> str:
         return self.page.locator("h1").inner_text()

@@ -181,7 +181,7 @@ def send_the_list(hand: Hand) -> None:
 
 def last_friday(hand: Hand) -> None:
     page = hand.tab.page
-    hand.click(page.get_by_role("button", name="Earlier"))
+    hand.click(hand.tab.menu("Earlier"))
     hand.click(page.get_by_role("button", name="Last Friday"))
     page.get_by_text("You are looking at").wait_for()
 
@@ -265,7 +265,7 @@ def hand(browser: Browser, url: str) -> Iterator[Hand]:
 def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]) -> None:
     tab, page = hand.tab, hand.tab.page
     go(tab, "/")  # as Ana, whose browser remembers her name
-    page.get_by_role("button", name="Ana").wait_for()
+    tab.menu("Ana").wait_for()
     took = []
     for job, path, clicks in JOBS:
         if path is not None and tab.page.url != tab.url + path:
@@ -404,16 +404,16 @@ def test_ones_name_is_asked_once_and_forgotten_when_one_is_somebody_else(hand: H
     tab, page = hand.tab, hand.tab.page
     page.context.clear_cookies()
     tab.open("/")
-    page.get_by_role("button", name="Who are you?").click()
-    page.get_by_label("Your name").fill("Ana")
+    tab.menu("Who are you?").click()
+    page.get_by_label("Who are you?").fill("Ana")
     page.get_by_role("button", name="That is me").click()
-    page.get_by_role("button", name="Ana").wait_for()
+    tab.menu("Ana").wait_for()
     page.wait_for_function("() => document.cookie.includes('prazo_name=Ana')")
     tab.open("/watchlist")  # a new session
-    page.get_by_role("button", name="Ana").click()
+    tab.menu("Ana").click()
     page.get_by_role("button", name="I am somebody else").click()
-    page.get_by_role("button", name="Who are you?").wait_for()
+    tab.menu("Who are you?").wait_for()
     page.wait_for_function("() => !document.cookie.includes('prazo_name=')")
     tab.open("/watchlist")
-    page.get_by_role("button", name="Who are you?").wait_for()
+    tab.menu("Who are you?").wait_for()
     assert tab.complaints == []

@@ -182,7 +182,7 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
         tab = Reader(browser.new_page(locale="pt-BR"), url).open("/")  # an officer's
         assert tab.title() == "Visão geral"
         assert tab.page.evaluate(SPOKEN) == "pt-BR"
-        assert tab.page.get_by_role("button", name="ana").is_visible()
+        assert tab.menu("ana").is_visible()
         assert tab.page.get_by_role("link", name="Em risco").count() > 0
 
         proxy.headers = forwarded(user="bia", groups="data")  # an analyst
@@ -195,7 +195,7 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
         tab.page.get_by_role("link", name="Apontamentos").first.click()
         tab.page.get_by_role("heading", name="Apontamentos", exact=True).wait_for()
         assert "Esta página não está aberta ao seu perfil de acesso" not in tab.settled().text()
-        tab.page.get_by_role("radio", name="en").click()
+        tab.speak("en", "bia")
         tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()
         assert tab.page.evaluate(SPOKEN) == "en-GB"
 
@@ -341,10 +341,10 @@ def test_people_log_in_at_their_provider_and_out_again(tmp_path: Path, browser: 
         log_in(reader, "u-1")
         reader.page.wait_for_url(f"{url}{LINK}")
         assert reader.settled().title() == "Process"
-        assert reader.page.get_by_role("button", name="ana@example.com").is_visible()
+        assert reader.menu("ana@example.com").is_visible()
         assert reader.page.get_by_role("link", name="Watchlist").count() > 0
         assert reader.open("/").title() == "Overview"  # it was led there once
-        reader.page.get_by_role("button", name="ana@example.com").click()
+        reader.menu("ana@example.com").click()
         reader.page.get_by_role("button", name="Log out").click()
         reader.page.wait_for_url(f"{issuer}/**")  # it ends the session there as well
         reader.page.goto(f"{url}/watchlist")

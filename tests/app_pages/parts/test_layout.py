@@ -290,7 +290,7 @@ def test_a_title_is_one_line_beside_ones_name(tab: Reader) -> None:
     page.context.add_cookies([{"name": "prazo_name", "value": "Ana", "url": tab.url}])
     page.set_viewport_size(LAPTOP)
     try:
-        tab.open("/denials").page.get_by_role("button", name="Ana").wait_for()
+        tab.open("/denials").menu("Ana").wait_for()
         title = page.locator("h1 span").first
         assert title.evaluate("it => it.getClientRects().length") == 1
         assert tab.fits_soon()

@@ -1,0 +1,156 @@
+// What pages do in a browser, besides what Streamlit does. It stands in the head of each page, by which
+// it is the same for everybody: the content security policy names it by its digest.
+
+// On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
+// chosen in it.
+(() => {
+    document.addEventListener('click', clicked => {
+        if (!clicked.target.closest('[data-testid="stSidebarNavLink"]')) return
+        const close = document.querySelector('[data-testid="stSidebarCollapseButton"] button')
+        if (close !== null) setTimeout(() => close.click())
+    })
+})();
+
+// Streamlit puts what a button opens at the end of the page, so that Tab would come to it last. So the
+// focus moves into it when the keyboard opens it; Escape moves it back to the button, some frames
+// later. When a card is drawn for another row, or a form again after an act, its former buttons are
+// gone, and Tab would begin at the top of the page. So the card gets the focus, or what is still open,
+// or the comparison that was asked for there: never one of its buttons, since a reader who still
+// presses Enter meant another one.
+(() => {
+    const enter = (opener, frames) => {
+        if (document.activeElement !== opener) return
+        const opened = document.querySelector('[data-testid="stPopoverBody"]')
+        const first = opened?.querySelector('input, textarea, button, a[href], [tabindex="0"]')
+        const isThere = first && !opened.querySelector('[data-testid="stSkeleton"]')
+        if (isThere) first.focus()
+        else if (frames) requestAnimationFrame(() => enter(opener, frames - 1))
+    }
+    document.addEventListener('keyup', pressed => {
+        if (pressed.key !== 'Enter' && pressed.key !== ' ') return
+        const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
+        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
+    })
+    const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
+    let was = null, place = -1, byKeys = false
+    document.addEventListener('keydown', () => { byKeys = true }, true)
+    document.addEventListener('pointerdown', () => { byKeys = false }, true)
+    document.addEventListener('focusin', ({target}) => {
+        was = target
+        place = places.findIndex(it => target.closest(it))
+    })
+    const isLost = () =>
+        place >= 0 && !was.isConnected && document.activeElement === document.body
+    const follow = () => {
+        if (!isLost()) return
+        const now = places.slice(place).map(it => document.querySelector(it)).find(it => it)
+        if (!now) return
+        now.tabIndex = -1
+        now.focus({preventScroll: true})
+    }
+    const later = (act, frames) =>
+        requestAnimationFrame(() => frames ? later(act, frames - 1) : act())
+    new MutationObserver(() => {
+        if (!isLost()) return
+        if (place > 0) follow()
+        else if (byKeys) later(follow, 3)
+    }).observe(document.documentElement, {childList: true, subtree: true})
+})();
+
+// Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed.
+(() => {
+    const box = () => document.querySelector('.st-key-find input')
+    const isWritten = it => it.matches('input, textarea, select, [contenteditable]')
+    document.addEventListener('keydown', pressed => {
+        const {key, target} = pressed, isChord = pressed.ctrlKey || pressed.metaKey
+        const isSlash = key === '/' && !isChord && !pressed.altKey && !isWritten(target)
+        if (isSlash || isChord && !pressed.altKey && key.toLowerCase() === 'k') {
+            if (box() === null) return
+            pressed.preventDefault()
+            box().focus()
+            box().select()
+            return
+        }
+        if (!target.closest('.st-key-search')) return
+        if (key === 'Escape') document.querySelector('.st-key-found_closed button')?.click()
+        const step = {ArrowDown: 1, ArrowUp: -1}[key]
+        const ways = [box(), ...document.querySelectorAll('.st-key-found a[href]')]
+        if (step === undefined || ways.length === 1) return
+        pressed.preventDefault()
+        ways.at((ways.indexOf(document.activeElement) + step) % ways.length).focus()
+    }, true)
+})();
+
+// The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
+(() => {
+    document.addEventListener('click', clicked => {
+        if (!clicked.target.closest('.st-key-copy_link button')) return
+        const typed = document.createElement('textarea')
+        typed.value = location.href
+        document.body.append(typed)
+        typed.select()
+        document.execCommand('copy')
+        typed.remove()
+    }, true)
+})();
+
+// Adds instant, zone and language to a link's address once somebody points at it, so that a new tab
+// shows the same instant. The page cannot add them itself: within a session Streamlit carries them to
+// the next page, and they would be there twice.
+(() => {
+    const carry = reached => {
+        const link = reached.target.closest?.(`[data-testid*="NavLink"][href]`)
+        if (!link) return
+        const address = new URL(link.href), here = new URLSearchParams(location.search)
+        for (const key of ['as_of', 'tz', 'lang']) {
+            if (here.has(key)) address.searchParams.set(key, here.get(key))
+            else address.searchParams.delete(key)
+        }
+        if (address.href !== link.href) link.href = address.href
+    }
+    for (const way of ['pointerover', 'pointerdown', 'focusin']) {
+        document.addEventListener(way, carry, true)
+    }
+})();
+
+// A menu of the header is open until something is done in it, or asked for elsewhere. What is chosen in
+// one from a list stands outside of the page.
+(() => {
+    const menus = () => document.querySelectorAll('.st-key-choices details[open]')
+    const close = it => it.querySelector('summary').click()
+    document.addEventListener('pointerdown', ({target}) => {
+        if (!target.closest('#root')) return
+        for (const it of menus()) if (!it.contains(target)) close(it)
+    }, true)
+    document.addEventListener('click', ({target}) => {
+        const isDone = target.closest('.st-key-choices [data-testid="stButton"]')
+        if (isDone) for (const it of menus()) setTimeout(() => close(it))
+    })
+    document.addEventListener('keydown', ({key, target}) => {
+        const isDone = key === 'Escape' || key === 'Enter' && target.closest?.('.st-key-as_of')
+        const menu = isDone && target.closest?.('.st-key-choices details[open]')
+        if (!menu) return
+        menu.querySelector('summary').focus()
+        setTimeout(() => close(menu))
+    })
+})();
+
+// Whoever clicks or types sees that it is worked on, if that takes a moment; what pages do by
+// themselves is not said.
+(() => {
+    const isRunning = () =>
+        document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'running'
+    let looks = 0
+    const look = () => {
+        looks -= 1
+        const goesOn = isRunning()
+        document.documentElement.classList.toggle('prazo-asked', goesOn)
+        if (goesOn) looks = 2
+        if (looks > 0) setTimeout(look, 150)
+    }
+    const asked = () => {
+        if (looks <= 0) setTimeout(look, 150)
+        looks = 3
+    }
+    for (const way of ['click', 'change', 'keyup']) document.addEventListener(way, asked, true)
+})();
