@@ -174,6 +174,7 @@ settings.load_profile("usual")
 look_for_cycles_less_often()
 start_no_blas_threads()  # nor does what tests start
 fork_server.is_wanted = True
+fork_server.leave_views_out()
 
 if "TMPDIR" not in os.environ and (_folder := memory(MEMORY_BYTES)) is not None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(_folder)

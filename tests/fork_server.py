@@ -7,6 +7,7 @@ wait for it, kill it and read from it as from any other child.
 """
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import gc
@@ -26,8 +27,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from pipeline.continuity import service
 from pipeline.ledger.syntax import tree
-from pipeline.ledger.views import installed
 from tests.support import ledgers
 from tests.support.children import Child
 from tests.support.rich import RICH
@@ -180,11 +181,12 @@ def _work_out_sql() -> None:
     tree._parser.cache_clear()
 
 
-def _leave_views_out() -> None:
-    """Keeps programs from making the views in a ledger's file, which takes 4 s of each, half a
-    minute after its start. These views are for people who open the file with DuckDB alone;
-    tests/queries/test_headers.py and the demo try them."""
-    installed.install = lambda _: None
+def leave_views_out() -> None:
+    """Keeps whoever holds a ledger from making the views in its file, which takes 4 s of a core,
+    half a minute after the start: on a busy machine most tests would wait for that. These views are
+    for people who open the file with DuckDB alone; tests/queries/test_headers.py and the demo try
+    them."""
+    service.installed_later = lambda _: contextlib.nullcontext()
 
 
 def _serve(orders: socket.socket) -> Order:
@@ -238,7 +240,7 @@ def _open_streams() -> None:
 def _main() -> None:
     _import_all()
     _work_out_sql()
-    _leave_views_out()
+    leave_views_out()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as orders:
         order = _serve(orders)

@@ -21,7 +21,6 @@ from pipeline.cli import main
 from pipeline.forward import endpoints
 from pipeline.http import standard_webhooks
 from pipeline.http.tokens import Caller, Tokens
-from pipeline.ledger.views import installed
 from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.kinds.collection import COLLECTION
 from tests.docs import pages
@@ -207,12 +206,8 @@ def test_the_views_of_the_analysts_page(type_: Type, tmp_path: Path) -> None:
     assert (tmp_path / "denials.parquet").read_bytes().startswith(b"PAR1")
 
 
-def test_the_commands_of_the_operations_page(
-    type_: Type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_the_operations_page(type_: Type, tmp_path: Path) -> None:
     """Between backup and restore, all is lost but the backup."""
-    # Views for whoever opens a ledger's file with DuckDB: tests/queries/test_headers.py makes them.
-    monkeypatch.setattr(installed, "install", lambda _: None)
     samples = tmp_path / "data/samples"
     shutil.copy(samples / "occurrences.ndjson", tmp_path / "history.ndjson")
     events = [json.loads(it.read_bytes()) for it in sorted(samples.glob("*.json"))]

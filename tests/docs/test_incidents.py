@@ -32,7 +32,6 @@ from pipeline.errors import LedgerStalled, OperatorError
 from pipeline.inbox import Inbox, artifacts, open_inbox
 from pipeline.inbox.heartbeats import Part
 from pipeline.journey.entrance import door
-from pipeline.ledger.views import installed
 from pipeline.log.artifacts import FolderArtifacts, keep_file
 from pipeline.log.checkpoints import Cosigner
 from pipeline.log.ndjson import read_line
@@ -150,7 +149,6 @@ def past(folder: Path) -> None:
 @contextlib.contextmanager
 def held(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[tuple[LedgerService, int]]:
     """The ledger of a folder, held by this process, and the port of its API."""
-    patch.setattr(installed, "install", lambda _: None)
     patch.setattr(figures, "LOOK_SECONDS", 0.5)
     patch.setattr(artifacts, "SECONDS_BETWEEN_LOOKS", 0.5)
     (folder / "alerts.toml").write_text("")

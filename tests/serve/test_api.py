@@ -23,7 +23,6 @@ from pipeline.continuity import service as services
 from pipeline.continuity import stores
 from pipeline.continuity.kept_heads import KeptHead, place
 from pipeline.continuity.service import LedgerService, ledger_service
-from pipeline.ledger.views import installed
 from pipeline.ledger.views.catalogue import public
 from pipeline.log.checkpoints import Checkpoint, VerificationKey
 from pipeline.serve import api
@@ -54,10 +53,8 @@ def holding(folder: Path) -> Iterator[LedgerService]:
         for name, scopes in TOKENS.items()
     )
     (folder / "tokens").write_text("".join(lines), encoding="ascii")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(installed, "install", lambda _: None)  # views for DuckDB alone, for 4 s
-        with ledger_service(settings_in(folder, api_tokens_file=folder / "tokens")) as service:
-            yield service
+    with ledger_service(settings_in(folder, api_tokens_file=folder / "tokens")) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.errors import CallerError
 from pipeline.http.pace import Pace
 from pipeline.journey import links
-from pipeline.ledger.views import installed
 from pipeline.serve import api, seller_area
 from tests.audit.conftest import no_rows
 from tests.notices.office import BASE, Office, office_in
@@ -47,11 +46,9 @@ def service(office: Office) -> Iterator[LedgerService]:
     lines = (f"{it}:{of}:{hashlib.sha256(it.encode()).hexdigest()}\n" for it, of in scopes.items())
     tokens = office.folder / "tokens"
     tokens.write_text("".join(lines), encoding="ascii")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(installed, "install", lambda _: None)  # views for DuckDB alone, for 4 s
-        with ledger_service(office.settings(api_tokens_file=tokens)) as held:
-            held.reach(office.inbox.last()[0])
-            yield held
+    with ledger_service(office.settings(api_tokens_file=tokens)) as held:
+        held.reach(office.inbox.last()[0])
+        yield held
 
 
 def ask(method: str, path: str, **options: Any) -> httpx.Response:
