@@ -232,7 +232,7 @@ def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Brow
     before: the freshness line took the place of the words, and the page never changed again. Later
     the words took the instant out of the address: reloaded, the page showed the present."""
     with (
-        behind_a_proxy(tmp_path, PRAZO_SESSION_SECONDS="6") as inner,
+        behind_a_proxy(tmp_path, PRAZO_SESSION_SECONDS="15") as inner,
         Proxy(port_of(inner), forwarded()).running() as url,
     ):
         tab = browser.new_page(locale="en-GB")
@@ -252,19 +252,23 @@ def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Brow
         reader.page.close()
 
 
-def test_a_role_that_is_taken_away_ends_what_is_on_the_screen(tmp_path: Path, browser: Browser):
+def test_a_role_that_is_taken_away_ends_what_is_on_the_screen(
+    proxied: Path, inner: str, browser: Browser
+):
     """Nobody clicks. A page stayed as it was drawn for the role before, unless none was left."""
-    with (
-        behind_a_proxy(tmp_path) as inner,
-        Proxy(port_of(inner), forwarded()).running() as url,
-    ):
+    roles = proxied / "roles"
+    usual = roles.read_text()
+    with Proxy(port_of(inner), forwarded()).running() as url:
         reader = Reader(browser.new_page(locale="en-GB"), url).open("/process?process=prc_1")
         assert "prc_1" in reader.text()
-        (tmp_path / "roles").write_text("officer:groups:others\nanalyst:groups:compliance\n")
-        reader.page.get_by_text("This page is not open to your role").wait_for(timeout=60_000)
-        assert "prc_1" not in reader.settled().text()
-        (tmp_path / "roles").write_text("officer:groups:others\n")
-        reader.page.get_by_text("ana has no role here").wait_for(timeout=60_000)
+        try:
+            roles.write_text("officer:groups:others\nanalyst:groups:compliance\n")
+            reader.page.get_by_text("This page is not open to your role").wait_for(timeout=60_000)
+            assert "prc_1" not in reader.settled().text()
+            roles.write_text("officer:groups:others\n")
+            reader.page.get_by_text("ana has no role here").wait_for(timeout=60_000)
+        finally:
+            roles.write_text(usual)
         reader.page.close()
 
 
@@ -391,18 +395,26 @@ def test_a_login_ends_with_the_providers_token(tmp_path: Path, browser: Browser)
 # --- without a login -----------------------------------------------------------------------------
 
 
-def test_without_a_login_only_this_machine_is_served(tmp_path: Path):
-    fill(tmp_path, HISTORY)
-    with dashboard(tmp_path) as url:
-        assert httpx.get(f"{url}/").status_code == 200
-        for headers in ({"Host": "prazo.example.com"}, {"X-Forwarded-For": "203.0.113.9"}):
-            answer = httpx.get(f"{url}/", headers=headers)
-            assert answer.status_code == 403
-            assert "set PRAZO_LOGIN" in answer.json()["error"]
-            assert socket_status(url, headers) == 403
+@pytest.fixture(scope="module")
+def open_to_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dashboard without a login."""
+    folder = tmp_path_factory.mktemp("without_a_login")
+    fill(folder, HISTORY)
+    with dashboard(folder) as url:
+        yield url
 
 
-def test_no_web_socket_begins_with_http_1_0(tmp_path: Path):
+def test_without_a_login_only_this_machine_is_served(open_to_this_machine: str):
+    url = open_to_this_machine
+    assert httpx.get(f"{url}/").status_code == 200
+    for headers in ({"Host": "prazo.example.com"}, {"X-Forwarded-For": "203.0.113.9"}):
+        answer = httpx.get(f"{url}/", headers=headers)
+        assert answer.status_code == 403
+        assert "set PRAZO_LOGIN" in answer.json()["error"]
+        assert socket_status(url, headers) == 403
+
+
+def test_no_web_socket_begins_with_http_1_0(open_to_this_machine: str):
     """nginx speaks it, unless told otherwise, to what it stands in front of, and can still be told
     to hand offers to upgrade on. Then each page was refused, and the web socket, which shows what
     they show, was opened for anybody."""
@@ -411,12 +423,11 @@ def test_no_web_socket_begins_with_http_1_0(tmp_path: Path):
         "Connection: upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     )
-    fill(tmp_path, HISTORY)
-    with dashboard(tmp_path) as url:
-        for version, status in (("1.1", b"101"), ("1.0", b"400")):
-            with socket.create_connection(("127.0.0.1", port_of(url)), timeout=20) as wire:
-                wire.sendall(offer.format(version).encode())
-                assert wire.recv(12) == b"HTTP/1.1 " + status
+    for version, status in (("1.1", b"101"), ("1.0", b"400")):
+        address = ("127.0.0.1", port_of(open_to_this_machine))
+        with socket.create_connection(address, timeout=20) as wire:
+            wire.sendall(offer.format(version).encode())
+            assert wire.recv(12) == b"HTTP/1.1 " + status
 
 
 def test_a_page_of_another_site_opens_no_web_socket_and_causes_nothing(inner: str):
