@@ -108,7 +108,8 @@ def _show(page: str) -> None:
         if len(text) < FEWEST_CHARACTERS:
             st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
         else:
-            found = look_up(text)
+            with st.spinner(_("Searching …")):
+                found = look_up(text)
             if found.total == 1:
                 del st.session_state[_ASKED]
                 if found.processes:

@@ -18,7 +18,7 @@ from pipeline.language.catalogue import N_, NC_
 Language = Literal["pt-BR", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = ("pt-BR", "en")
 _SPOKEN: Final[Mapping[Language, catalogue.Language]] = {"pt-BR": "pt", "en": "en"}
-_MINUTE: Final[Mapping[Language, str]] = {"pt-BR": "dd/MM/y HH:mm", "en": "d MMM y, HH:mm"}
+_MINUTE: Final[Mapping[Language, str]] = {"pt-BR": "dd/MM/y HH'h'mm", "en": "d MMM y, HH:mm"}
 """As on the dashboard: in English, 03/02 is another day for every other reader."""
 
 TEXTS: Final[Mapping[str, str]] = {

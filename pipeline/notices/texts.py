@@ -262,7 +262,8 @@ def clock(at: int | None, language: Language, zone: tzinfo) -> str:
     locale = _LOCALES[language]
     local: datetime = instants.of(at).astimezone(zone)
     named = dates.get_timezone_name(local, locale=locale)
-    return f"{dates.format_date(local.date(), 'long', locale=locale)}, {local:%H:%M} ({named})"
+    time = f"{local:%Hh%M}" if language == "pt-BR" else f"{local:%H:%M}"
+    return f"{dates.format_date(local.date(), 'long', locale=locale)}, {time} ({named})"
 
 
 def _said(text: str, language: Language, /, **values: str) -> str:

@@ -109,7 +109,7 @@ def test_the_first_screen_says_until_when_the_link_works(page: Page) -> None:
     minted = page.mint(page.review())
     at = 3_823_599_900_000_000  # 2091-03-01, 15:05 UTC
     page.inbox.execute("update journeys set expires_at = $1 where ref = $2", at, minted.journey.ref)
-    assert "Este link funciona até 01/03/2091 12:05 (-03)." in page.seller().get(minted.url).html
+    assert "Este link funciona até 01/03/2091 12h05 (-03)." in page.seller().get(minted.url).html
     in_english = page.seller(language="en").get(minted.url).html
     assert "This link works until 1 Mar 2091, 12:05 (-03)." in in_english
 

@@ -6,6 +6,7 @@ No message holds personal data: channels keep copies, and forward them.
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from html import escape
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -19,7 +20,7 @@ from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert.summaries.reports import Paged, Said
 from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.language import codes, states
+from pipeline.language import codes, figures, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
@@ -242,7 +243,7 @@ def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple
 
 def _line(of: Process | Due, language: Language, here: ZoneInfo) -> tuple[str, str]:
     """A process in one line."""
-    deadline = "–" if of.deadline_at is None else local(of.deadline_at, here)
+    deadline = "–" if of.deadline_at is None else local(of.deadline_at, here, language)
     said_of = f"{deadline} · {next_action(of.next_action or '', language)}"
     if of.seller_id:
         said_of += f" · {said_in(language, _LABELS['seller'])} {_id(of.seller_id)}"
@@ -267,7 +268,7 @@ def _gathered(
 
 
 def _standing_still(ledger_at: int, language: Language, here: ZoneInfo) -> tuple[str, str]:
-    said = said_in(language, _STANDS_STILL, at=local(ledger_at, here))
+    said = said_in(language, _STANDS_STILL, at=local(ledger_at, here, language))
     return said_in(language, _LABELS["stands_still"]), said
 
 
@@ -288,9 +289,9 @@ def _lines(
     if due.seller_id:
         lines.append((label("seller"), _id(due.seller_id)))
     if due.deadline_at is not None:
-        lines.append((label("deadline"), local(due.deadline_at, here)))
+        lines.append((label("deadline"), local(due.deadline_at, here, language)))
     else:
-        lines.append((label("since"), local(due.since, here)))
+        lines.append((label("since"), local(due.since, here, language)))
     condition = _CONDITIONS.get(due.kind)
     if condition is not None and condition.advice is not None:
         lines.append((label("next"), said_in(language, condition.advice)))
@@ -316,13 +317,14 @@ def _lines(
     return lines
 
 
-def local(at: int, zone: ZoneInfo) -> str:
-    """An instant on a clock in a zone, with the zone's offset."""
+def local(at: int, zone: ZoneInfo, language: Language) -> str:
+    """An instant as pages write it, on a clock in a zone, with the zone's offset."""
     there = instants.of(at)
     # At the edges of the calendar a zone leads out of it: there it is said in UTC.
     with contextlib.suppress(OverflowError):
         there = there.astimezone(zone)
-    return f"{there:%d/%m}/{there.year:04d} {there:%H:%M (%Z)}"
+    here = ZoneInfo("UTC") if there.tzinfo is UTC else zone
+    return f"{figures.instant(there, figures.MINUTE[language], here, language)} ({there:%Z})"
 
 
 def _plain(label: str, value: str) -> str:

@@ -276,7 +276,7 @@ def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
     assert "We still need: your revenue, your address and the owner's revenue." in english
     assert "It takes a few minutes: [link]" in english
     assert (
-        "até 5 de maio de 2026, 09:00 (Horário Padrão de Brasília), e esse prazo já passou"
+        "até 5 de maio de 2026, 09h00 (Horário Padrão de Brasília), e esse prazo já passou"
         in portuguese
     )
     assert "seu faturamento e os dados que o formulário pede." in portuguese

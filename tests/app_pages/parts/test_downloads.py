@@ -305,7 +305,7 @@ def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
                 found[f"{name}: {label}"] = {row[place] for row in rows}
     assert found["alerts: De que se trata"] == {"Faltam menos de 15 dias", "Faltam menos de 7 dias"}
     assert found["alerts: Perfil de acesso"] == {"Compliance"}
-    assert "Vencido sem conclusão" in found["changes: Código"]
+    assert "Expirado sem conclusão" in found["changes: Código"]
     assert found["collections: Fonte"] == {"o vendedor"}
     assert found["compared: De que se trata"] == {"Faltam menos de 15 dias"}
 
