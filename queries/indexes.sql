@@ -9,6 +9,7 @@ create index if not exists finishes_of_attempt on fact_attempt_finishes (attempt
 create index if not exists finishes_of_process on fact_attempt_finishes (process_id);
 create index if not exists collections_of_process on fact_collections (process_id);
 create index if not exists notices_of_process on fact_notices (process_id);
+create index if not exists notices_of_seller on fact_notices (seller_id);
 create index if not exists notices_of_message on fact_notices (message_id);
 create index if not exists results_of_message on fact_notice_results (message_id);
 create index if not exists seller_events_of_seller on fact_seller_events (seller_id);

@@ -21,6 +21,7 @@ from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, to_call
+from pipeline.log.kinds.restoration import RESTORATION
 from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
@@ -59,6 +60,7 @@ SINCE: Final = (
     SUBMISSION_FINISHED,
     TICKET,
     NOTICE_SCHEDULE,
+    RESTORATION,
     SELLER_NOTICE,
     SELLER_NOTICE_RESULT,
 )
@@ -129,7 +131,8 @@ class Scope:
         touched: set[str] = set()
         while rows := self._inbox.query(_NEXT, self._read):
             for seq, kind, process_id, seller_id, origin in rows:
-                if kind == NOTICE_SCHEDULE and process_id is None and seller_id is None:
+                is_of_all = process_id is None and seller_id is None
+                if kind in (NOTICE_SCHEDULE, RESTORATION) and is_of_all:
                     if origin == LIVE:  # another log's schedule decides nothing here
                         touched |= self._take_step(seq)
                 elif kind == WEBHOOK and process_id is not None and seller_id is not None:
@@ -465,7 +468,7 @@ class NoticeDispatcher:
             entry = by_seq[seq]
             if entry.kind not in _OF_SCHEDULE:
                 continue
-            said = Said(entry.kind, entry.occurred_at, content_of(entry))
+            said = Said(entry.kind, entry.occurred_at, content_of(entry), entry.origin == LIVE)
             yield said
             if entry.kind == SELLER_NOTICE:
                 messages[said.content.get("message_id", "")] = None

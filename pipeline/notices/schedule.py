@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.log.kinds.collection import COLLECTION
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, WISHES
 from pipeline.log.kinds.seller_notice import ADDRESS, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
@@ -38,6 +38,8 @@ class Said(NamedTuple):
     kind: str
     at: int
     content: Mapping[str, Any]
+    is_live: bool = True
+    """It was recorded here; a file brought any other."""
 
 
 class Times(NamedTuple):
@@ -83,15 +85,19 @@ def ladder(rungs: Sequence[Rung], times: Times) -> list[tuple[int, Rung]]:
 
 def kept_back(entries: Iterable[Said]) -> str | None:
     """The step, or `ticket`, that keeps the schedule back, by when each was said, as the views have
-    it: a file brings what is older later; None where it goes on. `entries`: in the order of the
-    log."""
+    it: a file brings what is older later, and ends no wish that was recorded here; None where it
+    goes on. `entries`: in the order of the log."""
     last: str | None = None
-    open_ticket = False
+    is_wished = open_ticket = False
     for each in sorted(entries, key=lambda one: one.at):
         step = each.content.get("step")
         if each.kind == TICKET:
             open_ticket = step == "opened"
         elif each.kind == NOTICE_SCHEDULE and step in ("held", "stopped", "released"):
+            if step == "released" and is_wished and not each.is_live:
+                continue
+            is_wish = each.is_live and each.content.get("reason") in WISHES
+            is_wished = step != "released" and (is_wished or is_wish)
             last = step
     if last in ("held", "stopped"):
         return last
@@ -176,11 +182,14 @@ def _message_due(
     passed = [it for it in steps if it[0] <= now]
     if not passed:
         return Decision(look_at=later)
-    at, rung = passed[-1]
+    # What is news goes first, and then stands for the rungs that came meanwhile.
+    news = [it for it in passed if isinstance(it[1], News)]
+    unsaid = [it for it in news if not _fate(entries, it[1].name).is_over(it[0])]
+    at, rung = (unsaid or passed)[-1]
     if at == steps[-1][0] and now > at + STALE:
         return Decision(look_at=later)
     fate = _fate(entries, rung.name)
-    if fate.is_done or (fate.gone_at is not None and fate.gone_at >= at):
+    if fate.is_over(at):
         return Decision(again=fate.uncertain, look_at=later)
     is_news = isinstance(rung, News)  # which is no reminder, and waits for nothing
     waits = [
@@ -203,6 +212,10 @@ class _Fate:
     failures: int = 0
     is_done: bool = False
     uncertain: str | None = None
+
+    def is_over(self, at: int) -> bool:
+        """Whether nothing is to be sent of a rung whose time came then."""
+        return self.is_done or (self.gone_at is not None and self.gone_at >= at)
 
 
 def _fate(entries: Sequence[Said], rung: str) -> _Fate:

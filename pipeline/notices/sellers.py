@@ -13,7 +13,7 @@ from pipeline.http.outgoing.mail_server import mailbox
 from pipeline.inbox import Inbox
 from pipeline.journey.reviews import Review, Reviews
 from pipeline.language.catalogue import N_
-from pipeline.log.entries import Entry, content_of
+from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices.schedule import Said, kept_back
@@ -209,7 +209,7 @@ def _kept_back(entries: Sequence[Entry]) -> Refused | None:
     steps = [it for it in entries if it.kind == NOTICE_SCHEDULE]
     if (wish := wish_in(steps)) is not None:
         return wish
-    said = (Said(it.kind, it.occurred_at, content_of(it)) for it in steps)
+    said = (Said(it.kind, it.occurred_at, content_of(it), it.origin == LIVE) for it in steps)
     return "held" if kept_back(said) == "held" else None
 
 

@@ -12,8 +12,8 @@ from typing import Final
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
-from pipeline.log.entries import Entry, content_of
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in
+from pipeline.log.entries import LIVE, Entry, content_of
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, WISHES, decided, wish_in
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders
 from pipeline.texts import is_blank
@@ -88,13 +88,17 @@ def stop(inbox: Inbox, *, actor: str | None, recorded_by: str) -> int:
 def kept_back(inbox: Inbox) -> list[Entry]:
     """The entries by which the schedule is held or stopped for a seller or a process now. Raises
     `InboxUnavailable`."""
-    latest: dict[str, Entry] = {}
+    latest, wished = dict[str, Entry](), set[str]()
     for entry in _by_time(inbox.find(kind=NOTICE_SCHEDULE)):
         about, step = entry.seller_id or entry.process_id, content_of(entry).get("step")
+        is_live = entry.origin == LIVE
         if about is not None and step in ("held", "stopped"):
             latest[about] = entry
-        elif about is not None and step == "released":
+            if is_live and content_of(entry).get("reason") in WISHES:
+                wished.add(about)
+        elif about is not None and step == "released" and (is_live or about not in wished):
             latest.pop(about, None)
+            wished.discard(about)
     return [*latest.values()]
 
 

@@ -43,11 +43,15 @@ fact_artifacts as (
 fact_actions as (
     from main.fact_actions where process_id in (from asked)
     union all
-    from main.fact_actions where kind = 'notice_schedule' and process_id is null
+    from main.fact_actions
+    where kind in ('notice_schedule', 'restoration') and process_id is null
 ),
 
+-- An address that takes no message takes none about any review of the seller.
 fact_notices as (
     from main.fact_notices where process_id in (from asked)
+    union
+    from main.fact_notices where seller_id in (from sellers_of_asked)
 ),
 
 fact_notice_results as (

@@ -8,6 +8,7 @@
 -- column: recorded_at | when it was recorded
 -- column: origin | live or ingested
 -- column: result | accepted, delivered, opened, bounced, failed, uncertain or retracted
+-- column: is_refused | of a failed one: the service will never take it
 -- column: content_sha256 | digest of the content: orders what nothing else does
 
 select *

@@ -4,6 +4,7 @@
 -- column: seq | the entry that counts
 -- column: message_id | the id of the message, shared by the processes that it speaks of
 -- column: process_id | the platform's id of the review process
+-- column: seller_id | the seller whom the entry names
 -- column: occurred_at | when it was handed over; of a call, when it was made; of a letter, when it was posted
 -- column: recorded_at | when it was recorded
 -- column: origin | live or ingested
@@ -15,7 +16,7 @@
 -- column: promised_for | for when the seller promised to answer, as the caller wrote it
 -- column: actor | who sent it by hand, or called
 
-select * exclude (seller_id, content_sha256)
+select * exclude (content_sha256)
 from fact_notices
 where occurred_at <= as_of()
 qualify row_number() over (

@@ -14,7 +14,7 @@ from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
-from pipeline.notices.rules import RUNGS, Rung
+from pipeline.notices.rules import RUNGS, News, Rung
 from pipeline.notices.schedule import APART, CLAIM, Decision, Said, Times, due, ended_channels
 from pipeline.notices.unanswered import UNANSWERED
 from tests import depth
@@ -120,6 +120,13 @@ def test_an_uncertain_message_goes_again_under_its_own_id_alone() -> None:
             ],
             False,
         ),
+        (
+            [  # a file says what was decided elsewhere
+                Said(NOTICE_SCHEDULE, at(0), {"step": "stopped", "reason": "not_me"}),
+                Said(NOTICE_SCHEDULE, at(0.5), {"step": "released"}, is_live=False),
+            ],
+            False,
+        ),
         ([Said(TICKET, at(0), {"step": "opened"})], False),
         (
             [
@@ -216,6 +223,23 @@ def test_a_channel_ends_with_a_message_to_the_address_that_came_back(
     notices = [sent("m1", "here"), sent("m2", "here"), sent("elsewhere", "there")]
     found = ended_channels([*notices, *said], lambda channel: "here")
     assert found == ({"sms"} if is_ended else set())
+
+
+def test_news_goes_before_a_rung_that_came_since_and_stands_for_it() -> None:
+    first = [notice("m1", "after_0d", at(0)), result("m1", "accepted", at(0))]
+    came = News.of("correct_2026", "email", "correct")
+
+    def found(said: list[Said], days: float) -> Decision:
+        return due(ACI, [*first, *said], at(days), RUNGS, [(at(6), came)])
+
+    assert found([], 7.5).rung == came
+    failed = [notice("m2", came.name, at(7.5)), result("m2", "failed", at(7.5))]
+    assert found(failed, 7.51).rung is None
+    assert found(failed, 7.6).rung == came
+    refused = [*failed, result("m2", "failed", at(7.5), is_refused=True)]
+    assert found(refused, 7.6).rung == RUNGS[1]
+    said = [notice("m2", came.name, at(7.5)), result("m2", "accepted", at(7.5))]
+    assert found(said, 7.6).rung is None
 
 
 # --- over histories -------------------------------------------------------------------------------

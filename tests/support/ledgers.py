@@ -27,6 +27,7 @@ from pipeline.ledger.views.reader import Reader
 from pipeline.log.entries import LIVE, Draft, Entry
 from pipeline.log.kinds.clearance import CLEARANCE
 from pipeline.log.kinds.forwarding import FORWARDING
+from pipeline.log.kinds.restoration import RESTORATION
 from pipeline.log.ndjson import read_line
 from tests.support import oracle
 from tests.support.oracle.model import entries
@@ -36,7 +37,7 @@ KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 
 def draft(line: dict[str, Any]) -> Draft | None:
     """The draft of a line; a line with `origin: live` gives what a live occurrence would."""
-    if line["kind"] in (FORWARDING, CLEARANCE):  # no file says that; the product records it
+    if line["kind"] in (FORWARDING, CLEARANCE, RESTORATION):  # no file says what we record alone
         return Draft(
             line["kind"],
             instants.parse(line["occurred_at"]) or 0,

@@ -384,6 +384,7 @@ def _notice_result(entry: Entry, _: Keys) -> Iterable[Fact]:
         recorded_at=entry.recorded_at,
         origin=entry.origin,
         result="retracted" if entry.kind == RETRACTION else content["result"],
+        is_refused=content.get("is_refused") is True,
         content_sha256=_sha256_of_said(entry, content),
     )
 

@@ -228,6 +228,7 @@ class NoticeResult(NamedTuple):
     recorded_at: Instant
     origin: str
     result: str  # as reported, or `retracted`
+    is_refused: bool  # the service will never take it
     content_sha256: bytes
 
 

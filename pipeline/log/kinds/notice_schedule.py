@@ -13,6 +13,7 @@ from pipeline.log.kinds.seller_notice import PHONE
 NOTICE_SCHEDULE: Final = "notice_schedule"
 Wish = Literal["stop_writing", "not_me"]
 """Why a seller ends the schedule."""
+WISHES: Final = get_args(Wish)
 
 KIND: Final = Kind(
     NOTICE_SCHEDULE,
@@ -77,9 +78,9 @@ def wish_in(entries: Iterable[Entry]) -> Wish | None:
         if said.get("step") == "released":
             if entry.origin == LIVE or not is_from_here:
                 wish, is_from_here = None, False
-        elif said.get("step") == "stopped" and said.get("reason") in get_args(Wish):
+        elif said.get("step") == "stopped" and said.get("reason") in WISHES:
             if wish != "not_me":
-                wish = next(it for it in get_args(Wish) if it == said["reason"])
+                wish = next(it for it in WISHES if it == said["reason"])
             is_from_here |= entry.origin == LIVE
     return wish
 

@@ -9,6 +9,7 @@
 -- column: opened_at | when it was opened
 -- column: bounced_at | when it came back
 -- column: failed_at | when sending it failed for good
+-- column: is_refused | the service will never take it
 -- column: uncertain_at | when we lost sight of whether it went out
 -- column: retracted_at | when a person took back a call or letter
 -- column: contacted_at | when it was a contact with the seller, withdrawn or not; null where it was none
@@ -26,6 +27,7 @@ with said as (
         min(results.occurred_at) filter (where result = 'opened') as opened_at,
         min(results.occurred_at) filter (where result = 'bounced') as bounced_at,
         min(results.occurred_at) filter (where result = 'failed') as failed_at,
+        bool_or(results.is_refused) filter (where result = 'failed') as is_refused,
         min(results.occurred_at) filter (where result = 'uncertain') as uncertain_at,
         min(results.occurred_at) filter (where result = 'retracted' and is_by_hand(channel))
             as retracted_at,
@@ -51,6 +53,7 @@ select
     opened_at,
     bounced_at,
     failed_at,
+    coalesce(is_refused, false) as is_refused,
     uncertain_at,
     retracted_at,
     case

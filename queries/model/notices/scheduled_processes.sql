@@ -30,9 +30,11 @@ reviews as (
 ),
 
 decisions as (
-    select process_id, occurred_at, seq, step from schedule_steps where process_id is not null
+    select process_id, occurred_at, seq, step, is_wish
+    from schedule_steps
+    where process_id is not null
     union all
-    select reviews.process_id, occurred_at, seq, step
+    select reviews.process_id, occurred_at, seq, step, is_wish
     from schedule_steps
     join reviews on reviews.seller_id = schedule_steps.seller_id
     where schedule_steps.process_id is null
@@ -43,11 +45,13 @@ kept_back as (
     from decisions
     group by process_id
     having arg_max(step in ('held', 'stopped'), struct_pack(occurred_at, seq))
+        or coalesce(arg_max(is_wish, struct_pack(occurred_at, seq)), false)
 ),
 
 offered_rungs as (
     select
         process_id,
+        seller_id,
         opened_at,
         deadline_at,
         unnest(schedules.rungs) as rung
@@ -62,6 +66,7 @@ offered_rungs as (
 rungs as (
     select
         process_id,
+        seller_id,
         opened_at,
         coalesce(rung.channel, 'email') as channel,
         coalesce(rung.if_silent, false) as if_silent,
@@ -92,13 +97,27 @@ asked_for as (
     group by process_id
 ),
 
--- By these channels the last message came back.
-ended as (
-    select process_id, channel
+sent as (
+    select
+        seller_id,
+        channel,
+        struct_pack(occurred_at, message_id, process_id) as sent_as,
+        bounced_at is not null or (
+            failed_at is not null
+            and (is_refused or coalesce(accepted_at, delivered_at, opened_at, uncertain_at) is not null)
+        ) as is_lost,
+        is_lost or accepted_at is not null or delivered_at is not null as is_known
     from notice_fates
     where not is_by_hand(channel)
-    group by process_id, channel
-    having arg_max(bounced_at is not null, struct_pack(occurred_at, message_id))
+),
+
+-- By these channels the last message to the seller of which that is known came back, or will never be taken.
+ended as (
+    select seller_id, channel
+    from sent
+    where is_known
+    group by seller_id, channel
+    having arg_max(is_lost, sent_as)
 ),
 
 heard as (
@@ -118,12 +137,12 @@ from rungs
 left join calls on calls.process_id = rungs.process_id
 left join asked_for on asked_for.process_id = rungs.process_id
 left join process_facts on process_facts.process_id = rungs.process_id
-left join ended on ended.process_id = rungs.process_id and ended.channel = rungs.channel
+left join ended on ended.seller_id = rungs.seller_id and ended.channel = rungs.channel
 -- One that would come before the review was opened does not.
 where due_at >= rungs.opened_at
     and not (if_silent and rungs.process_id in (from heard))
 group by rungs.process_id
-having bool_or(due_at > as_of() and ended.process_id is null)
+having bool_or(due_at > as_of() and ended.seller_id is null)
     and not bool_or(
         rungs.channel = 'phone' and due_at <= as_of() and coalesce(called_at < due_at, true)
     )

@@ -8,14 +8,25 @@
 -- column: held_at | since when
 -- column: seq | the entry that says so
 
+with steps as (
+    select
+        *,
+        last_value(is_wish ignore nulls) over (
+            partition by seller_id order by occurred_at, seq
+        ) as is_wished
+    from schedule_steps
+    where seller_id is not null
+        and process_id is null
+)
+
 select
     seller_id,
     step,
     wish,
     occurred_at as held_at,
     seq
-from schedule_steps
-where seller_id is not null
-    and process_id is null
+from steps
+-- What a file releases ends no wish that was recorded here.
+where step <> 'released' or is_wished is distinct from true
 qualify row_number() over (partition by seller_id order by occurred_at desc, seq desc) = 1
     and step in ('held', 'stopped')

@@ -11,6 +11,7 @@ from tests.support.lines import (
     acp,
     action,
     answered,
+    at,
     called,
     finished,
     invited,
@@ -257,6 +258,9 @@ RUNS = schedule("started", "2026-02-28T00:00:00Z")
 CAME = live(aci())
 CALLS = [{"review_type": "ACI", "rungs": [{"after": 48, "channel": "phone"}, {"before": 48}]}]
 EVERY = {"review_type": None, "rungs": [{"late": 0}]}
+RESTORED = live(
+    {"kind": "restoration", "occurred_at": "2026-03-03T00:00:00Z", "body": {"step": "confirmed"}}
+)
 TO_CALL = {"process_id": "p1", "rung": "after_0d", "channel": "phone"}
 TWO_WAYS = {
     "review_type": "ACI",
@@ -371,6 +375,45 @@ SCHEDULED = {
         [RUNS, CAME, notice(), ACCEPTED, result("bounced", "2026-03-06T00:00:00Z")],
         {"2026-03-06T00:00:00": TO_START},
     ),
+    "what came back about another review": (
+        [
+            *(RUNS, CAME, notice(process_id="p2")),
+            result("bounced", "2026-03-06T00:00:00Z"),
+            notice("n2", "2026-03-07T00:00:00Z"),
+            result("accepted", "2026-03-07T00:00:00Z", "n2"),
+            notice("n3", "2026-03-11T00:00:00Z"),
+            result("failed", "2026-03-11T00:00:00Z", "n3"),
+            notice("n4", "2026-03-12T00:00:00Z"),
+            result("failed", "2026-03-12T00:00:00Z", "n4", is_refused=True),
+        ],
+        {
+            "2026-03-05T23:59:59.999999": LEFT,
+            "2026-03-06T00:00:00": TO_START,
+            "2026-03-10T00:00:00": (REMIND, "waiting_for_seller"),
+            "2026-03-11T00:00:00": (REMIND, "waiting_for_seller"),
+            "2026-03-12T00:00:00": TO_REMIND,
+        },
+    ),
+    "a wish that a file releases": (
+        [
+            *(RUNS, CAME),
+            schedule("stopped", "2026-03-03T00:00:00Z", seller_id="s1", reason="stop_writing"),
+            {
+                **schedule("released", "2026-03-04T00:00:00Z", seller_id="s1"),
+                "origin": "ingested",
+            },
+            schedule("released", "2026-03-05T00:00:00Z", seller_id="s1"),
+        ],
+        {"2026-03-04T00:00:00": TO_START, "2026-03-05T00:00:00": LEFT},
+    ),
+    "restored": (
+        [RUNS, CAME, RESTORED, schedule("started", "2026-03-06T00:00:00Z")],
+        {
+            "2026-03-02T23:59:59.999999": LEFT,
+            "2026-03-03T00:00:00": TO_START,
+            "2026-03-06T00:00:00": LEFT,
+        },
+    ),
     "another channel is left": (
         [
             schedule("started", "2026-02-28T00:00:00Z", schedules=[TWO_WAYS]),
@@ -405,6 +448,18 @@ SCHEDULED = {
 )
 def test_what_the_schedule_asks_by_itself_waits_for_the_seller(history, as_of, expected):
     assert next_actions(history, as_of)["p1"] == expected
+
+
+def test_a_file_ends_no_wish_that_was_recorded_here():
+    lines, _ = SCHEDULED["a wish that a file releases"]
+    with ledger_of([FIRST, *lines]) as reader:
+        wishes = {
+            day: [
+                row["wish"] for row in rows(reader, "held_sellers", at(f"2026-03-0{day}T12:00:00"))
+            ]
+            for day in (2, 3, 4, 5)
+        }
+    assert wishes == {2: [], 3: ["stop_writing"], 4: ["stop_writing"], 5: []}
 
 
 @few

@@ -15,10 +15,12 @@ def decisions(log: Log) -> list[Entry]:
 
 
 def for_all(log: Log) -> list[Entry]:
-    """What was decided for all, in the log's order: a file speaks of another log's schedule."""
+    """What was decided for all, in the log's order: a file speaks of another log's schedule, and
+    nothing runs any more in a log that was restored, or a copy that is now the one in use."""
+    steps = [*decisions(log), *log.of_kind("restoration")]
     return [
         entry
-        for entry in decisions(log)
+        for entry in sorted(steps, key=lambda entry: entry.seq)
         if entry.origin == "live"
         and entry.line.get("process_id") is None
         and entry.line.get("seller_id") is None
@@ -36,7 +38,7 @@ def is_in_it(log: Log, process: Process) -> bool:
     )
     runs, backlog = False, False
     for entry in for_all(log):
-        is_start = entry.line["step"] == "started"
+        is_start = entry.line.get("step") == "started"
         if entry.seq < first.seq:
             runs = is_start
         elif is_start and entry.line.get("backlog") is True:
@@ -54,8 +56,15 @@ def is_kept_back(log: Log, process: Process) -> bool:
             and entry.line.get("seller_id") == process.seller_id is not None
         )
     ]
-    last = max(said, key=lambda entry: (entry.occurred_at, entry.seq), default=None)
-    return last is not None and last.line["step"] in ("held", "stopped")
+    said.sort(key=lambda entry: (entry.occurred_at, entry.seq))
+    here = [entry for entry in said if entry.origin == "live"]
+    released = [at for at, entry in enumerate(here) if entry.line["step"] == "released"]
+    since = here[released[-1] + 1 :] if released else here
+    is_wished = any(
+        entry.line["step"] == "stopped" and entry.line.get("reason") in ("not_me", "stop_writing")
+        for entry in since
+    )
+    return is_wished or bool(said and said[-1].line["step"] in ("held", "stopped"))
 
 
 def rungs(started: Entry, process: Process) -> list[dict[str, Any]]:
@@ -75,21 +84,37 @@ def time_of(rung: dict[str, Any], process: Process) -> datetime:
 
 
 def came_back(log: Log, process: Process, channel: str) -> bool:
-    """Whether the last message about the process by a channel bounced."""
-    sent = [
+    """Whether the last message to the seller by a channel, of those of which it is known, came back
+    or will never be taken."""
+    known = [
         entry
         for entry in log.notices
-        if entry.line["process_id"] == process.process_id and entry.line["channel"] == channel
+        if entry.line.get("seller_id") == process.seller_id is not None
+        and entry.line["channel"] == channel
+        and (is_lost(log, entry) or said_of(log, entry, "accepted", "delivered"))
     ]
-    last = max(sent, key=lambda entry: (entry.occurred_at, entry.line["message_id"]), default=None)
-    return last is not None and said_of(log, last, "bounced")
+
+    def at(entry: Entry) -> tuple[datetime, str, str]:
+        return entry.occurred_at, entry.line["message_id"], entry.line["process_id"]
+
+    last = max(known, key=at, default=None)
+    return last is not None and is_lost(log, last)
 
 
-def said_of(log: Log, notice: Entry, *results: str) -> bool:
+def is_lost(log: Log, notice: Entry) -> bool:
+    if said_of(log, notice, "bounced"):
+        return True
+    others = ("accepted", "delivered", "opened", "uncertain")
+    is_final = said_of(log, notice, *others) or said_of(log, notice, "failed", is_refused=True)
+    return said_of(log, notice, "failed") and is_final
+
+
+def said_of(log: Log, notice: Entry, *results: str, **parts: Any) -> bool:
     return any(
         entry.line["message_id"] == notice.line["message_id"]
         and entry.line.get("process_id") in (None, notice.line["process_id"])
         and entry.line["result"] in results
+        and all(entry.line.get(name) == value for name, value in parts.items())
         for entry in log.notice_results
     )
 
@@ -127,7 +152,7 @@ def asks_by_itself(
 ) -> bool:
     """`called_at`: of the latest call that stands; `contacted_at`: of the latest contact."""
     steps = for_all(log)
-    if not steps or steps[-1].line["step"] != "started":
+    if not steps or steps[-1].line.get("step") != "started":
         return False
     if not is_in_it(log, process) or is_kept_back(log, process):
         return False
