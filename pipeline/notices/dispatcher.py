@@ -5,7 +5,6 @@ A rung is claimed in the inbox before its message is made, so of several process
 """
 
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -116,8 +115,6 @@ class Scope:
         self._inbox = inbox
         self._read = 0
         self._is_running = False
-        self.reported: dict[str, list[tuple[str, int]]] = {}
-        """Message -> the results, and when, that name no process, as most receipts of services."""
         self.started_at = 0
         """When it was started last, in microseconds: nobody hears of what was accepted before."""
         self.ladders: Ladders | None = None
@@ -137,8 +134,6 @@ class Scope:
                         touched |= self._take_step(seq)
                 elif kind == WEBHOOK and process_id is not None and seller_id is not None:
                     self._take_process(process_id, seller_id, is_live=origin == LIVE)
-                elif kind == SELLER_NOTICE_RESULT and process_id is None:
-                    self._take_report(seq)
                 seller_id = seller_id or self._seller_of.get(process_id or "")
                 if seller_id is not None:
                     touched.add(seller_id)
@@ -155,13 +150,6 @@ class Scope:
         if self._is_running and said.get("backlog") is True:
             self.processes |= self._seller_of.keys()
         return {*self._seller_of.values()}
-
-    def _take_report(self, seq: int) -> None:
-        entry = self._inbox.entry(seq)
-        said = {} if entry is None else content_of(entry)
-        if entry is not None and {"message_id", "result"} <= said.keys():
-            found = self.reported.setdefault(said["message_id"], [])
-            found.append((sys.intern(said["result"]), entry.occurred_at))
 
     def _take_process(self, process_id: str, seller_id: str, *, is_live: bool) -> None:
         if process_id not in self._seller_of and self._is_running and is_live:
@@ -463,7 +451,7 @@ class NoticeDispatcher:
 
     def _said(self, by_seq: Mapping[int, Entry]) -> Iterator[Said]:
         """What entries say, in their order, and then what services reported of their messages."""
-        messages = dict[str, None]()
+        notices = dict[str, Entry]()
         for seq in sorted(by_seq):
             entry = by_seq[seq]
             if entry.kind not in _OF_SCHEDULE:
@@ -471,7 +459,8 @@ class NoticeDispatcher:
             said = Said(entry.kind, entry.occurred_at, content_of(entry), entry.origin == LIVE)
             yield said
             if entry.kind == SELLER_NOTICE:
-                messages[said.content.get("message_id", "")] = None
-        for message in messages:
-            for result, at in self.scope.reported.get(message, ()):
-                yield Said(SELLER_NOTICE_RESULT, at, {"message_id": message, "result": result})
+                notices.setdefault(said.content.get("message_id", ""), entry)
+        for message, entry in notices.items():
+            for result in self._sending.results.reported(entry):
+                content = {"message_id": message, "result": result.word}
+                yield Said(SELLER_NOTICE_RESULT, result.at, content)

@@ -18,7 +18,6 @@ from pipeline.journey.notifying import Help, message_of
 from pipeline.log.entries import Entry, content_of
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wish_in
 from pipeline.log.kinds.seller_notice import ADDRESS, BY_HAND, SELLER_NOTICE
-from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.rules import NoticesFile
 from pipeline.notices.sending import Order, Sending
 from pipeline.settings import Settings
@@ -69,7 +68,7 @@ class Renewing:
         of_today = [it for it in sent if it.recorded_at > now - instants.DAY]
         asked_for = sum(it.recorded_by == RECORDED_BY for it in of_today)
         fresh = [it for it in of_today if it.recorded_at > now - PAUSE]
-        if said is None or asked_for >= MOST_A_DAY or self._may_bring_one(journey, fresh):
+        if said is None or asked_for >= MOST_A_DAY or self._may_bring_one(fresh):
             return None
         if ADDRESS not in said and self._needs_address(said["channel"]):
             return None  # nobody knows where the first went
@@ -85,17 +84,13 @@ class Renewing:
             despite={"stop_writing", "held", "just_sent"},  # they ask for it themselves
         )
 
-    def _may_bring_one(self, journey: Journey, notices: Sequence[Entry]) -> bool:
+    def _may_bring_one(self, notices: Sequence[Entry]) -> bool:
         """Whether one of these notices about the review brought a link, or may have: no call or
         letter does, nor what was not sent."""
-        if not notices:
-            return False
-        results = self._inbox.find(process_id=journey.process_id, kind=SELLER_NOTICE_RESULT)
-        said = [content_of(it) for it in results]
-        failed = {it.get("message_id") for it in said if it.get("result") == "failed"}
+        results = self._sending.results
         return any(
-            notice.get("channel") not in BY_HAND and notice.get("message_id") not in failed
-            for notice in map(content_of, notices)
+            content_of(it).get("channel") not in BY_HAND and not results.has_failed(it)
+            for it in notices
         )
 
     def _needs_address(self, channel: str) -> bool:

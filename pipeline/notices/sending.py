@@ -49,10 +49,10 @@ from pipeline.log.kinds.seller_notice import (
     ONCE,
     SELLER_NOTICE,
 )
-from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import channels, started, texts, unanswered
 from pipeline.notices.channels import Came, Envelope
 from pipeline.notices.news import news_in
+from pipeline.notices.results import Results
 from pipeline.notices.rules import (
     ACCEPTED,
     ADDRESSED,
@@ -178,6 +178,7 @@ class Sending:
         self.rules = load(settings.notices_file) if rules is None else rules
         self.mail = AlertsFile(settings.alerts_file).get().mail if mail is None else mail
         self.sellers = Sellers(inbox, Reviews(inbox))
+        self.results = Results(inbox)
         self._store = artifact_store(settings, inbox)
         self._stop = threading.Event()
         self._wait = wait or self._stop.wait
@@ -449,18 +450,13 @@ class Sending:
     def _is_just_sent(self, seller: Seller) -> bool:
         """Whether a message of ours went out a moment ago, or may have."""
         since = self._inbox.now() - RECENTLY
-        sent = {
-            said["message_id"]
+        return any(
+            entry.recorded_at > since
+            and COMMITMENT in content_of(entry)
+            and not self.results.has_failed(entry)
             for each in seller.to_ask
             for entry in self._notices(each.process_id)
-            if entry.recorded_at > since and COMMITMENT in (said := content_of(entry))
-        }
-        return any(not self._has_failed(seller, it) for it in sent)
-
-    def _has_failed(self, seller: Seller, message_id: str) -> bool:
-        results = self._inbox.find(seller_id=seller.seller_id, kind=SELLER_NOTICE_RESULT)
-        last = [it for it in map(content_of, results) if it.get("message_id") == message_id]
-        return bool(last) and last[-1].get("result") == "failed"
+        )
 
     def _to(self, seller: Seller, order: Order) -> str | None:
         """The address that the channel needs; None where it needs none. Raises `_Refused`."""
@@ -501,8 +497,7 @@ class Sending:
         return REMINDER if any(self._was_asked(it.process_id) for it in reviews) else FIRST
 
     def _was_asked(self, process_id: str) -> bool:
-        results = self._inbox.find(process_id=process_id, kind=SELLER_NOTICE_RESULT)
-        return any(content_of(it).get("result") in TAKEN for it in results)
+        return any(self.results.is_any(it, TAKEN) for it in self._notices(process_id))
 
     def _written(
         self,

@@ -8,7 +8,7 @@ from pipeline.inbox import Inbox
 from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds import seller_notice_result
 from pipeline.log.kinds.seller_notice import COMMITMENT, SELLER_NOTICE
-from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
+from pipeline.notices.results import Results
 
 UNANSWERED: Final = 10 * instants.MINUTE
 """After this time a message without a result is uncertain."""
@@ -21,10 +21,6 @@ _REMEMBER: Final = """
 _SENT: Final = """
     select seq from entries
     where seq > $1 and seq <= $2 and kind = $3 order by seq"""
-_REPORTS: Final = """
-    select seq from entries
-    where seq > $1 and kind = $2 and process_id is null order by seq"""
-"""A service's receipts name the message, and most of them no process."""
 
 
 def mark_of(inbox: Inbox, seller_ids: Sequence[str], *, now: int | None = None) -> int:
@@ -52,26 +48,15 @@ def mark_all(inbox: Inbox, *, now: int | None = None) -> int:
 
 
 def _mark(inbox: Inbox, notices: Iterable[Entry]) -> int:
-    silent = [it for it in notices if _has_no_result(inbox, it)]
-    if not silent:
-        return 0
-    rows = inbox.query(_REPORTS, min(it.seq for it in silent), SELLER_NOTICE_RESULT)
-    reports = (inbox.entry(seq) for (seq,) in rows)
-    heard = {content_of(it).get("message_id") for it in reports if it is not None}
-    drafts = [_uncertain(it) for it in silent if content_of(it)["message_id"] not in heard]
+    results = Results(inbox)
+    drafts = [_uncertain(it) for it in notices if _is_ours(it) and not results.is_any(it)]
     if drafts:
         inbox.append(drafts)
     return len(drafts)
 
 
-def _has_no_result(inbox: Inbox, entry: Entry) -> bool:
-    """Whether it is about a message of ours, and nothing that names its process says what came of
-    it."""
-    said = content_of(entry)
-    if COMMITMENT not in said or entry.process_id is None:
-        return False
-    results = inbox.find(process_id=entry.process_id, kind=SELLER_NOTICE_RESULT)
-    return all(content_of(it).get("message_id") != said["message_id"] for it in results)
+def _is_ours(entry: Entry) -> bool:
+    return COMMITMENT in content_of(entry) and entry.process_id is not None
 
 
 def _uncertain(entry: Entry) -> Draft:

@@ -396,10 +396,20 @@ def test_a_receipt_that_names_no_process_says_what_came_of_a_message(
     with_two_reviews(office)
 
     send_and_end(office, tmp_path, monkeypatch)
-    said = {"message_id": office.notices()[0]["message_id"], "result": "delivered", "detail": None}
-    at = instants.canonical(office.inbox.now())
-    line = json.dumps({"kind": "seller_notice_result", "occurred_at": at, **said})
-    office.inbox.append([read_line(line.encode(), recorded_by="token:x")])
+    monkeypatch.undo()
+    send = office.sending(mail=office.mail(MailServer(tmp_path)))
+
+    def reported(result: str) -> tuple[str, str | None]:
+        said = {"message_id": office.notices()[0]["message_id"], "result": result, "detail": None}
+        at = instants.canonical(office.inbox.now())
+        line = json.dumps({"kind": "seller_notice_result", "occurred_at": at, **said})
+        office.inbox.append([read_line(line.encode(), recorded_by="token:x")])
+        shown = send.preview("sel_1", BY_MAIL)
+        assert shown.message is not None
+        return shown.message.subject.partition(":")[2][:14], shown.warned
+
+    assert reported("delivered") == (" we still need", "just_sent")
+    assert reported("failed") == (" we still need", None)
     later = office.inbox.now() + UNANSWERED
     assert (mark_of(office.inbox, ["sel_1"], now=later), mark_all(office.inbox, now=later)) == (
         0,
