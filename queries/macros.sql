@@ -124,10 +124,7 @@ create or replace macro filters_now(query) as replace(
 -- The rungs that a start of the schedule of seller notices names, in hours; without any, ours
 -- (docs/notices.md#schedule).
 create or replace macro schedules_of(said) as from_json(
-    coalesce(
-        said,
-        '[{"rungs": [{"after": 0}, {"after": 168}, {"after": 336}, {"after": 600}, {"after": 672}, {"late": 72}]}]'
-    ),
+    coalesce(said, our_schedules()),
     '[{"review_type": "VARCHAR", "rungs": [{"after": "INTEGER", "before": "INTEGER", "late": "INTEGER",
                                             "channel": "VARCHAR", "if_silent": "BOOLEAN"}]}]'
 );

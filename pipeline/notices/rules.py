@@ -19,6 +19,7 @@ from pipeline.errors import SettingsError
 from pipeline.files.reread import RereadFile
 from pipeline.journey.page_texts import LANGUAGES, Language
 from pipeline.language.codes import SELLER_CHANNELS
+from pipeline.log.kinds import notice_schedule
 from pipeline.log.kinds.seller_notice import BY_HAND, PHONE
 from pipeline.settings_files import PlainUrl
 
@@ -172,8 +173,8 @@ class News(Rung):
 
 
 RUNGS: Final = tuple(
-    Rung.model_validate(said)
-    for said in (*({"after": f"{days}d"} for days in (0, 7, 14, 25, 28)), {"late": "3d"})
+    Rung.model_validate({word: f"{days}d" for word, days in each.items()})
+    for each in notice_schedule.RUNGS
 )
 """Of each type of review that the file does not name."""
 MAX_RUNGS: Final = 20

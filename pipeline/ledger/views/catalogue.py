@@ -25,6 +25,7 @@ from pipeline.headers import Header
 from pipeline.ledger.views import sources
 from pipeline.ledger.views.kept import NO_OTHER, READ, STORED, Reading, Storage
 from pipeline.log import kinds as kinds_of_entries
+from pipeline.log.kinds import notice_schedule
 from pipeline.shipped import QUERIES
 
 _NOT_VIEWS: Final = frozenset(
@@ -160,7 +161,13 @@ def script(name: str) -> str:
 def macros() -> str:
     """The statements that make all macros of the views: those of the contract, those that ask for
     facts of kinds of entries and of conditions of alerts, and ours."""
-    parts = (contract.macros(), kinds_of_entries.macros(), conditions.macros(), script("macros"))
+    parts = (
+        contract.macros(),
+        kinds_of_entries.macros(),
+        notice_schedule.macros(),
+        conditions.macros(),
+        script("macros"),
+    )
     return "\n\n".join(parts)
 
 

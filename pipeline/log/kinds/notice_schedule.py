@@ -1,6 +1,7 @@
 """How the schedule of a seller's notices goes on (docs/rules.md#seller-notices)."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from pipeline.contract.body import JsonValue, canonical_json
@@ -14,6 +15,13 @@ NOTICE_SCHEDULE: Final = "notice_schedule"
 Wish = Literal["stop_writing", "not_me"]
 """Why a seller ends the schedule."""
 WISHES: Final = get_args(Wish)
+
+RUNGS: Final[Sequence[Mapping[str, int]]] = (
+    *({"after": days} for days in (0, 7, 14, 25, 28)),
+    {"late": 3},
+)
+"""Ours, in days: of a type of review for which nobody wrote any. An entry of a start has its
+own, in hours."""
 
 KIND: Final = Kind(
     NOTICE_SCHEDULE,
@@ -30,6 +38,12 @@ KIND: Final = Kind(
     is_in_files=True,
     touches_process=True,
 )
+
+
+def macros() -> str:
+    """SQL of the macro that gives our rungs, as a start would have them in its entry."""
+    rungs = [{word: 24 * days for word, days in each.items()} for each in RUNGS]
+    return f"create or replace macro our_schedules() as '{json.dumps([{'rungs': rungs}])}';"
 
 
 def decided(
