@@ -87,10 +87,15 @@ class WebhookServer:
     def _take(self, request: BaseHTTPRequestHandler) -> None:
         body = body_of(request)
         headers = {it.lower().encode(): value.encode() for it, value in request.headers.items()}
-        self.taken.append(Posted(headers, body))
+        posted = Posted(headers, body)
+        self.taken.append(posted)
         self.gate.wait()
+        status = self.status_for(posted)
         with contextlib.suppress(ConnectionError):  # the one who asked may read no further
-            give(request, self.status, self.answer)
+            give(request, status, self.answer)
+
+    def status_for(self, posted: Posted) -> int:
+        return self.status
 
     @contextmanager
     def running(self) -> Iterator["WebhookServer"]:

@@ -6,13 +6,14 @@ import os
 import signal
 import sys
 from collections import Counter
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from pipeline import instants
+from pipeline.http.outgoing import asking
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.ndjson import read_line
@@ -20,11 +21,15 @@ from pipeline.notices import ladders, started
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules
 from tests import fork_server
-from tests.alert.sinks import MailServer, WebhookServer
+from tests.alert.sinks import MailServer, Posted, WebhookServer
 from tests.docs.pages import ROOT
 from tests.notices.killed_schedule import STEPS_OF_SCHEDULE
 from tests.notices.office import Office
 from tests.notices.test_killed import moments
+
+RESULTS = ("accepted", "uncertain", "failed")
+REFUSED, SILENT = "sel_refused", "sel_silent"
+"""Sellers whom the service does not know, and of whom it says nothing in time at first."""
 
 
 class Moody(WebhookServer):
@@ -33,17 +38,20 @@ class Moody(WebhookServer):
     def __init__(self) -> None:
         super().__init__()
         self.moods = Counter[bytes]()
+        self.is_over = Event()
 
-    def _take(self, request: BaseHTTPRequestHandler) -> None:
-        message = request.headers["webhook-id"].encode()
-        self.status = (503, 500, 204)[min(self.moods[message], 2)]
-        self.moods[message] += 1
-        super()._take(request)
+    def status_for(self, posted: Posted) -> int:
+        seller_id = json.loads(posted.body)["data"]["seller_id"]
+        message = posted.headers[b"webhook-id"]
+        mood, self.moods[message] = self.moods[message], self.moods[message] + 1
+        if seller_id == SILENT and mood == 0:
+            self.is_over.wait(60)
+        return 422 if seller_id == REFUSED else (503, 500, 204)[min(mood, 2)]
 
 
 @pytest.mark.parametrize("channel", ["sms", "email"])
 def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
-    office: Office, tmp_path: Path, channel: str
+    office: Office, tmp_path: Path, channel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sellers = moments(STEPS_OF_SCHEDULE)
     with MailServer(tmp_path).running() as mails, Moody().running() as service:
@@ -51,7 +59,7 @@ def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
         rules = NoticeRules.model_validate(in_file)
         start = {"actor": "Ana", "recorded_by": "user:test"}
         started.start(office.inbox, ladders.of_rules(rules), backlog=False, **start)
-        for seller_id in sellers:
+        for seller_id in (*sellers, REFUSED, SILENT):
             office.seller(seller_id, email=f"{seller_id}@seller.example")
             office.review(f"prc_of_{seller_id}", seller_id)
         given = tmp_path / "given.json"
@@ -74,6 +82,7 @@ def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
         ]
         assert [it.wait(300) for it in running] == [-signal.SIGKILL] * len(sellers)
         office.inbox.execute("update leases set held_until = 0")
+        monkeypatch.setattr(asking, "ANSWER_SECONDS", 2.0)
         live_on(office, rules, mail)
         report_late_and_twice(office)
         live_on(office, rules, mail, days=1)
@@ -84,7 +93,13 @@ def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
         else:
             came = {it.headers[b"webhook-id"]: json.loads(it.body)["data"] for it in service.taken}
             taken = Counter(it["seller_id"] for it in came.values())
-    for seller_id in sellers:
+            tries = Counter(json.loads(it.body)["data"]["seller_id"] for it in service.taken)
+            assert [tries[it] for it in (REFUSED, SILENT)] == [1, 3]
+            said = [(it["process_id"], it["result"]) for it in results(office)]
+            assert [said.count((f"prc_of_{REFUSED}", it)) for it in RESULTS] == [0, 0, 1]
+            assert [said.count((f"prc_of_{SILENT}", it)) for it in RESULTS] == [1, 0, 0]
+            service.is_over.set()
+    for seller_id in (*sellers, REFUSED, SILENT):
         may_lack = channel == "email" and f"prc_of_{seller_id}" in uncertain
         assert taken[seller_id] == 1 or (may_lack and taken[seller_id] == 0), seller_id
     assert sum(taken.values()) >= len(sellers) - 2, "killed between the entry and the service"
