@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from pipeline import instants
@@ -33,6 +34,7 @@ from pipeline.inbox.leases import Lease, Spent, left, release, take
 from pipeline.inbox.store import Outcome, Statement
 from pipeline.journey import links
 from pipeline.journey.links import Minted
+from pipeline.journey.notifying import messages_about
 from pipeline.journey.page_texts import Language
 from pipeline.journey.reviews import Reviews
 from pipeline.language.codes import CHANNELS
@@ -331,7 +333,8 @@ class Sending:
         if rungs is not None:
             if not rungs:
                 raise _Refused("not_due")
-            self._claim(seller, rungs, order, message_id, lease)
+            if not is_again:
+                self._claim(seller, rungs, order, message_id, lease)
         reviews = seller.to_ask
         said = [content_of(it) for each in reviews for it in self._notices(each.process_id)]
         if not is_again and any(it.get("message_id") == message_id for it in said):
@@ -359,6 +362,9 @@ class Sending:
             )
             if not is_again:
                 self._record(seller, order, template, envelope, made, lease, rungs)
+            elif rungs is not None:
+                repeats = self._repeats(seller, order, template, envelope, made)
+                self._claim(seller, rungs, order, message_id, lease, repeats)
             if left(self._inbox, lease) <= 0:
                 raise _Changed
         except BaseException:
@@ -371,12 +377,12 @@ class Sending:
         if came.result == "failed":
             self._end(it.journey.ref for it in made)
         elif came.result == "accepted":
+            # Of a message that is repeated, nobody knows which of its links the seller has.
             self._end(
                 content[JOURNEY].removeprefix("jrn_")
-                for content in said
-                if COMMITMENT in content
-                and isinstance(content.get(JOURNEY), str)
-                and content["message_id"] != message_id
+                for each in reviews
+                for content in messages_about(self._inbox, each.process_id)
+                if isinstance(content.get(JOURNEY), str) and content["message_id"] != message_id
             )
         return Done(
             seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused
@@ -424,7 +430,10 @@ class Sending:
             draft = seller_notice.handed_over(
                 message_id,
                 order.channel,
-                {**self._shared(order, ACCEPTED, envelope, ()), "rung": ACCEPTED},
+                {
+                    **self._shared(order, ACCEPTED, envelope, (), secrets.token_bytes(SALT_BYTES)),
+                    "rung": ACCEPTED,
+                },
                 actor=order.actor,
                 recorded_by=order.recorded_by,
                 process_id=process_id,
@@ -568,19 +577,23 @@ class Sending:
         order: Order,
         message_id: str,
         lease: Lease,
+        repeats: Mapping[str, Mapping[str, JsonValue]] = MappingProxyType({}),
     ) -> None:
-        """Records which rungs are about to be sent. Raises `_Changed` as `_record` does."""
+        """Records which rungs are about to be sent. `repeats`: process -> what is known of the
+        message that goes once more. Raises `_Changed` as `_record` does."""
         drafts = [
             notice_schedule.claimed(
                 rung,
                 message_id,
+                repeats.get(process_id, {}),
                 recorded_by=order.recorded_by,
                 process_id=process_id,
                 seller_id=seller.seller_id,
             )
             for process_id, rung in rungs.items()
         ]
-        by_process = {it.process_id: it.process_n for it in seller.to_ask}
+        # Since they were read, those of a repeat have got the invitation of its link.
+        by_process = {it.process_id: it.process_n + bool(repeats) for it in seller.to_ask}
         schedule = started.row(self._inbox)
         receipts = self._inbox.append(drafts, claim=_claim(lease, by_process, schedule))
         if any(it.outcome is Outcome.CONFLICT for it in receipts):
@@ -598,27 +611,23 @@ class Sending:
     ) -> None:
         """Records that the message is about to go. Raises `_Changed` where a process is no longer
         as it was read, or the lease is somebody else's."""
-        shared = self._shared(order, template, envelope, made)
-        deadlines: dict[str, JsonValue] = {
-            each.process_id: at if (at := each.deadline_at) is None else instants.canonical(at)
-            for each in seller.to_ask
-        }
+        shared = self._shared(order, template, envelope, made, secrets.token_bytes(SALT_BYTES))
+        own = _of_each(seller, made)
         drafts = [
             seller_notice.handed_over(
                 envelope.message_id,
                 order.channel,
                 {
                     **shared,
-                    **_rung(rungs, minted.journey.process_id),
-                    JOURNEY: minted.journey.journey_id,
-                    DEADLINE: deadlines[minted.journey.process_id],
+                    **_rung(rungs, process_id),
+                    **parts,
                 },
                 actor=order.actor,
                 recorded_by=order.recorded_by,
-                process_id=minted.journey.process_id,
+                process_id=process_id,
                 seller_id=seller.seller_id,
             )
-            for minted in made
+            for process_id, parts in own.items()
         ]
         # Since they were read, each has got the invitation of its link, and the claim of its rung.
         by_process = {
@@ -632,12 +641,34 @@ class Sending:
         if any(it.outcome is Outcome.DUPLICATE for it in receipts):
             raise _Refused("again")
 
+    def _repeats(
+        self,
+        seller: Seller,
+        order: Order,
+        template: str,
+        envelope: Envelope,
+        made: Sequence[Minted],
+    ) -> dict[str, dict[str, JsonValue]]:
+        """Process -> what its entry says of a message that goes once more. Its salt is the first
+        one's, in whose entry it is forgotten."""
+        notices = map(content_of, self._notices(made[0].journey.process_id))
+        first = next(it for it in notices if it.get("message_id") == envelope.message_id)
+        salt = bytes.fromhex(first[COMMITMENT]["salt"])
+        shared = self._shared(order, template, envelope, made, salt)
+        shared[COMMITMENT] = {"sha256": shared[COMMITMENT]["sha256"]}
+        own = _of_each(seller, made)
+        return {process_id: {**shared, **parts} for process_id, parts in own.items()}
+
     def _shared(
-        self, order: Order, template: str, envelope: Envelope, made: Sequence[Minted]
-    ) -> dict[str, JsonValue]:
+        self,
+        order: Order,
+        template: str,
+        envelope: Envelope,
+        made: Sequence[Minted],
+        salt: bytes,
+    ) -> dict[str, Any]:
         """What the entries of a message have in common; its words are in the store by then."""
         is_webhook = order.channel in self.rules.channels
-        salt = secrets.token_bytes(SALT_BYTES)
         first = envelope.process_ids[0]
         owned = Owned(self._inbox, self._store, envelope.seller_id, first)
         kept = described(
@@ -646,7 +677,7 @@ class Sending:
             owned,
         )
         version = self.rules.version(template, envelope.language)
-        shared: dict[str, JsonValue] = {
+        shared: dict[str, Any] = {
             "template": f"{template}@{version}",
             "language": envelope.language,
             COMMITMENT: {
@@ -696,6 +727,20 @@ class Sending:
                 links.revoke(self._inbox, ref=ref)
             except PrazoError as error:
                 LOG.warning("a link of a seller notice was not ended: %s", error)
+
+
+def _of_each(seller: Seller, made: Sequence[Minted]) -> dict[str, dict[str, JsonValue]]:
+    """Process -> what the entry of a message says of it alone: its link, and the deadline."""
+    deadlines = {each.process_id: each.deadline_at for each in seller.to_ask}
+    return {
+        it.journey.process_id: {
+            JOURNEY: it.journey.journey_id,
+            DEADLINE: None
+            if (at := deadlines[it.journey.process_id]) is None
+            else instants.canonical(at),
+        }
+        for it in made
+    }
 
 
 def _rung(rungs: Mapping[str, str] | None, process_id: str) -> dict[str, JsonValue]:

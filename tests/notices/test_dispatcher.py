@@ -11,13 +11,16 @@ import pytest
 
 from pipeline import instants
 from pipeline.inbox import open_inbox
+from pipeline.journey import links
+from pipeline.journey.notifying import message_of
+from pipeline.log.entries import commitment
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, wished
 from pipeline.log.kinds.ticket import ticket
 from pipeline.log.ndjson import read_line
 from pipeline.notices import channels, ladders, started, texts
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules, Rung
-from pipeline.notices.sending import Sending
+from pipeline.notices.sending import Order, Sending
 from pipeline.notices.started import is_started
 from tests.alert.sinks import WebhookServer
 from tests.notices.office import BASE, Office
@@ -318,6 +321,21 @@ def test_whoever_dies_with_a_message_has_it_repeated_once_under_its_own_id(
     assert (said["process_ids"], said["text"].count(BASE + "/j/")) == (["prc_1"], 1)
     assert posted.headers[b"webhook-id"].decode() == notice["message_id"]
     assert office.results() == [("prc_1", "uncertain"), ("prc_1", "accepted")]
+    # The link and the bytes of the repeat are known by its claim.
+    repeat = office.said(NOTICE_SCHEDULE)[-1]
+    salt = bytes.fromhex(notice["commitment"]["salt"])
+    assert repeat["commitment"] == {"sha256": commitment(salt, posted.body)}
+    first, second = links.of_process(office.inbox, "prc_1")
+    assert repeat["journey_id"] == second.journey_id
+    brought = message_of(office.inbox, second)
+    assert brought is not None
+    assert brought["channel"] == "sms"
+    order = Order("sms", "user:test", "Ana", despite={"just_sent"})
+    with WebhookServer().running() as server:
+        newer = office.sending(rules_for(office, server.url)).send_one("sel_1", order)
+    assert newer.result == "accepted"
+    works = [links.by_ref(office.inbox, it.ref) for it in (first, second)]
+    assert [it is not None and it.revoked_at is not None for it in works] == [True, True]
 
 
 def test_a_repeat_that_is_not_taken_does_not_say_that_the_first_never_came(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from pipeline.contract.body import JsonValue, canonical_json
@@ -100,10 +101,18 @@ def wish_in(entries: Iterable[Entry]) -> Wish | None:
 
 
 def claimed(
-    rung: str, message_id: str, *, recorded_by: str, process_id: str, seller_id: str
+    rung: str,
+    message_id: str,
+    repeat: Mapping[str, JsonValue] = MappingProxyType({}),
+    *,
+    recorded_by: str,
+    process_id: str,
+    seller_id: str,
 ) -> Draft:
-    """The draft that says: the message of a rung is about to be sent, by whoever recorded this."""
-    said: dict[str, JsonValue] = {"rung": rung, "message_id": message_id}
+    """The draft that says: the message of a rung is about to be sent, by whoever recorded this.
+    `repeat`: what is known of the message where it goes once more, with words and links of its
+    own."""
+    said: dict[str, JsonValue] = {**repeat, "rung": rung, "message_id": message_id}
     return _claim(said, recorded_by=recorded_by, process_id=process_id, seller_id=seller_id)
 
 
