@@ -181,10 +181,16 @@ class Answering:
     # --- screens ---
 
     def landing(
-        self, journey: Journey, language: Language, until: str, when: str | None, *, is_late: bool
+        self,
+        journey: Journey,
+        language: Language,
+        until: str | None,
+        when: str | None,
+        *,
+        is_late: bool,
     ) -> Drawn:
-        """The first screen of a link. In words: `until`, when the link ends; `when`, by when an
-        answer is due; None where nobody knows."""
+        """The first screen of a link. In words: `until`, when the link ends, None where that is
+        with the review; `when`, by when an answer is due, None where nobody knows."""
         asked = self.form(journey)
         asked_now = [
             each.path

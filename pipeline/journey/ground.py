@@ -25,7 +25,7 @@ from pipeline.journey.evidence import Shown
 from pipeline.journey.links import Journey
 from pipeline.journey.notifying import Help, Notices
 from pipeline.journey.page_texts import LANGUAGES, Language
-from pipeline.journey.reviews import Reviews
+from pipeline.journey.reviews import Review, Reviews
 from pipeline.journey.screens import Drawn, Screens
 from pipeline.log.artifacts import ArtifactStore
 from pipeline.settings import Settings
@@ -202,8 +202,21 @@ class Ground:
             )
             refused = [each for question in asked for each in question.fields]
             fields = ", ".join(page_texts.full_label(it, language) for it in refused)
-            return page_texts.text("receipt_refused", language, fields=fields), True
-        return page_texts.text("receipt_waiting", language, name=name), False
+            refusal = page_texts.text("receipt_refused", language, fields=fields)
+            return refusal + self._moved(journey, review, language), True
+        waits = page_texts.text("receipt_waiting", language, name=name)
+        return waits + self._moved(journey, review, language), False
+
+    def _moved(self, journey: Journey, review: Review, language: Language) -> str:
+        """Says by when the platform wants the answers, where that changed since the link was
+        made."""
+        before, now = Review.read(journey.review).process, review.process
+        if before is None or now is None or before.deadline_at is None or now.deadline_at is None:
+            return ""
+        when = self._local(now.deadline_at, language)
+        if when == self._local(before.deadline_at, language):
+            return ""
+        return " " + page_texts.text("receipt_moved", language, when=when)
 
     def _is_corrected(self, journey: Journey, refused_at: int) -> bool:
         """Whether its seller has confirmed since, by this link or another one of the process."""

@@ -2,7 +2,8 @@
 
 A link holds a secret of 256 bits, of which only the hash is kept. Minting a link is the invitation:
 its row and the `invited` entry are one commit. A link works until it expires, a person revokes it,
-the seller has confirmed, or the process is finished, whichever comes first.
+the seller has confirmed, or the process is finished, whichever comes first. One that we send
+expires after years alone: the platform takes answers long after the deadline.
 """
 
 import hashlib
@@ -41,6 +42,11 @@ IN_APP: Final = "in_app"
 CLICK_LIFE: Final = 2 * instants.HOUR
 """Of a link that is made at a click: the seller follows it at once, and clicks again another
 day."""
+SENT_LIFE: Final = 3650 * instants.DAY
+"""Of a link that we send: the platform names no end for the answers to an expired review."""
+ADDRESS_LIFE: Final = 120 * instants.DAY
+"""For so long the address is kept to which a link's codes go; afterwards its seller can have a new
+link sent."""
 _NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Digits and letters that nobody mistakes for each other."""
 NUMBER_CHARACTERS: Final = 12
@@ -74,8 +80,9 @@ _REVOKE_ALL: Final = f"""
 _REVOKE_SELLERS: Final = f"""
     update journeys set revoked_at = $1, email = null where seller_id = $2 and {live_at("$1")}"""
 
-_TO_FORGET: Final = "select 1 from journeys where email is not null and expires_at <= $1 limit 1"
-_FORGET: Final = "update journeys set email = null where email is not null and expires_at <= $1"
+_IS_OLD: Final = "email is not null and (expires_at <= $1 or minted_at <= $2)"
+_TO_FORGET: Final = f"select 1 from journeys where {_IS_OLD} limit 1"
+_FORGET: Final = f"update journeys set email = null where {_IS_OLD}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,11 @@ class Journey:
     def is_clicked(self) -> bool:
         """Whether it was made at a click in the marketplace's own pages, and sent to nobody."""
         return self.channel == IN_APP and self.expires_at - self.minted_at <= CLICK_LIFE
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether we sent it, so that it has no end that anybody has to know."""
+        return self.expires_at - self.minted_at == SENT_LIFE
 
     @property
     def journey_id(self) -> str:
@@ -167,7 +179,7 @@ def mint(
     email: str | None = None,
     return_url: str | None = None,
     reviews: Reviews | None = None,
-    until: int = 0,
+    is_sent: bool = False,
     is_clicked: bool = False,
 ) -> Minted:
     """A fresh link for one unfinished process, with its `invited` entry in the same commit.
@@ -175,7 +187,7 @@ def mint(
     channel    by which the caller brings the link to the seller
     email      the address to which codes are sent
     made_by    the name of the person who makes it; None where a program does
-    until      an instant, in microseconds: it works until then at least
+    is_sent    we send it, so that it works as long as the process can be answered
     is_clicked the seller clicks in the marketplace's own pages now, and gets it at once
 
     Where the platform has refused fields by name, the link asks for these alone. Raises
@@ -186,7 +198,9 @@ def mint(
     _check_given(settings, process_id, channel, email, return_url)
     review = (reviews or Reviews(inbox)).look(process_id)
     now = inbox.now()
-    life = CLICK_LIFE if is_clicked else round(settings.journey_hours * instants.HOUR)
+    life = round(settings.journey_hours * instants.HOUR)
+    if is_clicked or is_sent:
+        life = CLICK_LIFE if is_clicked else SENT_LIFE
     _check_process(inbox, process_id, review, is_clicked=is_clicked)
     process = review.process
     assert process is not None
@@ -201,7 +215,7 @@ def mint(
         only_paths=review.to_correct or None,
         review=review.text,
         minted_at=now,
-        expires_at=max(now + life, until),
+        expires_at=now + life,
         revoked_at=None,
         opened_at=None,
         confirmed_at=None,
@@ -345,14 +359,15 @@ def revoke(
 
 
 def forget_addresses(inbox: Inbox, now: int) -> int:
-    """Removes the e-mail addresses of links that have expired by `now`, in microseconds. How many
-    were removed.
+    """Removes the e-mail addresses of links that have expired by `now`, in microseconds, or were
+    made `ADDRESS_LIFE` before. How many were removed.
 
     Confirming or revoking a link removes its address at once; where the process is finished, the
-    address stays until the link expires. Raises `InboxUnavailable`.
+    address stays until then. Raises `InboxUnavailable`.
     """
+    old = (now, now - ADDRESS_LIFE)
     # Asked first, since an update keeps other writers waiting.
-    return inbox.execute(_FORGET, now) if inbox.query(_TO_FORGET, now) else 0
+    return inbox.execute(_FORGET, *old) if inbox.query(_TO_FORGET, *old) else 0
 
 
 def allows(settings: Settings, url: str) -> bool:

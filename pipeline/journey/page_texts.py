@@ -59,6 +59,7 @@ TEXTS: Final[Mapping[str, str]] = {
         "The fields are always empty: the rules require that you give the data yourself, now."
     ),
     "landing_until": N_("This link works until {until}."),
+    "landing_open": N_("This link works until you confirm, or get a newer one."),
     "landing_kept": N_("We keep the screens, the answers and the times as proof."),
     "landing_correct": N_(
         "The platform refused part of the answers. All that is left is to correct what it named."
@@ -101,6 +102,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "receipt_refused": N_(
         "The payment platform refused: {fields}. Correct it now to complete the review."
     ),
+    "receipt_moved": N_("Since then, the platform has set another deadline: {when}."),
     "correct": N_("Correct it now"),
     "leave": N_("Sign out"),
     "leave_why": N_(

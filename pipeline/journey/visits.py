@@ -154,7 +154,7 @@ class Visits(Ground):
         process = self._answering.reviews.look(journey.process_id, journey.review).process
         deadline = None if process is None else process.deadline_at
         when = None if deadline is None else self._local(deadline, visit.language)
-        until = self._local(journey.expires_at, visit.language)
+        until = None if journey.is_sent else self._local(journey.expires_at, visit.language)
         return self._answering.landing(
             journey, visit.language, until, when, is_late=deadline is not None and deadline <= now
         )

@@ -79,9 +79,6 @@ LEASE: Final = 5 * instants.MINUTE
 """For so long nobody else writes to a seller: longer than any message is on its way."""
 ROUNDS: Final = 3
 """Readings of a seller. In between, something came about one of the processes each time."""
-AFTER_DEADLINE: Final = 60 * instants.DAY
-"""For so long after the deadline a link that was sent works, where no newer one is sent: what is
-late can still be answered."""
 RECENTLY: Final = instants.HOUR
 """For so long after a message, another by hand goes only where whoever sends it knows of that."""
 PAUSES: Final = (0.2, 1.0, 5.0)
@@ -550,7 +547,6 @@ class Sending:
         made: list[Minted] = []
         try:
             for each in reviews:
-                deadline = each.deadline_at or self._inbox.now()
                 minted = links.mint(
                     self._settings,
                     self._inbox,
@@ -560,7 +556,7 @@ class Sending:
                     channel=order.channel if order.channel in CHANNELS else CHAT,
                     email=self._code_to(seller),
                     reviews=self.sellers.reviews,
-                    until=deadline + AFTER_DEADLINE,
+                    is_sent=True,
                 )
                 made.append(minted)
         except CallerError as error:

@@ -114,6 +114,30 @@ def test_the_first_screen_says_until_when_the_link_works(page: Page) -> None:
     assert "This link works until 1 Mar 2091, 12:05 (-03)." in in_english
 
 
+def test_a_link_that_we_send_ends_with_the_review_and_its_receipt_says_that_the_deadline_moved(
+    page: Page,
+) -> None:
+    process = page.review()
+    minted = page.mint(process, is_sent=True)
+    assert minted.journey.is_live(instants.now() + 9 * 365 * instants.DAY)
+    seller = page.seller(language="en")
+    assert "works until you confirm, or get a newer one." in seller.get(minted.url).html
+    receipt = seller.finish(minted.url)
+    assert "another deadline" not in receipt.html
+    page.hear(
+        "regulatory.registration.review.required",
+        instants.now(),
+        type="INCONSISTENT_DATA_UPDATE_REQUIRED",
+        process_id=process,
+        customer_id=f"seller of {process}",
+        status="OVERDUE",
+        deadline_at="2091-03-01T15:05:00Z",
+        requested_fields=["revenue"],
+    )
+    moved = "Since then, the platform has set another deadline: 1 Mar 2091, 12:05 (-03)."
+    assert moved in seller.get(receipt.path).html
+
+
 @pytest.mark.parametrize("end", ["expired", "revoked", "confirmed", "finished"])
 def test_a_link_that_is_over_looks_like_one_that_never_was(page: Page, end: str) -> None:
     process = page.review()
@@ -153,15 +177,19 @@ def test_who_has_confirmed_is_sent_for_no_new_link_when_they_come_back(page: Pag
     assert "Se você ainda não confirmou, abra de novo o link" in later.html
 
 
-def test_an_expired_link_forgets_the_address_and_one_that_works_keeps_it(page: Page) -> None:
-    over, live = (page.mint(page.review(), email="ze@loja.example").journey for _ in range(2))
+def test_an_expired_or_old_link_forgets_the_address_and_one_that_works_keeps_it(page: Page) -> None:
+    over, live, old = (page.mint(page.review(), email="ze@loja.example").journey for _ in range(3))
     page.inbox.execute(
         "update journeys set expires_at = $1 where ref = $2", instants.now(), over.ref
+    )
+    page.inbox.execute(
+        "update journeys set minted_at = minted_at - $1 where ref = $2", links.ADDRESS_LIFE, old.ref
     )
     page.stop()  # at its end it forgets what it forgets every ten seconds
     page.start()
     kept = "select email from journeys where ref = $1"
     assert page.inbox.query(kept, over.ref) == [(None,)]
+    assert page.inbox.query(kept, old.ref) == [(None,)]
     assert page.inbox.query(kept, live.ref) == [("ze@loja.example",)]
 
 

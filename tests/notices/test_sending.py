@@ -240,7 +240,7 @@ def test_a_preview_shows_the_message_and_records_nothing(office: Office, tmp_pat
     assert office.inbox.last() == before
 
 
-def test_only_the_newest_link_that_was_sent_works_and_until_long_after_the_deadline(
+def test_only_the_newest_link_that_was_sent_works_however_long_after_the_deadline(
     office: Office, tmp_path: Path
 ) -> None:
     with_two_reviews(office)
@@ -259,7 +259,7 @@ def test_only_the_newest_link_that_was_sent_works_and_until_long_after_the_deadl
     assert live == [[False, False], [False, False], [True, True]]
     assert links.still_works(office.inbox, at_a_click.url), "it ended nothing, and nothing ends it"
     newest = links.of_process(office.inbox, "prc_1")[-1]
-    assert newest.expires_at > now + 79 * 86_400_000_000
+    assert newest.is_live(now + 9 * 365 * instants.DAY)
     assert newest.email == "maria@seller.example", "where a code goes"
 
 
