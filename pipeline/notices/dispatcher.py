@@ -211,7 +211,7 @@ class NoticeDispatcher:
             self._swept_at = time.monotonic() + SWEEP_SECONDS
             mark_all(self._inbox, now=now)
         self._agenda |= dict.fromkeys(self.scope.read_on(), 0)
-        if not is_started(self._inbox):
+        if not is_started(self._inbox) or self.scope.ladders is None:
             return 0
         self._sending.rules, self._sending.mail = self._load(), self._mail()
         if not self._may_send():

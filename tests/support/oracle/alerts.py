@@ -14,7 +14,7 @@ from .findings import findings
 from .model import Entry, Log
 from .processes import OPEN, Process, process_state, processes
 from .reading import DAY, HOUR, day_of
-from .schedules import decisions
+from .schedules import counted, decisions
 from .tries import trailing_run, tries
 
 LOOK_BACK = 7 * DAY
@@ -185,12 +185,13 @@ def silence(log: Log) -> list[dict]:
 
 def not_me(log: Log) -> list[dict]:
     """Of each seller whose messages reach somebody else, about their oldest open review."""
-    said: dict[str | None, Entry] = {}
-    for entry in sorted(decisions(log), key=lambda entry: (entry.occurred_at, entry.seq)):
+    said: dict[str | None, list[Entry]] = {}
+    for entry in decisions(log):
         if entry.line.get("process_id") is None:
-            said[entry.line.get("seller_id")] = entry
+            said.setdefault(entry.line.get("seller_id"), []).append(entry)
     rows = []
-    for seller_id, last in said.items():
+    for seller_id, steps in said.items():
+        last = counted(steps)[-1]
         theirs = [
             process
             for process in processes(log)

@@ -56,15 +56,24 @@ def is_kept_back(log: Log, process: Process) -> bool:
             and entry.line.get("seller_id") == process.seller_id is not None
         )
     ]
-    said.sort(key=lambda entry: (entry.occurred_at, entry.seq))
-    here = [entry for entry in said if entry.origin == "live"]
-    released = [at for at, entry in enumerate(here) if entry.line["step"] == "released"]
-    since = here[released[-1] + 1 :] if released else here
-    is_wished = any(
-        entry.line["step"] == "stopped" and entry.line.get("reason") in ("not_me", "stop_writing")
-        for entry in since
-    )
-    return is_wished or bool(said and said[-1].line["step"] in ("held", "stopped"))
+    heeded = counted(said)
+    return bool(heeded) and heeded[-1].line["step"] in ("held", "stopped")
+
+
+def counted(said: list[Entry]) -> list[Entry]:
+    """Decisions about one seller or process in their order, without what a file says to end a wish
+    of the seller's that was recorded here."""
+    found, is_wished = list[Entry](), False
+    for entry in sorted(said, key=lambda entry: (entry.occurred_at, entry.seq)):
+        step, is_here = entry.line["step"], entry.origin == "live"
+        if step == "released" and is_wished and not is_here:
+            continue
+        if is_here and entry.line.get("reason") in ("not_me", "stop_writing"):
+            is_wished |= step == "stopped"
+        if is_here and step == "released":
+            is_wished = False
+        found.append(entry)
+    return found
 
 
 def rungs(started: Entry, process: Process) -> list[dict[str, Any]]:
