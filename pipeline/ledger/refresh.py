@@ -81,13 +81,13 @@ def refresh(
     connection.execute(f"set variable size = {size}")
     [(covered, has_repeats)] = run(script("refresh/covered")).fetchall()
     connection.execute(f"set variable covered = {covered}")
-    for view in ("timeline_rows", "unlisted_codes"):
-        if not new.isdisjoint(catalogue()[view].reads):
+    for view in ("timeline", "unlisted_codes"):
+        if not new.isdisjoint(_tables_behind(view)):
             run(_rows_of_entries(view, _NEW))
     if "fact_notices" in new:
         if _made(run, "reported", script("refresh/reported")):
             run("delete from kept_timeline where seq in (from reported)")
-            run(_rows_of_entries("timeline_rows", "seq in (from reported)"))
+            run(_rows_of_entries("timeline", "seq in (from reported)"))
         run("drop table reported")
     if has_repeats:
         run(script("refresh/clear_repeated_deliveries"))
@@ -165,14 +165,20 @@ def _made(run: Run, table: str, rows: str) -> int:
 @cache
 def _rows_of_entries(view_name: str, which: str) -> str:
     """Adds what a view says of some entries."""
-    view = catalogue()[view_name]
-    behind = [view, *(catalogue()[it] for it in all_read(view))]
-    tables = dict.fromkeys(it for each in behind for it in each.reads if it not in catalogue())
+    view, tables = catalogue()[view_name], _tables_behind(view_name)
     clauses = [named({it: f"from main.{it} where {which}" for it in tables})]
     if "fact_notices" in tables:
         clauses.append(rows_of("notices_of_results"))
-    rows = _stored(view, narrowed(whole_sql(view), *clauses))
+    rows = _stored(view, narrowed(whole_sql(materialized.written_by(view)), *clauses))
     return f"insert into {materialized.table_of(view)} by name {rows} order by seq"
+
+
+@cache
+def _tables_behind(view_name: str) -> tuple[str, ...]:
+    """The tables from which a view's rows are made."""
+    view = materialized.written_by(catalogue()[view_name])
+    reads = [view.reads, *(catalogue()[it].reads for it in all_read(view))]
+    return tuple({it: None for each in reads for it in each if it not in catalogue()})
 
 
 @cache

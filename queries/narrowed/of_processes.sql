@@ -47,11 +47,8 @@ fact_actions as (
     where kind in ('notice_schedule', 'restoration') and process_id is null
 ),
 
--- An address that takes no message takes none about any review of the seller.
 fact_notices as (
     from main.fact_notices where process_id in (from asked)
-    union
-    from main.fact_notices where seller_id in (from sellers_of_asked)
 ),
 
 fact_notice_results as (

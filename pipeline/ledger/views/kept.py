@@ -57,9 +57,11 @@ _OF_A_PROCESS: Final = (
 _OF_ALL: Final = "(select settled_at <= as_of() from kept_watermark)"
 
 STORED: Final[Mapping[str, Storage]] = {
-    "timeline_rows": Storage(
+    "timeline": Storage(
         "timeline",
+        written="timeline.sql",
         stored={"leaf_hash": ("unhex(leaf_hash)", "lower(hex(leaf_hash))")},
+        rows="shown_from <= as_of() and (shown_until is null or shown_until > as_of())",
     ),
     "unlisted_codes": Storage("unlisted_codes"),
     "repeated_deliveries": Storage("repeated_deliveries"),
@@ -100,7 +102,7 @@ STORED: Final[Mapping[str, Storage]] = {
 """By the view's name."""
 
 READ: Final[Mapping[str, Reading]] = {
-    "timeline_rows": Reading(
+    "timeline": Reading(
         scanned="of all entries, a process or a seller needs few, which an index finds"
     ),
     "attempt_facts": Reading(scanned="of all attempts, most views need the last few"),

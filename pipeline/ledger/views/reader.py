@@ -375,7 +375,7 @@ def _statement(
         return materialized.of_sellers(sql, asked), True
     if not needs_narrowing(sql):
         return sql, False
-    return materialized.of_processes(sql, asked), True
+    return materialized.of_asked_processes(sql, asked), True
 
 
 def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:

@@ -1,0 +1,2 @@
+-- The rows of `kept_timeline`, whenever they are shown.
+from timeline_rows
