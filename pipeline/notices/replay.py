@@ -16,7 +16,7 @@ from pipeline import instants
 from pipeline.alert import hours
 from pipeline.alert_rules.recipients import WorkingHours
 from pipeline.inbox import Inbox
-from pipeline.log.entries import Entry, content_of
+from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
@@ -24,7 +24,7 @@ from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
-from pipeline.notices.dispatcher import Scope
+from pipeline.notices.results import Results
 from pipeline.notices.rules import ADDRESSED, NoticeRules
 from pipeline.notices.schedule import Said, Times, due
 from pipeline.notices.sellers import of_records
@@ -61,8 +61,7 @@ class Replayed(NamedTuple):
 def pasts(inbox: Inbox, rows: Iterable[Mapping[str, Any]], as_of: int) -> Iterator[Past]:
     """The reviews that are rows of the view `process_state`, as the inbox has them. One whose id is
     shown masked is left out. Raises `InboxUnavailable`."""
-    scope = Scope(inbox)
-    scope.read_on()
+    results = Results(inbox)
     for row in rows:
         own = inbox.find(process_id=row["process_id"])
         known = [it.occurred_at for it in own if it.kind == WEBHOOK]
@@ -72,7 +71,7 @@ def pasts(inbox: Inbox, rows: Iterable[Mapping[str, Any]], as_of: int) -> Iterat
         of_seller = inbox.find(seller_id=row["seller_id"]) if row["seller_id"] else []
         of_this = (None, row["process_id"])
         every = {it.seq: it for it in (*of_seller, *own) if it.process_id in of_this}
-        said = [*_said((every[seq] for seq in sorted(every)), scope.reported)]
+        said = [*_said((every[seq] for seq in sorted(every)), results)]
         records = (it for it in of_seller if it.kind == WEBHOOK and it.process_id is None)
         ends = (row["finished_at"], row["seller_deleted_at"])
         yield Past(
@@ -95,23 +94,25 @@ def _micros(moment: Any) -> int:
     return instants.from_datetime(moment)
 
 
-def _said(
-    entries: Iterable[Entry], reported: Mapping[str, Sequence[tuple[str, int]]]
-) -> Iterator[Said]:
-    """What people did, of what the schedule reads. `reported`: as `Scope` has it."""
-    ours, by_hand = set[str](), set[str]()
+def _said(entries: Iterable[Entry], results: Results) -> Iterator[Said]:
+    """What people did, of what the schedule reads."""
+    ours, by_hand = set[str](), dict[str, Entry]()
     for entry in entries:
         if entry.kind not in _READ:
             continue
         said = content_of(entry)
         message = str(said.get("message_id", ""))
         if entry.kind == SELLER_NOTICE:
-            (by_hand if said.get("rung") is None else ours).add(message)
+            if said.get("rung") is None:
+                by_hand.setdefault(message, entry)
+            else:
+                ours.add(message)
         if said.get("step") != "claimed" and message not in ours:
-            yield Said(entry.kind, entry.occurred_at, said)
-    for message in sorted(by_hand - ours):
-        for result, at in reported.get(message, ()):
-            yield Said(SELLER_NOTICE_RESULT, at, {"message_id": message, "result": result})
+            yield Said(entry.kind, entry.occurred_at, said, entry.origin == LIVE)
+    for message in sorted(by_hand.keys() - ours):
+        for result in results.reported(by_hand[message]):
+            content = {"message_id": message, "result": result.word}
+            yield Said(SELLER_NOTICE_RESULT, result.at, content)
 
 
 def _is_confirmed(said: Said) -> bool:
