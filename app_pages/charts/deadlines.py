@@ -10,9 +10,7 @@ from app_pages.charts.figure import (
     BLUE,
     DAY_BAR_WIDTH,
     GREEN,
-    GREY,
     RED,
-    SANKEY_TEXT,
     TICK_ROOM,
     VIOLET,
     Figure,
@@ -42,8 +40,7 @@ _END_COLOURS: Final[Mapping[str, str]] = {
 
 
 def deadline_bars(rows: Rows, today: date) -> Figure:
-    """Deadlines per day, stacked by urgency, with a line at today. Of a day with far more than is
-    usual the bar is cut off, and its number stands above it."""
+    """Deadlines per day, stacked by urgency, with a line at today."""
     traces = []
     for urgency, (label, colour) in URGENCIES.items():
         mine = [row for row in rows if row["urgency"] == urgency and not row["is_older"]]
@@ -68,7 +65,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
     for row in rows:
         if first <= row["day"] <= last and not row["is_older"]:
             totals[row["day"].isoformat()] += row["due"]
-    axis, above = count_axis(totals)
+    axis = count_axis(totals)
     edge = f"{today - timedelta(1)}T12:00:00"
     today_line = mark(edge, _("today"))
     return {
@@ -92,50 +89,47 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
             },
             "yaxis": axis,
             "shapes": today_line["shapes"],
-            "annotations": [*today_line["annotations"], *above],
+            "annotations": today_line["annotations"],
         },
     }
 
 
 def review_flow(rows: Rows) -> Figure:
-    """A flow from each type of review to where its processes stand, in the colours of the ends."""
-    sources = [code for code in codes.REVIEW_TYPES if any(r["review_type"] == code for r in rows)]
-    ends = [code for code in code_texts.ENDS if any(r["ends_as"] == code for r in rows)]
-    if not rows:
-        return {"data": [], "layout": {}}
-    place = {code: index for index, code in enumerate([*sources, *ends])}
-    totals = {end: sum(row["processes"] for row in rows if row["ends_as"] == end) for end in ends}
-    return {
-        "data": [
+    """A bar of each type of review, by where its processes stand, in the colours of the ends."""
+    types = [code for code in codes.REVIEW_TYPES if any(r["review_type"] == code for r in rows)]
+    counts = {(row["review_type"], row["ends_as"]): row["processes"] for row in rows}
+    ends = [code for code in code_texts.ENDS if any(end == code for _type, end in counts)]
+    traces = []
+    for end in ends:
+        of_each = [counts.get((code, end), 0) for code in types]
+        name = f"{_(code_texts.ENDS[end])} · {formats.number(sum(of_each))}"
+        traces.append(
             {
-                "type": "sankey",
-                "textfont": {"size": SANKEY_TEXT},
-                "arrangement": "snap",
-                "node": {
-                    "label": [*sources]
-                    + [
-                        f"{_(code_texts.ENDS[end])} · {formats.number(totals[end])}" for end in ends
-                    ],
-                    "color": [GREY] * len(sources) + [_END_COLOURS[end] for end in ends],
-                    "thickness": 14,
-                    "pad": 18,
-                    "line": {"width": 0},
-                    "hovertemplate": "%{label}<extra></extra>",
-                },
-                "link": {
-                    "source": [place[row["review_type"]] for row in rows],
-                    "target": [place[row["ends_as"]] for row in rows],
-                    "value": [row["processes"] for row in rows],
-                    "color": [_faded(_END_COLOURS[row["ends_as"]]) for row in rows],
-                    "hovertemplate": "%{source.label} → %{target.label}: <b>%{value:,d}</b>"
-                    "<extra></extra>",
-                },
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": types,
+                "x": of_each,
+                "marker": {"color": _END_COLOURS[end]},
+                "hovertemplate": "%{y}: <b>%{x:,d}</b><extra>" + name + "</extra>",
             }
-        ],
-        "layout": {"height": 320, "margin": {"l": 4, "r": 4, "t": 16, "b": 16}},
+        )
+    return {
+        "data": traces,
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.4,
+            "height": 110 + 64 * len(types),
+            "margin": {"l": 8, "r": TICK_ROOM, "t": 72, "b": 28},
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "yref": "container",
+                "y": 1,
+                "yanchor": "top",
+                "traceorder": "normal",
+            },
+            "xaxis": {"tickformat": ",d", "nticks": 6, "rangemode": "tozero"},
+            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+        },
     }
-
-
-def _faded(colour: str) -> str:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.38)"

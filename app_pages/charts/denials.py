@@ -69,12 +69,11 @@ def reason_bars(rows: Rows) -> Figure:
 
 def reason_periods(rows: Rows, reasons: Rows, *, named: Callable[[date], str]) -> Figure:
     """A heat map with its numbers: reasons as above, weeks or months from left to right, each
-    `named` by its last day. One without any denial keeps its column, so that neighbours are
-    neighbours in time.
-
-    Its cells are as light as the numbers on them are dark, on either background.
+    `named` by its last day, from the first with a denial on. A later one without any keeps its
+    column, so that neighbours are neighbours in time.
     """
-    weeks = sorted({row["ends_on"] for row in rows})
+    began = min((row["ends_on"] for row in rows if row["denials"]), default=date.max)
+    weeks = sorted({row["ends_on"] for row in rows if row["ends_on"] >= began})
     known = {
         (row["ends_on"], row["reason"], row["detail"]): row["denials"]
         for row in rows

@@ -8,7 +8,6 @@ figure does not hear of a change of theme before the next run.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache, partial
-from statistics import median
 from typing import Any, Final
 
 import plotly.io
@@ -39,13 +38,12 @@ LEVEL_OR_UPRIGHT: Final[Mapping[str, Any]] = {
     "automargin": "height",
 }
 """A part of an x axis whose names run into each other on a phone: there they stand upright."""
-SANKEY_TEXT: Final = 13
-
-_CUT_AT: Final = 4
-"""A bar of more than so many usual ones together is cut off: one process with thirty retries would
-make the others too low to read."""
-_LEAST_CUT: Final = 8  # so few are never cut off
 _TICKS: Final = 4
+_DARK_CELLS: Final[Mapping[str, Any]] = {
+    "colorscale": [[0, "#3A171D"], [1, "#A93440"]],
+    "textfont": {"color": "#FFFFFF"},
+}
+"""Of a heat map in the dark theme, where pale cells would glare."""
 
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -58,11 +56,10 @@ def show(
 
     `take` gets the point that was clicked, as Plotly describes it, before the page is drawn again.
     """
-    if any(trace.get("x") or trace.get("z") or trace.get("link") for trace in figure["data"]):
+    if any(trace.get("x") or trace.get("z") for trace in figure["data"]):
         layout = {"separators": formats.separators(), "template": _template()}
         figure = {**figure, "layout": {**figure["layout"], **layout}}
-        if st.context.theme.type == "light":
-            figure = _in_ink(figure)
+        figure = _in_ink(figure) if st.context.theme.type == "light" else _in_the_dark(figure)
         clicks: dict[str, Any] = {}
         if take is not None:
             clicks = {"on_select": partial(_take, key, take), "selection_mode": "points"}
@@ -118,10 +115,15 @@ def _in_ink(figure: Figure) -> Figure:
         ]
     texts: dict[str, Figure] = {
         "bar": {"outsidetextfont": font},
-        "sankey": {"textfont": {"color": INK, "size": SANKEY_TEXT}},
     }
     data = [{**trace, **texts.get(trace["type"], {})} for trace in figure["data"]]
     return {"data": data, "layout": layout}
+
+
+def _in_the_dark(figure: Figure) -> Figure:
+    """The figure with dark cells, if it has any."""
+    cells = [it | _DARK_CELLS if it["type"] == "heatmap" else it for it in figure["data"]]
+    return {**figure, "data": cells}
 
 
 def mark(x: str, label: str) -> Figure:
@@ -164,39 +166,21 @@ def week_ticks(first: date, last: date) -> Figure:
     }
 
 
-def count_axis(totals: Mapping[str, int]) -> tuple[Figure, list[Figure]]:
-    """The y axis of bars of these heights (x -> how many), and the number above each bar that is
-    cut off, since it is far above the usual."""
-    most = max(_LEAST_CUT, _CUT_AT * median(totals.values())) if totals else _LEAST_CUT
-    highest = max(totals.values(), default=0)
-    axis: Figure = {"tickformat": ",d", "nticks": _TICKS}
-    if highest <= _TICKS:
+def count_axis(totals: Mapping[str, int]) -> Figure:
+    """The y axis of bars of these heights (x -> how many)."""
+    axis: Figure = {"tickformat": ",d", "nticks": _TICKS, "rangemode": "tozero"}
+    if max(totals.values(), default=0) <= _TICKS:
         axis["dtick"] = 1  # there would be halves, each with the label of a whole number
-    if highest <= 2 * most:  # whole, it leaves the others half their height
-        return {**axis, "rangemode": "tozero"}, []
-    above: list[Figure] = [
-        {
-            "x": x,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "text": f"↑ {formats.number(total)}",
-            "showarrow": False,
-            "font": {"color": GREY, "size": 12},
-        }
-        for x, total in totals.items()
-        if total > most
-    ]
-    return {**axis, "range": [0, most]}, above
+    return axis
 
 
 def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]]) -> Figure:
     """A bar per week, by `ends_on` of its row, of parts on top of each other (name -> column and
-    marker); `total`: the column of their sum. A week far above the usual is cut off. Without any
-    there is nothing to draw."""
+    marker); `total`: the column of their sum. Without any there is nothing to
+    draw."""
     weeks = [formats.short_day(row["ends_on"]) for row in rows]
     names = 36 if len(parts) < 3 else 60  # on a phone three take two lines
-    axis, above = count_axis({week: row[total] for week, row in zip(weeks, rows, strict=True)})
+    axis = count_axis({week: row[total] for week, row in zip(weeks, rows, strict=True)})
     return {
         "data": [
             {
@@ -225,7 +209,6 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
                 "yanchor": "top",
             },
             "xaxis": {"type": "category", **LEVEL_OR_UPRIGHT, "showgrid": False},
-            "annotations": above,
             "yaxis": axis,
         },
     }

@@ -126,8 +126,7 @@ def submission_weeks(rows: Rows) -> Figure:
 
 
 def outcome_days(rows: Rows, today: date, days: int) -> Figure:
-    """Attempts per day over the last days, stacked by outcome. Of a day with far more than is usual
-    the bar is cut off, and its number stands above it."""
+    """Attempts per day over the last days, stacked by outcome."""
     first = today - timedelta(days - 1)
     recent = [row for row in rows if row["day"] >= first]
     traces = [
@@ -148,13 +147,12 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
     totals: Counter[str] = Counter()
     for row in recent:
         totals[row["day"].isoformat()] += row["attempts"]
-    axis, above = count_axis(totals)
+    axis = count_axis(totals)
     return {
         "data": traces,
         "layout": {
             "barmode": "stack",
             "height": 330,
-            "annotations": above,
             "showlegend": False,
             "margin": {"l": 36, "r": TICK_ROOM, "t": 24, "b": 28},
             "xaxis": {

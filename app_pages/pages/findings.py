@@ -39,7 +39,7 @@ def listed() -> lists.Listed:
             lists.SELLER: lists.text(_("Seller"), 104),
             "detail": lists.text(_("Detail"), 160),
             "found_at": lists.instant(_("True since")),
-            "seq": lists.number(_("Entry"), 70),
+            "seq": lists.number(_("Entry"), 96),
         },
         alt=_("Findings, most severe first"),
     )

@@ -66,7 +66,7 @@ def quarantined(rows: Sequence[views.Row], key: str) -> None:
             "occurred_at": lists.instant(_("Received")),
             "reason": lists.text(_("Reason"), 420),
             "size_bytes": lists.number(_("Bytes"), 80),
-            "seq": lists.number(_("Entry"), 80),
+            "seq": lists.number(_("Entry"), 110),
             "replayed_as": lists.number(_("Replayed as"), 100),
         },
         alt=_("Deliveries in quarantine, newest first"),
@@ -85,7 +85,7 @@ def deliveries(rows: Sequence[views.Row], key: str) -> None:
             "event_id": lists.text(_("Id of the event"), 240),
             "created_at": lists.instant(_("Created by the platform")),
             "came": lists.text(_("Came"), 130),
-            "seq": lists.number(_("Entry"), 80),
+            "seq": lists.number(_("Entry"), 110),
         },
         alt=_("Deliveries, newest first"),
         key=key,
@@ -97,7 +97,7 @@ def entries(rows: Sequence[views.Row], key: str) -> None:
     lists.grid(
         [row | {"kind": code_texts.word(occurrences.KINDS, row["kind"])} for row in rows],
         {
-            "seq": lists.number(_("Entry"), 80),
+            "seq": lists.number(_("Entry"), 110),
             "occurred_at": lists.instant(_("When")),
             "kind": lists.text(_("Kind"), 180),
             "process_id": lists.subject_id(_("Process")),

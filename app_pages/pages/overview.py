@@ -260,9 +260,9 @@ with right.container(border=True, height="stretch"):
         else "",
         review_flow(flow),
         rests_on=("review_flow",),
-        alt=_("Flow from the type of review to its state"),
+        alt=_("Processes of each type of review, by where they stand"),
     )
     with st.container(horizontal=True, gap="small", key="flow_leads"):
-        for end in code_texts.ENDS:  # Plotly tells of no click on a flow
+        for end in code_texts.ENDS:  # each to its rows
             if any(row["ends_as"] == end for row in flow):
                 processes.to_rows_of_flow(end)

@@ -55,10 +55,9 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "seller_id": lists.subject_id(_("Seller id")),
             lists.SELLER: lists.text(_("Seller"), 110),
+            "time_left": lists.text(_("Time left"), 112),
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
-            "time_left": lists.text(_("Time left"), 104),
             "reviews": lists.text(_("Open reviews"), 150),
             "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
             "last_contact": lists.text(_("Last contact"), 160),
@@ -66,6 +65,7 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
             "balance_at": lists.instant(_("Balance as of"), 134),
             "expiry_disabled_at": lists.instant(_("Disabled after a deadline"), 134),
             "assignees": lists.text(_("Assigned to"), 88),
+            "seller_id": lists.subject_id(_("Seller id")),
         },
         alt=_("Sellers with an open review"),
         sorts={

@@ -46,12 +46,13 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "process_id": lists.subject_id(_("Process")),
-            lists.SELLER: lists.text(_("Seller"), 88),
-            "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
-            "time_left": lists.text(_("Time left"), 104),
+            # First what is decided by: a phone shows no more than two.
+            "time_left": lists.text(_("Time left"), 112),
             "next_action": lists.text(_("Next action"), 140),
+            "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
+            lists.SELLER: lists.text(_("Seller"), 96),
             "deadline_at": lists.instant(_("Deadline"), 134),
+            "process_id": lists.subject_id(_("Process")),
             "assignee": lists.text(_("Assigned to"), 88),
             "review_type": lists.text(_("Type"), 48),
         },

@@ -131,39 +131,28 @@ def test_a_bar_leads_to_the_attempts_that_it_stands_for(open_log: OpenLog, visit
     assert list(that_day["process_id"]) == ["prc_1"]
 
 
-def test_one_process_with_thirty_retries_leaves_the_other_days_readable() -> None:
-    """Its bar is cut off, with its number above it; where days are alike none is."""
+def test_a_bar_is_as_high_as_what_it_counts() -> None:
+    """One of thirty was cut off at eight, with an arrow above it."""
     today = date(2026, 6, 1)
-    usual = [
-        {"day": today - timedelta(n), "outcome": "accepted", "attempts": 3} for n in range(1, 10)
+    attempts = [
+        {"day": today - timedelta(n), "outcome": "accepted", "attempts": 30 if n == 1 else 3}
+        for n in range(1, 10)
     ]
-    thirty = {"day": today, "outcome": "platform_error", "attempts": 30}
-    cut = outcome_days([*usual, thirty], today, 30)["layout"]
-    assert cut["yaxis"]["range"] == [0, 12]
-    assert [(note["x"], note["text"]) for note in cut["annotations"]] == [("2026-06-01", "↑ 30")]
-    whole = outcome_days([*usual, {**thirty, "attempts": 24}], today, 30)["layout"]
-    assert "range" not in whole["yaxis"]
-    assert whole["annotations"] == []
-
-
-def test_no_day_flattens_the_deadlines_and_no_week_those_who_came_back() -> None:
-    """Of the days and weeks beside it there are three; four usual ones are twelve."""
-    today = date(2026, 6, 1)
     days = [
         {"day": today + timedelta(n), "due": 90 if n == 5 else 3, "urgency": "soon"}
         for n in range(1, 8)
     ]
-    drawn = deadline_bars([{**day, "is_older": False} for day in days], today)["layout"]
-    assert drawn["yaxis"]["range"] == [0, 12]
-    above = [(note["x"], note["text"]) for note in drawn["annotations"] if "↑" in note["text"]]
-    assert above == [("2026-06-06", "↑ 90")]
     weeks = [
         {"ends_on": today - timedelta(7 * n), "came_back": 60 if n == 2 else 3, "cured": 1}
         for n in range(12)
     ]
-    returned = return_weeks(weeks)["layout"]
-    assert returned["yaxis"]["range"] == [0, 12]
-    assert [(note["x"], note["text"]) for note in returned["annotations"]] == [("18 May", "↑ 60")]
+    for drawn in (
+        outcome_days(attempts, today, 30),
+        deadline_bars([{**day, "is_older": False} for day in days], today),
+        return_weeks(weeks),
+    ):
+        assert drawn["layout"]["yaxis"]["rangemode"] == "tozero"
+        assert "range" not in drawn["layout"]["yaxis"]
 
 
 def test_ticks_of_few_are_whole_numbers() -> None:
