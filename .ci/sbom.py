@@ -1,5 +1,5 @@
 """Prints what the product stands on as CycloneDX 1.6 in JSON: the first group of our lock, with the
-licences that the packages installed here state.
+licences that the packages installed here state, or the first line of one's text.
 """
 
 import re
@@ -55,6 +55,9 @@ def _licences(name: str) -> list:
     classified = [it for it in stated.get_all("Classifier", []) if it.startswith("License :: OSI")]
     if classified and ("\n" in licence or not licence):
         licence = classified[0].rsplit(" :: ", 1)[1]
+    if not licence and (texts := stated.get_all("License-File")):
+        at = next(it for it in metadata.files(name) or () if it.match(f"*.dist-info/**/{texts[0]}"))
+        licence = at.read_text(encoding="utf-8").strip().splitlines()[0]
     return [LicenseFactory().make_from_string(licence)] if licence else []
 
 
