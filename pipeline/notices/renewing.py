@@ -89,8 +89,8 @@ class Renewing:
         letter does, nor what was not sent."""
         results = self._sending.results
         return any(
-            content_of(it).get("channel") not in BY_HAND and not results.has_failed(it)
-            for it in notices
+            content_of(each).get("channel") not in BY_HAND and not results.has_failed(each)
+            for each in notices
         )
 
     def _needs_address(self, channel: str) -> bool:

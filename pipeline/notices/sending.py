@@ -727,16 +727,12 @@ class Sending:
 
 def _of_each(seller: Seller, made: Sequence[Minted]) -> dict[str, dict[str, JsonValue]]:
     """Process -> what the entry of a message says of it alone: its link, and the deadline."""
-    deadlines = {each.process_id: each.deadline_at for each in seller.to_ask}
-    return {
-        it.journey.process_id: {
-            JOURNEY: it.journey.journey_id,
-            DEADLINE: None
-            if (at := deadlines[it.journey.process_id]) is None
-            else instants.canonical(at),
-        }
-        for it in made
+    deadlines: dict[str, JsonValue] = {
+        each.process_id: at if (at := each.deadline_at) is None else instants.canonical(at)
+        for each in seller.to_ask
     }
+    links_of = {each.journey.process_id: each.journey.journey_id for each in made}
+    return {it: {JOURNEY: link, DEADLINE: deadlines[it]} for it, link in links_of.items()}
 
 
 def _rung(rungs: Mapping[str, str] | None, process_id: str) -> dict[str, JsonValue]:
