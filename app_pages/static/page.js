@@ -1,6 +1,18 @@
 // What pages do in a browser, besides what Streamlit does. It stands in the head of each page, by which
 // it is the same for everybody: the content security policy names it by its digest.
 
+// Of quick clicks on a link the first one leads on: the next page has something else in the same place.
+(() => {
+    let isLink = false
+    document.addEventListener('click', clicked => {
+        if (clicked.detail < 2) isLink = clicked.target.closest?.('a[href]') != null
+        else if (isLink) {
+            clicked.preventDefault()
+            clicked.stopImmediatePropagation()
+        }
+    }, true)
+})();
+
 // On a narrow screen the navigation is a drawer, which Streamlit leaves open over the page that was
 // chosen in it.
 (() => {
