@@ -27,6 +27,9 @@ LABELS: Final[Mapping[str, str]] = {
     "attempts": N_("Attempts"),
     "balance_at": N_("Balance as of"),
     "came_back_at": N_("Came back at"),
+    "chance": N_("Chance"),
+    "chance_high": N_("Chance, at most"),
+    "chance_low": N_("Chance, at least"),
     "change": N_("Change"),
     "changed_at": N_("When"),
     "channel": N_("Channel"),
@@ -70,6 +73,7 @@ LABELS: Final[Mapping[str, str]] = {
     "last_contact_by": N_("Last contacted by"),
     "last_contact_channel": N_("Channel of the last contact"),
     "last_outcome": N_("Last outcome"),
+    "lowest_chance": N_("Lowest chance"),
     "next_action": N_("Next action"),
     "next_deadline_at": N_("Next deadline"),
     "next_savable_deadline_at": N_("Next that can be saved"),
@@ -127,13 +131,16 @@ LABELS: Final[Mapping[str, str]] = {
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),
     "was_in_vain": N_("In vain"),
+    "why_not": N_("Why there is no chance"),
     "worst_state": N_("Worst state"),
 }
 """Of the views that pages list; a column of any other view keeps its own name."""
 
 VIEWS: Final[Mapping[str, str]] = {
     "open_processes": N_("Unfinished processes"),
+    "open_by_chance": N_("Unfinished processes"),
     "seller_watchlist": N_("Sellers with an open review"),
+    "sellers_by_chance": N_("Sellers with an open review"),
     "process_state": N_("Review processes"),
     "changes": N_("What changed"),
     "alerts": N_("Alerts"),

@@ -12,6 +12,7 @@ from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, seller_names, views
+from pipeline.alert_rules import reports
 from pipeline.language import codes
 from pipeline.ledger.views.catalogue import public
 
@@ -24,6 +25,7 @@ PAGE = Page(
 )
 
 SAVABLE, SEVERE = "savable", "severe"
+BY_CHANCE = "sellers_by_chance"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
 MOST_NOTICES = 5
@@ -34,7 +36,7 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
     asked = {name: it for name, it in found.asked._asdict().items() if it}
 
     def sellers(most: int) -> list[str]:
-        rows = views.read("seller_watchlist", **asked, order_by=order_by, limit=most)
+        rows = views.read(found.view, **asked, order_by=order_by, limit=most)
         return [row["seller_id"] for row in rows]
 
     open_states = {code: codes.STATES[code] for code in OPEN}
@@ -50,12 +52,16 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
             if row["current_balance"] is None
             else formats.money(row["current_balance"]),
             "assignees": ", ".join(row["assignees"]),
+            **({"lowest_chance": formats.share(row["lowest_chance"])} if has_chances else {}),
         }
 
+    has_chances = found.view == BY_CHANCE
+    chances = {"lowest_chance": lists.text(_("Chance"), 72)} if has_chances else {}
     return lists.Listed(
         cells,
         {
             lists.SELLER: lists.text(_("Seller"), 110),
+            **chances,
             "time_left": lists.text(_("Time left"), 112),
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
             "reviews": lists.text(_("Open reviews"), 150),
@@ -216,7 +222,10 @@ with lists.filters():
             "first",
         )
     by_state = st.container(width="content")
-    with st.container(width="content"), lists.more_filters(("assignee", "seller")):
+    with st.container(width="content"), lists.more_filters(("by", "assignee", "seller")):
+        by_chance = bool(
+            address.choices(_("Order"), {reports.CHANCE: _("Lowest chance first")}, "by")
+        )
         assignee = address.text(
             _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
         )
@@ -235,14 +244,16 @@ with by_state:
         "state",
     )
 found = facets.choosing(worst_state=worst)
+if by_chance:
+    found = found.listed_by(BY_CHANCE)
 with st.container(key="wishes"):  # always there, as the next
     holding.say_wishes()
-order_by = "next_savable_deadline_at" if order == SAVABLE else None
+order_by = "next_savable_deadline_at" if order == SAVABLE and not by_chance else None
 with st.container(key="asking"):  # always there, so that what comes below it stays what it is
     asking.watch()
 lists.with_card(
     found,
-    listed(found, address.order(public()["seller_watchlist"].columns) or order_by),
+    listed(found, address.order(public()[found.view].columns) or order_by),
     card,
     counted=lambda n: ngettext("{n} seller", "{n} sellers", n, n=formats.number(n)),
     order_by=order_by,

@@ -27,11 +27,11 @@ PAGE = Page(
 
 SOON = "7"
 ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
-FOLDED = ("action", "state", "due", "period", "assignee", "seller")
+FOLDED = ("by", "action", "state", "due", "period", "assignee", "seller")
 
 
-def listed() -> lists.Listed:
-    """What the list shows of each row."""
+def listed(*, has_chances: bool) -> lists.Listed:
+    """What the list shows of each row; with its chance where it is in the order of these."""
     unfinished = {code: codes.STATES[code] for code in codes.UNFINISHED}
     states = code_texts.by_code(unfinished)
 
@@ -41,12 +41,15 @@ def listed() -> lists.Listed:
             "next_action": next_actions.action(row["next_action"]),
             "assignee": row["assignee"] or "",
             "time_left": formats.time_left(row["seconds_to_deadline"]),
+            **({"chance": formats.share(row["chance"])} if has_chances else {}),
         }
 
+    chances = {"chance": lists.text(_("Chance"), 72)} if has_chances else {}
     return lists.Listed(
         cells,
         {
             # First what is decided by: a phone shows no more than two.
+            **chances,
             "time_left": lists.text(_("Time left"), 112),
             "next_action": lists.text(_("Next action"), 140),
             "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
@@ -56,7 +59,9 @@ def listed() -> lists.Listed:
             "assignee": lists.text(_("Assigned to"), 88),
             "review_type": lists.text(_("Type"), 48),
         },
-        alt=_("Processes of the watchlist, what can still be saved first"),
+        alt=_("Processes of the watchlist, the lowest chance first")
+        if has_chances
+        else _("Processes of the watchlist, what can still be saved first"),
         sorts={"time_left": "deadline_at"},
         act=many.for_many if casework.is_open() else None,
     )
@@ -128,6 +133,9 @@ with lists.filters():
         )
     by_type = st.container(width="content")
     with st.container(width="content"), lists.more_filters(FOLDED):
+        by_chance = bool(
+            address.choices(_("Order"), {reports.CHANCE: _("Lowest chance first")}, "by")
+        )
         by_action, by_state, by_nearness = st.container(), st.container(), st.container()
         period = address.one_of(
             _("Deadline in"),
@@ -199,9 +207,10 @@ if day is not None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("Due on **{day}**, a UTC day.", day=formats.day(day)), width="content")
         st.button(_("All days"), icon=":material/close:", on_click=address.leave_out, args=("day",))
+facets = facets.choosing(queue=[])
 lists.with_card(
-    facets.choosing(queue=[]),
-    listed(),
+    facets.listed_by("open_by_chance") if by_chance else facets,
+    listed(has_chances=by_chance),
     card,
     counted=formats.processes,
     within={} if queue == ALL else {"queue": [queue]},
@@ -210,6 +219,11 @@ lists.with_card(
 )
 lists.about(
     _(
+        "Unfinished processes, the lowest chance to be finished in time first, by how earlier ones"
+        " fared (page *Trends*); then those without one. Each stands in one queue."
+    )
+    if by_chance
+    else _(
         "Unfinished processes, what can still be saved first: the nearest deadline ahead, then"
         " what has passed, the latest first. Each stands in one queue."
     )

@@ -178,6 +178,12 @@ class Facets:
         other._chosen = self._chosen | chosen
         return other
 
+    def listed_by(self, view: str) -> Self:
+        """The same for another view, which has the same rows in another order."""
+        other = copy(self)
+        other.view = view
+        return other
+
     def rows(self, **instead: Sequence[object]) -> int:
         """How many rows are left. `instead`: column -> values that replace the chosen ones; a
         column without values filters nothing."""

@@ -15,6 +15,7 @@ from pipeline.texts import is_tax_id, names_person
 ALL: Final = "all"
 FIRST_QUEUE: Final = "act_now"
 """What the Watchlist shows until another queue is chosen, or all of them."""
+CHANCE: Final = "chance"
 FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "queue": (*QUEUES, ALL),
     "state": UNFINISHED,
@@ -25,6 +26,7 @@ FILTERS: Final[Mapping[str, tuple[str, ...] | None]] = {
     "period": (ALL, "this_week", "this_month", "last_month"),
     "assignee": None,
     "seller": None,
+    "by": (CHANCE,),
     "sort": None,
 }
 """What may stand behind the question mark of the Watchlist's address -> its values; None: any.

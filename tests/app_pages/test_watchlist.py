@@ -338,3 +338,25 @@ def test_a_report_lists_what_the_page_shows(open_log: OpenLog, visit: Visit) -> 
             shown = listed(app) if app.dataframe else []
             sent = [row.process_id for row in rows if reports.fits(row, query, "ana", rules, now)]
             assert sorted(sent) == sorted(shown), query
+
+
+def test_a_reader_may_have_the_lowest_chance_first(open_log: OpenLog, visit: Visit) -> None:
+    """Of sixty that were due, those open with four days left were never finished; all of those with
+    twenty-eight left were open, and forty were finished in time."""
+    due = [review(f"prc_{n}", before(days=70), seller="sel_bia") for n in range(60)]
+    done = [
+        line for n in range(40) for line in attempt(f"prc_{n}", before(days=60 - n % 2), status=200)
+    ]
+    fresh = review("prc_fresh", before(days=2), seller="sel_ana")
+    with open_log([*due, *done, fresh, review("prc_near", before(days=26), seller="sel_ana")]):
+        app = visit("watchlist", by="chance", queue="all")
+        sellers = visit("sellers", by="chance")
+    shown = app.dataframe[0].value
+    assert list(shown["process_id"])[:2] == ["prc_near", "prc_fresh"]
+    assert list(shown["chance"])[:3] == ["0.0%", "66.7%", "–"]
+    assert len(shown) == 22
+    of_sellers = sellers.dataframe[0].value
+    assert list(zip(of_sellers["seller_id"], of_sellers["lowest_chance"], strict=True)) == [
+        ("sel_ana", "0.0%"),
+        ("sel_bia", "–"),
+    ]

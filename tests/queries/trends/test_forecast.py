@@ -20,7 +20,16 @@ def zulu(moment):
     return f"{moment.isoformat()}Z"
 
 
-def process(process_id, finished_on=None, *, answered_on=None, opened=OPENED, of=aci, days=30):
+def process(
+    process_id,
+    finished_on=None,
+    *,
+    answered_on=None,
+    opened=OPENED,
+    of=aci,
+    days=30,
+    seller_id=None,
+):
     """An ACI with 30 days, finished so many days after its opening."""
     lines = [
         of(
@@ -28,7 +37,7 @@ def process(process_id, finished_on=None, *, answered_on=None, opened=OPENED, of
             zulu(opened),
             process_id=process_id,
             deadline_at=zulu(opened + days * DAY),
-            customer_id=f"s-{process_id}",
+            customer_id=seller_id or f"s-{process_id}",
         )
     ]
     if answered_on is not None:
@@ -134,6 +143,31 @@ def test_only_open_processes_have_a_row_the_lowest_chance_first():
     ]
     found = asked(history, "forecast", at(NOW))
     assert [row["process_id"] for row in found] == ["soon", "later", "acp"]
+
+
+def test_what_is_open_is_listed_by_the_lowest_chance_and_all_else_after_it():
+    history = [
+        *HISTORY,
+        *opened_with(4, "soon"),
+        *opened_with(20, "later"),
+        *opened_with(19, "also"),
+        *opened_with(3, "two", seller_id="s-also"),
+        *process("acp", opened=at(NOW) - DAY, of=acp, days=60),
+    ]
+    found = asked(history, "open_by_chance", at(NOW))
+    chances = [(row["process_id"], row["chance"]) for row in found]
+    assert chances[:4] == [("two", 0.0), ("soon", 0.0), ("also", 0.5), ("later", 0.5)]
+    assert chances[4] == ("acp", None)  # too few have ended; of the others the deadline has passed
+    every_one = asked(history, "open_processes", at(NOW))
+    listed = [{name: row[name] for name in every_one[0]} for row in found]
+    assert sorted(listed, key=repr) == sorted(every_one, key=repr)
+    sellers = asked(history, "sellers_by_chance", at(NOW))
+    assert [(row["seller_id"], row["lowest_chance"]) for row in sellers[:3]] == [
+        ("s-also", 0.0),
+        ("s-soon", 0.0),
+        ("s-later", 0.5),
+    ]
+    assert len(sellers) == len(asked(history, "seller_watchlist", at(NOW)))
 
 
 def any_history(seed):
