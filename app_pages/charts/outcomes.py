@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 from app_pages.charts.figure import (
     AMBER,
@@ -11,6 +11,7 @@ from app_pages.charts.figure import (
     DAY_BAR_WIDTH,
     GREEN,
     GREY,
+    LEVEL_OR_UPRIGHT,
     RED,
     TICK_ROOM,
     VIOLET,
@@ -122,6 +123,90 @@ def submission_weeks(rows: Rows) -> Figure:
             _("Accepted later"): ("accepted_later", _marker("in_flight")),
             _("Not accepted so far"): ("not_accepted", _marker("unknown")),
         },
+    )
+
+
+def outcome_periods(rows: Rows, period: str, names: Mapping[object, str]) -> Figure:
+    """Attempts per period, stacked by outcome. `period`: the column that says which; `names`: of
+    each period that is drawn, in order."""
+    shown = [row for row in rows if row[period] in names]
+    totals = dict.fromkeys(names.values(), 0)
+    for row in shown:
+        totals[names[row[period]]] += row["attempts"]
+    axis = count_axis(totals)
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "name": code_texts.word(codes.OUTCOMES, outcome),
+                "x": [names[row[period]] for row in mine],
+                "y": [row["attempts"] for row in mine],
+                "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
+                "marker": _marker(outcome),
+            }
+            for outcome in LOOKS
+            if (mine := [row for row in shown if row["outcome"] == outcome])
+        ],
+        "layout": {
+            "barmode": "stack",
+            "bargap": 0.25,
+            "height": 330,
+            "showlegend": False,
+            "margin": {"l": 36, "r": TICK_ROOM, "t": 24, "b": 28},
+            "xaxis": {
+                "type": "category",
+                "categoryorder": "array",
+                "categoryarray": [*names.values()],
+                "range": [-0.5, len(names) - 0.5],
+                "showgrid": False,
+                **LEVEL_OR_UPRIGHT,
+            },
+            "yaxis": axis,
+        },
+    }
+
+
+def retries(rows: Rows) -> Figure:
+    """Per outcome, the share of next attempts that were accepted: with the same bytes, and with
+    others. The number behind each share stands beside it."""
+    names = [code_texts.word(codes.OUTCOMES, row["outcome"]) for row in rows]
+    parts = (("again", _("Same bytes"), BLUE, ""), ("changed", _("Other bytes"), GREEN, "/"))
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": names,
+                "x": [row[f"acceptance_{part}"] for row in rows],
+                "text": [_accepted_of(row, part) for row in rows],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": {
+                    "color": colour,
+                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
+                },
+                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
+            }
+            for part, name, colour, shape in parts
+        ],
+        "layout": {
+            "height": 70 + 52 * len(rows),
+            "margin": {"l": 8, "r": 110, "t": 36, "b": 8},
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "xaxis": {"visible": False, "range": [0, 1]},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def _accepted_of(row: Mapping[str, Any], part: str) -> str:
+    if not row[f"sent_{part}"]:
+        return ""
+    return _(
+        "{share} of {n}",
+        share=formats.share(row[f"acceptance_{part}"]),
+        n=formats.number(row[f"sent_{part}"]),
     )
 
 

@@ -1,12 +1,19 @@
 """Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from app_pages.charts.outcomes import outcome_days, outcome_shares, submission_weeks
+from app_pages.charts.outcomes import (
+    outcome_days,
+    outcome_periods,
+    outcome_shares,
+    retries,
+    submission_weeks,
+)
 from app_pages.desk import journeys, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
@@ -24,6 +31,7 @@ PAGE = Page(
 )
 
 DAYS = 30
+WEEKS = 12
 WAITING = 15
 LAST_PLACE = 5  # it stands for all later ones
 FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
@@ -149,6 +157,168 @@ def weeks_reading(seconds_to_acceptance: float | None) -> str:
     )
 
 
+def is_failure(row: views.Row) -> bool:
+    return row["outcome"] in FAILURES
+
+
+def draw_weeks(today: date) -> None:
+    """Attempts per ISO week by outcome; the week that is not over is drawn, and named as such."""
+    current = today - timedelta(days=today.weekday())
+    first = current - timedelta(days=7 * (WEEKS - 1))
+    weeks: list[Any] = [first + timedelta(days=7 * number) for number in range(WEEKS)]
+    rows = views.read("outcomes_by_week", order_by="week desc", limit=WEEKS * len(codes.OUTCOMES))
+    last = [row for row in rows if row["week"] == weeks[-2]]
+    failed = sum(row["attempts"] for row in last if is_failure(row))
+    explained.chart(
+        _(
+            "{n} failed in the week of {day}",
+            n=formats.number(failed),
+            day=formats.short_day(weeks[-2]),
+        ),
+        _(
+            "Sent in the last whole week: **{n}**. Of these failed: **{failed}**.",
+            n=formats.number(sum(row["attempts"] for row in last)),
+            failed=formats.number(failed),
+        ),
+        outcome_periods(
+            rows,
+            "week",
+            {
+                week: _("{day} so far", day=formats.short_day(week))
+                if week == current
+                else formats.short_day(week)
+                for week in weeks
+            },
+        ),
+        rests_on=("outcomes_by_week",),
+        alt=_("Attempts per week by outcome"),
+        note=_("Weeks begin on Monday, in UTC."),
+    )
+
+
+def draw_hours() -> None:
+    """Attempts per hour of the day by outcome, and in which most of them failed."""
+    rows = views.read("outcomes_by_hour")
+    failed = {
+        hour: sum(row["attempts"] for row in rows if row["hour"] == hour and is_failure(row))
+        for hour in range(24)
+    }
+    worst = max(failed, key=lambda hour: (failed[hour], -hour))
+    named = f"{worst:02}:00"
+    explained.chart(
+        _("Most failures from {hour}: {n}", hour=named, n=formats.number(failed[worst]))
+        if failed[worst]
+        else _("Attempts by the hour of the day"),
+        _(
+            "Of all that started in the hour from {hour} in the last 28 days (**{n}**),"
+            " **{failed}** failed; in the whole day **{all}** of **{total}**.",
+            failed=formats.number(failed[worst]),
+            n=formats.number(sum(row["attempts"] for row in rows if row["hour"] == worst)),
+            hour=named,
+            all=formats.number(sum(failed.values())),
+            total=formats.number(sum(row["attempts"] for row in rows)),
+        )
+        if failed[worst]
+        else _("In the last 28 days no attempt failed."),
+        outcome_periods(rows, "hour", {hour: f"{hour:02}" for hour in range(24)}),
+        rests_on=("outcomes_by_hour",),
+        alt=_("Attempts per hour of the day by outcome"),
+        note=_("Hours are of UTC."),
+    )
+
+
+def draw_retries() -> None:
+    """What came after a failure, per outcome: with the same bytes, and with others."""
+    rows = [
+        row for row in views.read("retries_by_outcome") if row["sent_again"] or row["sent_changed"]
+    ]
+    if not rows:
+        return
+    rows.sort(key=lambda row: -row["sent_again"] - row["sent_changed"])
+    first = rows[0]
+    name = formats.plain(code_texts.word(codes.OUTCOMES, first["outcome"]))
+    with st.container(border=True):
+        explained.chart(
+            _(
+                "After “{outcome}”: {share} of retries accepted",
+                outcome=name,
+                share=formats.share(first["acceptance_again"]),
+            )
+            if first["sent_again"]
+            else _(
+                "After “{outcome}”: {share} accepted with other bytes",
+                outcome=name,
+                share=formats.share(first["acceptance_changed"]),
+            ),
+            _(
+                "With the same bytes right after “{outcome}”: **{again}** accepted of **{n}** in"
+                " all; with others: **{changed}** of **{other}**.",
+                n=formats.number(first["sent_again"]),
+                outcome=name,
+                again=formats.number(first["accepted_again"]),
+                other=formats.number(first["sent_changed"]),
+                changed=formats.number(first["accepted_changed"]),
+            ),
+            retries(rows),
+            rests_on=("retries_by_outcome",),
+            alt=_("By outcome, the share of next attempts that were accepted"),
+            note=_("What followed in the log, not why."),
+        )
+
+
+def draw_failure_times() -> None:
+    """How long it took from first failures to acceptance: what a support ticket can say."""
+    months = views.read("failure_time_by_month")
+    if not months:
+        return
+    month = max(row["month"] for row in months)
+    rows = sorted(
+        (row for row in months if row["month"] == month), key=lambda row: -(row["seconds"] or 0)
+    )
+    most = rows[0]
+    name = formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"]))
+    with st.container(border=True):
+        explained.table(
+            _(
+                "{time} from first failures to acceptance, after “{outcome}”",
+                time=formats.seconds(most["seconds"] or 0),
+                outcome=name,
+            ),
+            _(
+                "First failed in {month} as “{outcome}”: **{n}**; accepted since: **{accepted}**."
+                " From the first failed attempt of each of these to the accepted one it took"
+                " **{time}** in all, and **{once}** where time in which several waited counts"
+                " once.",
+                month=formats.month(month),
+                n=formats.number(most["processes"]),
+                outcome=name,
+                accepted=formats.number(most["accepted"]),
+                time=formats.seconds(most["seconds"] or 0),
+                once=formats.seconds(most["seconds_once"] or 0),
+            ),
+            [
+                {
+                    _("First failure"): formats.plain(
+                        code_texts.word(codes.OUTCOMES, row["failed_outcome"])
+                    ),
+                    _("Processes"): formats.number(row["processes"]),
+                    _("Accepted since"): formats.number(row["accepted"]),
+                    _("In all"): took(row["seconds"]),
+                    _("Overlaps once"): took(row["seconds_once"]),
+                    _("Half within"): took(row["median_seconds_to_acceptance"]),
+                }
+                for row in rows
+            ],
+            rests_on=("failure_time_by_month", "failure_times"),
+            alt=_("Time from the first failed attempt to the accepted one, by outcome"),
+            note=_("For a support ticket: *Table and query* has each process with its times."),
+        )
+
+
+def took(seconds: float | None) -> str:
+    return "–" if seconds is None else formats.seconds(seconds)
+
+
 def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
@@ -230,7 +400,14 @@ with left.container(border=True, height="stretch"):
     )
 with right.container(border=True, height="stretch"):
     unit = address.choice(
-        _("Over time by"), {"day": _("Attempt and day"), "week": _("Process and week")}, "by"
+        _("Over time by"),
+        {
+            "day": _("Attempt and day"),
+            "attempts": _("Attempt and week"),
+            "hour": _("Attempt and hour"),
+            "week": _("Process and week"),
+        },
+        "by",
     )
     if unit == "day":
         by_day = outcome_days(
@@ -247,6 +424,10 @@ with right.container(border=True, height="stretch"):
             alt=_("Attempts per day by outcome"),
             note=_("Days are UTC days."),
         )
+    elif unit == "attempts":
+        draw_weeks(views.moment().date())
+    elif unit == "hour":
+        draw_hours()
     else:
         explained.chart(
             _("First submitted, week by week"),
@@ -256,6 +437,9 @@ with right.container(border=True, height="stretch"):
             alt=_("Processes first submitted per week, and how many of them were accepted"),
             note=_("Weeks end on the day named, a UTC day."),
         )
+
+draw_retries()
+draw_failure_times()
 
 # --- what needs a person -------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""Shows a chart with all that it rests on: its reading in a sentence, its table, its query and its
-file."""
+"""Shows a chart, or a table in its place, with all that it rests on: its reading in a sentence, its
+rows, its query and its file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -34,6 +34,33 @@ def chart(
     if reading:
         st.markdown(reading)
     show(figure, alt=alt, key=rests_on[0], take=take)
+    _behind(note, rests_on, where)
+
+
+def table(
+    title: str,
+    reading: str,
+    rows: Sequence[Mapping[str, str]],
+    *,
+    rests_on: tuple[str, ...],
+    alt: str,
+    where: Mapping[str, object] | None = None,
+    note: str = "",
+) -> None:
+    """Numbers that no chart would say better, likewise; `rows`: column -> what its cell shows."""
+    st.header(title, anchor=False)
+    if reading:
+        st.markdown(reading)
+    st.table(
+        {name: [row[name] for row in rows] for name in rows[0]},
+        hide_index=True,
+        border="horizontal",
+        alt=alt,
+    )
+    _behind(note, rests_on, where)
+
+
+def _behind(note: str, rests_on: tuple[str, ...], where: Mapping[str, object] | None) -> None:
     if note:
         st.markdown(formats.muted(note))
     behind = elements.opened(

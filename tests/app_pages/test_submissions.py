@@ -182,3 +182,31 @@ def test_the_filters_say_how_many_there_are_of_each(drawn: Visit) -> None:
     shown = page_text(drawn("submissions"))
     for label in ("Accepted (2)", "Platform error (1)", "Conflict (0)"):
         assert label in shown
+
+
+def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> None:
+    """`prc_2` was accepted with the same bytes five minutes after its failure; of `prc_3`, whose
+    failure came last, nothing followed."""
+    app = drawn("submissions")
+    shown = page_text(app)
+    assert "After “Platform error”: 100.0% of retries accepted" in shown
+    assert "With the same bytes right after “Platform error”: 1 accepted of 1 in all" in shown
+    assert "5 min from first failures to acceptance, after “Platform error”" in shown
+    assert [list(row) for row in app.table[0].value.to_numpy()] == [
+        ["Platform error", "1", "1", "5 min", "5 min", "5 min"],
+        ["Payload refused", "1", "0", "–", "–", "–"],
+    ]
+
+
+def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """All at noon, UTC. Seven days before 1 June 2026 a week began, in which one attempt failed."""
+    with open_log(HISTORY):
+        weeks = visit("submissions", by="attempts")
+        hours = visit("submissions", by="hour")
+    assert "Sent in the last whole week: 1. Of these failed: 1." in page_text(weeks)
+    assert "Most failures from 12:00: 2" in page_text(hours)
+    assert "in the last 28 days (4), 2 failed; in the whole day 2 of 4." in page_text(hours)
+    drawn = {trace["name"]: sum(trace["y"]) for trace in chart(hours, 1)["data"]}
+    assert drawn == {"Accepted": 2, "Platform error": 1, "Payload refused": 1}

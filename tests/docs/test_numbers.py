@@ -21,6 +21,7 @@ from pipeline.trends import forecast_score
 from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.queries.findings.builders import found
+from tests.queries.submissions import test_retries as retries
 from tests.queries.trends import test_denial_changes as changes
 from tests.queries.trends import test_denials_by_month as months
 from tests.queries.trends import test_forecast as forecast
@@ -477,6 +478,15 @@ def test_a_change_of_denials_has_an_interval(quote):
     [row] = asked(changes.some(10, 20), "denial_changes", at(changes.NOW))
     for times in (row["times_low"], row["times_high"]):
         assert_wilsons(times / (1 + times), 20 / 30, 30, percent)
+
+
+@says("of the {} days before `as_of`, so that each day of the week counts four times")
+def test_an_hour_counts_attempts(quote):
+    [days] = numbers(quote)
+    until = at("2026-03-02T08:00:00") + timedelta(days=days)
+    history = retries.attempts("p1", (500, "a"), start="2026-03-02T08:00:00Z")
+    for as_of, rows in ((until - MOMENT, 1), (until, 0)):
+        assert len(asked(history, "outcomes_by_hour", as_of)) == rows, as_of
 
 
 @says("each process of its type whose deadline came in the {} days before `as_of`")

@@ -163,6 +163,12 @@ RICH = [
     ),
     schedule("started", "2026-05-28T06:00:00Z"),
     live(aci("e14", "2026-05-28T07:00:00Z", process_id="p12")),
+    # One that is accepted after a failure.
+    aci("e15", "2026-03-20T00:00:00Z", process_id="p13", customer_id="s9"),
+    started("a12", "2026-03-21T00:00:00Z", process_id="p13", seller_id="s9"),
+    finished("a12", 500, "2026-03-21T00:00:01Z", process_id="p13"),
+    started("a13", "2026-03-22T00:00:00Z", process_id="p13", seller_id="s9"),
+    finished("a13", 200, "2026-03-22T00:00:01Z", process_id="p13"),
 ]
 """Something of everything, so that every view has rows."""
 

@@ -221,6 +221,11 @@ VIEWS = {
     "phases_by_channel": trends.phases_by_channel,
     "denials_by_month": trends.denials_by_month,
     "denial_changes": trends.denial_changes,
+    "outcomes_by_week": submissions.outcomes_by_week,
+    "outcomes_by_hour": submissions.outcomes_by_hour,
+    "retries_by_outcome": submissions.retries_by_outcome,
+    "failure_times": submissions.failure_times,
+    "failure_time_by_month": submissions.failure_time_by_month,
     "forecast": trends.forecast,
 }
 

@@ -1,9 +1,13 @@
 """Lists and counts of what was submitted (docs/rules.md#submission-attempts)."""
 
+import math
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+
 from .attempts import by_process, is_failure, outcome, sent_attempts, share
-from .model import Log
+from .model import Attempt, Log
 from .processes import Process, processes
-from .reading import day_of
+from .reading import DAY, day_of
 from .tries import tries
 
 
@@ -89,3 +93,138 @@ def submission_retries(log: Log) -> list[dict]:
             "success_after_retry": share(accepted_after_failure, with_failure),
         }
     ]
+
+
+def outcomes_by_week(log: Log) -> list[dict]:
+    """Attempts per ISO week of their start, by its Monday, and outcome."""
+    counts: dict[tuple, int] = {}
+    for row in submission_outcomes(log):
+        key = (row["day"] - timedelta(days=row["day"].weekday()), row["outcome"])
+        counts[key] = counts.get(key, 0) + row["attempts"]
+    return [
+        {"week": week, "outcome": result, "attempts": n} for (week, result), n in counts.items()
+    ]
+
+
+def outcomes_by_hour(log: Log) -> list[dict]:
+    """Attempts of four weeks per hour of the day and outcome."""
+    hours: dict[int, list[str]] = {}
+    for attempt in sent_attempts(log):
+        if log.as_of - 28 * DAY < attempt.attempted_at <= log.as_of:
+            hours.setdefault(attempt.attempted_at.hour, []).append(outcome(attempt, log.as_of))
+    return [
+        {
+            "hour": hour,
+            "outcome": result,
+            "attempts": results.count(result),
+            "share": share(results.count(result), len(results)),
+        }
+        for hour, results in hours.items()
+        for result in set(results)
+    ]
+
+
+def failed_of(attempts: list[Attempt], as_of: datetime) -> list[Attempt]:
+    """Those that failed: started before the first 200, and ended otherwise."""
+    end = accepted_of(attempts)
+    return [
+        attempt
+        for attempt in attempts
+        if is_failure(outcome(attempt, as_of)) and (end is None or attempt.attempted_at < end)
+    ]
+
+
+def accepted_of(attempts: list[Attempt]) -> datetime | None:
+    """The first end with a 200."""
+    ends = [attempt.finished_at for attempt in attempts if attempt.status == 200]
+    return min(ends, default=None)
+
+
+def retries_by_outcome(log: Log) -> list[dict]:
+    """Whether the next attempt was accepted, with the same bytes and with others."""
+    nexts: dict[str, list[tuple[bool, str] | None]] = {}
+    for attempts in by_process(sent_attempts(log), lambda attempt: attempt.process_id).values():
+        failed = {it.attempt_id for it in failed_of(attempts, log.as_of)}
+        for attempt, after in zip(attempts, [*attempts[1:], None], strict=True):
+            if attempt.attempt_id in failed:
+                nexts.setdefault(outcome(attempt, log.as_of), []).append(
+                    after and (after.body == attempt.body, outcome(after, log.as_of))
+                )
+    return [
+        {"outcome": result, "attempts": len(of_it), **helped(of_it, "again", is_same=True)}
+        | helped(of_it, "changed", is_same=False)
+        for result, of_it in nexts.items()
+    ]
+
+
+def helped(nexts: list[tuple[bool, str] | None], name: str, *, is_same: bool) -> dict:
+    ended = [it[1] for it in nexts if it and it[0] is is_same and it[1] != "in_flight"]
+    accepted = ended.count("accepted")
+    return {
+        f"sent_{name}": len(ended),
+        f"accepted_{name}": accepted,
+        f"acceptance_{name}": share(accepted, len(ended)),
+    }
+
+
+def failures(log: Log) -> Iterable[tuple[str, Attempt, datetime | None]]:
+    """Each process with a failed attempt, the first of these, and its first 200."""
+    for process_id, attempts in by_process(
+        sent_attempts(log), lambda attempt: attempt.process_id
+    ).items():
+        if failed := failed_of(attempts, log.as_of):
+            yield process_id, failed[0], accepted_of(attempts)
+
+
+def failure_times(log: Log) -> list[dict]:
+    return [
+        {
+            "process_id": process_id,
+            "failed_at": failed.attempted_at,
+            "failed_outcome": outcome(failed, log.as_of),
+            "accepted_at": accepted_at,
+            "seconds_to_acceptance": (accepted_at - failed.attempted_at) / timedelta(seconds=1),
+        }
+        for process_id, failed, accepted_at in failures(log)
+        if accepted_at
+    ]
+
+
+def failure_time_by_month(log: Log) -> list[dict]:
+    months: dict[tuple[date, str], list[tuple[datetime, datetime | None]]] = {}
+    for _, failed, accepted_at in failures(log):
+        key = day_of(failed.attempted_at).replace(day=1), outcome(failed, log.as_of)
+        months.setdefault(key, []).append((failed.attempted_at, accepted_at))
+    rows = []
+    for (month, result), of_it in months.items():
+        waits = [(start, end) for start, end in of_it if end]
+        times = sorted((end - start) / timedelta(seconds=1) for start, end in waits)
+        rows.append(
+            {
+                "month": month,
+                "failed_outcome": result,
+                "processes": len(of_it),
+                "accepted": len(waits),
+                "seconds": total(waits) if waits else None,
+                "seconds_once": total(merged(waits)) if waits else None,
+                "median_seconds_to_acceptance": times[math.ceil(len(times) / 2) - 1]
+                if waits
+                else None,
+            }
+        )
+    return rows
+
+
+def total(spans: Iterable[tuple[datetime, datetime]]) -> float:
+    return sum((end - start for start, end in spans), timedelta()) / timedelta(seconds=1)
+
+
+def merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
+    """The same time, of which no instant is in two spans."""
+    found: list[tuple[datetime, datetime]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            first, last = found.pop()
+            start, end = first, max(last, end)
+        found.append((start, end))
+    return found

@@ -1,0 +1,96 @@
+"""When attempts fail, what the next one comes to, and how long it takes to the accepted one."""
+
+from datetime import date
+
+import pytest
+
+from tests.support.ledgers import asked
+from tests.support.lines import at, finished, started
+
+MARCH, APRIL = date(2026, 3, 1), date(2026, 4, 1)
+NOW = "2026-04-20T00:00:00"
+
+
+def attempts(process_id, *ends, start="2026-03-02T08:00:00Z"):
+    """`ends`: status, or None while it is in flight, and the letter that stands for its bytes; each
+    starts on the hour and takes a minute."""
+    lines = []
+    day, hour = start[:11], int(start[11:13])
+    for number, (status, letter) in enumerate(ends):
+        names = {"attempt_id": f"{process_id}-{number}", "process_id": process_id}
+        at_hour = f"{day}{hour + number:02}"
+        lines.append(started(**names, occurred_at=f"{at_hour}:00:00Z", body={"is": letter}))
+        if status is not None:
+            lines.append(finished(**names, status=status, occurred_at=f"{at_hour}:01:00Z"))
+    return lines
+
+
+def table(history, view, as_of=NOW):
+    return [tuple(row.values()) for row in asked(history, view, at(as_of))]
+
+
+def test_what_follows_a_failure_is_counted_by_whether_the_bytes_are_the_same():
+    history = [
+        *attempts("p1", (500, "a"), (500, "a"), (200, "a")),
+        *attempts("p2", (400, "a"), (400, "a"), (200, "b")),
+        *attempts("p3", (500, "a"), (400, "b")),
+        *attempts("p4", (200, "a"), (500, "a"), (200, "a")),  # after a 200 nothing counts as failed
+        *attempts("p5", (500, "a"), (None, "a")),
+    ]
+    assert table(history, "retries_by_outcome") == [
+        # The one in flight has no outcome before its minute is over, and is unknown afterwards.
+        ("invalid_payload", 3, 1, 0, 0.0, 1, 1, 1.0),
+        ("platform_error", 4, 3, 1, 1 / 3, 1, 0, 0.0),
+        ("unknown", 1, 0, 0, None, 0, 0, None),
+    ]
+    assert table(history, "retries_by_outcome", "2026-03-02T09:00:30")[1:] == [
+        ("platform_error", 3, 0, 0, None, 0, 0, None)
+    ]
+
+
+def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():
+    """`p1` from 8:00 to 10:01, `p2` from 9:00 to 10:01, `p3` from 12:00 to 13:01."""
+    history = [
+        *attempts("p1", (500, "a"), (400, "a"), (200, "a")),
+        *attempts("p2", (500, "a"), (200, "a"), start="2026-03-02T09:00:00Z"),
+        *attempts("p3", (500, "a"), (200, "a"), start="2026-03-02T12:00:00Z"),
+        *attempts("p4", (500, "a"), (500, "a")),
+        *attempts("p5", (400, "a"), start="2026-04-01T00:00:00Z"),
+        *attempts("p6", (200, "a"), (500, "a")),
+    ]
+    hour, minute = 3600.0, 60.0
+    assert table(history, "failure_time_by_month") == [
+        (MARCH, "platform_error", 4, 3, 4 * hour + 3 * minute, 3 * hour + 2 * minute, hour + 60),
+        (APRIL, "invalid_payload", 1, 0, None, None, None),
+    ]
+    assert [row[0::4] for row in table(history, "failure_times")] == [
+        ("p1", 2 * hour + minute),
+        ("p2", hour + minute),
+        ("p3", hour + minute),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "hours"),
+    [
+        ("2026-03-02T08:00:30", [(8, "in_flight", 1, 1.0)]),
+        ("2026-03-30T07:59:59", [(8, "platform_error", 1, 1.0), (9, "accepted", 1, 1.0)]),
+        ("2026-03-30T08:00:00", [(9, "accepted", 1, 1.0)]),  # 28 days later
+    ],
+)
+def test_an_hour_counts_the_attempts_of_the_last_four_weeks(as_of, hours):
+    history = attempts("p1", (500, "a"), (200, "a"))
+    assert table(history, "outcomes_by_hour", as_of) == hours
+
+
+def test_a_week_begins_on_monday():
+    """1 March 2026 was a Sunday."""
+    history = [
+        *attempts("p1", (500, "a"), start="2026-03-01T23:00:00Z"),
+        *attempts("p2", (500, "a"), start="2026-03-02T00:00:00Z"),
+        *attempts("p3", (500, "a"), start="2026-03-08T23:00:00Z"),
+    ]
+    assert table(history, "outcomes_by_week") == [
+        (date(2026, 2, 23), "platform_error", 1),
+        (date(2026, 3, 2), "platform_error", 2),
+    ]
