@@ -259,6 +259,13 @@ class Settings(BaseModel):
         le=8760,
         description="Hours that a seller is given after a contact; 72 where it is not set.",
     )
+    on_time_target: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of reviews to be finished in time, such as 0.95: a line on the page"
+        " Trends.",
+    )
     alerts_file: FilePath | None = Field(
         None,
         description="TOML file that says what is alarming (docs/alerts.md). Reread.",

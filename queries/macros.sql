@@ -264,6 +264,26 @@ create or replace macro shown_name(first_name, last_name, business_name) as
         personal(business_name, mask_text(business_name))
     ), '');
 
+-- Of processes whose deadline has come, the share that was finished in time; null over nothing.
+create or replace macro on_time_share(fate, is_due) as
+    count(*) filter (where is_due and fate = 'finished_in_time') / nullif(count(*) filter (where is_due), 0);
+
+-- Of a seller's events, the value of the latest one that carries it.
+create or replace macro carried(value, created_at, occurred_at, event_id) as
+    arg_max(value, struct_pack(created_at := created_at, occurred_at := occurred_at, event_id := event_id));
+
+-- A field of two records, and whether it differs: null where one of them does not carry it, or says nothing there, and
+-- where both are one mask, which hides it.
+create or replace macro compared(field, earlier, later, mask) as struct_pack(
+    field := field,
+    is_hidden := coalesce(earlier = later and later = mask and not is_blank(later), false),
+    differs := case
+        when is_blank(earlier) or is_blank(later) then null
+        when earlier = later and later = mask then null
+        else earlier <> later
+    end
+);
+
 -- The reasons of a denial, as its seller event has them in JSON, as a list.
 create or replace macro reason_pairs(reasons) as
     from_json(reasons, '[{"reason": "VARCHAR", "detail": "VARCHAR"}]');

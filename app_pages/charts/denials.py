@@ -15,16 +15,22 @@ from app_pages.charts.figure import (
     TICK_ROOM,
     Figure,
     Rows,
+    level,
+    level_name,
     stacked_weeks,
+    week_ticks,
 )
-from app_pages.language import formats, sellers
+from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import _
+from pipeline.language import codes
 
 _PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
 _NAME_WIDTH: Final = 30  # characters a line
 _NAME_LINE, _NAME_ROOM, _LEAST_ROW = 16, 14, 46  # pixels
 _COUNT_CHARACTER, _LEAST_PLOT = 6, 24  # pixels
 _WEEKS_NAMED: Final = 6
+PROMISED: Final = 0.99
+"""Of analyses, the share that takes up to 180 s (docs/contract.md#limits)."""
 
 
 def reason_bars(rows: Rows) -> Figure:
@@ -236,6 +242,92 @@ def reason_returns(rows: Rows) -> Figure:
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
             "xaxis": {"visible": False, "range": [0, 1]},
             "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def record_fields(rows: Rows) -> Figure:
+    """Per field of the record, the share of accepted records in which it differs from the denied
+    one; in grey the share in which none does."""
+    names = [field_name(row) for row in rows]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": [row["share"] for row in rows],
+                "y": names,
+                "text": [
+                    f"{formats.share(row['share'])} · {formats.number(row['differing'])}"
+                    f"/{formats.number(row['compared'])}"
+                    for row in rows
+                ],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": {
+                    "color": [GREY if row["field"] is None else BLUE for row in rows],
+                    "pattern": {
+                        "shape": ["/" if row["field"] is None else "" for row in rows],
+                        "fillmode": "overlay",
+                        "size": 7,
+                    },
+                },
+                "hovertemplate": "%{y}: %{text}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": max(160, 30 * len(rows) + 24),
+            "bargap": 0.3,
+            "minreducedwidth": _LEAST_PLOT,
+            "margin": {"l": 8, "r": 110, "t": 8, "b": 8},
+            "xaxis": {"visible": False, "range": [0, 1]},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
+
+
+def field_name(row: Mapping[str, Any]) -> str:
+    """A field of the record in words."""
+    if row["field"] is None:
+        return _("No field of the record")
+    return code_texts.word(codes.SELLER_RECORD, row["field"])
+
+
+def analysis_days(rows: Rows) -> Figure:
+    """Per day, the share of analyses that took up to 180 s, beside what the platform promises."""
+    return {
+        "data": [
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": [row["day"].isoformat() for row in rows],
+                "y": [row["share"] for row in rows],
+                "line": {"color": BLUE},
+                "marker": {
+                    "color": [BLUE if row["share"] >= PROMISED else RED for row in rows],
+                    "symbol": ["circle" if row["share"] >= PROMISED else "x" for row in rows],
+                    "size": 8,
+                },
+                "customdata": [
+                    f"{formats.day(row['day'])}: {formats.share(row['share'])}"
+                    f" ({formats.number(row['within_180_s'])}/{formats.number(row['analysed'])})"
+                    for row in rows
+                ],
+                "hovertemplate": "%{customdata}<extra></extra>",
+            }
+        ],
+        "layout": {
+            "height": 240,
+            "showlegend": False,
+            "margin": {"l": 48, "r": TICK_ROOM, "t": 12, "b": 28},
+            "xaxis": {
+                "type": "date",
+                "showgrid": False,
+                **(week_ticks(rows[0]["day"], rows[-1]["day"]) if rows else {}),
+            },
+            "yaxis": {"tickformat": ".0%", "range": [0, 1.05]},
+            "shapes": [level(PROMISED)],
+            "annotations": [level_name(PROMISED, _("promised: 99%"))],
         },
     }
 

@@ -154,6 +154,33 @@ def mark(x: str, label: str) -> Figure:
     }
 
 
+def level(share: float) -> Figure:
+    """A dotted line across a chart at a share, such as a target; one of the shapes of a layout."""
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": share,
+        "y1": share,
+        "line": {"color": GREY, "width": 2, "dash": "dot"},
+    }
+
+
+def level_name(share: float, name: str) -> Figure:
+    """What stands at the beginning of such a line; one of the annotations of a layout."""
+    return {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "y": share,
+        "yanchor": "top",
+        "text": name,
+        "showarrow": False,
+        "font": {"color": GREY, "size": 12},
+    }
+
+
 def week_ticks(first: date, last: date) -> Figure:
     """Ticks on Mondays, in the reader's language (Plotly knows only English); a part of an axis."""
     monday = first + timedelta(-first.weekday() % 7)

@@ -1,6 +1,6 @@
 """Draws how it goes over time: on time or late, how long steps take, load, and what to expect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
+    level,
+    level_name,
 )
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
@@ -37,19 +39,29 @@ _SHARES: Final[Figure] = {
 }
 
 
-def on_time(rows: Rows, periods: Mapping[date, str], period: str, current: date) -> Figure:
-    """A line per type of review of the share finished in time, over whole periods. The current one
-    has no share yet: it says how many of those due so far were.
+def on_time(
+    rows: Rows,
+    periods: Mapping[date, str],
+    period: str,
+    current: date,
+    *,
+    kind: str,
+    called: Callable[[str | None], str],
+    target: float | None,
+) -> Figure:
+    """A line per kind of reviews of the share finished in time, over whole periods, with one across
+    at the target. The current period has no share yet: it says how many of those due so far were.
 
-    `periods`: the first days, in order, and how each is named."""
-    named = sorted({row["review_type"] for row in rows} - {None})
-    types = [*named, *({None} & {row["review_type"] for row in rows})]
+    `periods`: the first days, in order, and how each is named; `kind`: the column that tells the
+    lines apart, each `called` by its value."""
+    kinds = {row[kind] for row in rows}
+    in_order = [*sorted(kinds - {None}), *({None} & kinds)]
     traces, notes = [], []
-    for place, review_type in enumerate(types):
+    for place, of_kind in enumerate(in_order):
         colour, symbol = TYPE_LOOKS[place % len(TYPE_LOOKS)]
-        mine = [row for row in rows if row["review_type"] == review_type]
+        mine = [row for row in rows if row[kind] == of_kind]
         whole = [row for row in mine if row[period] < current]
-        name = review_type or _("Unknown type")
+        name = called(of_kind)
         traces.append(
             {
                 "type": "scatter",
@@ -92,14 +104,22 @@ def on_time(rows: Rows, periods: Mapping[date, str], period: str, current: date)
                 **LEVEL_OR_UPRIGHT,
             },
             "yaxis": _SHARES,
-            "annotations": notes,
+            "shapes": [level(target)] if target else [],
+            "annotations": [
+                *notes,
+                *([level_name(target, _target_said(target))] if target else []),
+            ],
         },
     }
 
 
+def _target_said(target: float) -> str:
+    return _("target: {share}", share=formats.share(target))
+
+
 def _share_hover(row: Mapping[str, Any]) -> str:
-    numbers = {name: formats.number(row[name]) for name in ("finished_in_time", "due")}
-    return f"{formats.share(row['on_time_share'])} ({numbers['finished_in_time']}/{numbers['due']})"
+    numbers = [formats.number(row[name]) for name in ("finished_in_time", "due_so_far")]
+    return f"{formats.share(row['on_time_share'])} ({'/'.join(numbers)})"
 
 
 def _so_far(name: str, row: Mapping[str, Any]) -> str:

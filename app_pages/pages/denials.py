@@ -8,11 +8,15 @@ from typing import Any
 import streamlit as st
 
 from app_pages.charts.denials import (
+    PROMISED,
+    analysis_days,
     change_said,
+    field_name,
     reason_bars,
     reason_changes,
     reason_periods,
     reason_returns,
+    record_fields,
     return_weeks,
 )
 from app_pages.desk import saved
@@ -32,6 +36,7 @@ PAGE = Page(
 )
 
 REASONS_DRAWN = 12
+ANALYSIS_DAYS = 60
 DENIALS, RETURNED = "denials", "returned"
 YES_NO = {"yes": True, "no": False}
 
@@ -241,6 +246,85 @@ def month_returns_reading(followed: Sequence[views.Row]) -> str:
         if first["median_seconds_to_cure"] is None
         else formats.seconds(first["median_seconds_to_cure"]),
     )
+
+
+def draw_fields(reasons: Sequence[views.Row]) -> None:
+    """Which fields differ between the denied record and the accepted one, of one reason: worked out
+    when somebody asks."""
+    opened = elements.opened(
+        _("What differs in the accepted record?"), icon=":material/difference:", key="fields"
+    )
+    if opened is None:
+        return
+    with opened:
+        found = views.read("denial_fields")
+        known = {code_of(row) for row in found}
+        names = {code_of(row): sellers.reason(row) for row in reasons if code_of(row) in known}
+        if not names:
+            st.markdown(formats.muted(_("Nobody who was denied has been cured so far.")))
+            return
+        chosen = address.one_of(
+            _("Reason"), names, "cured_of", placeholder=next(iter(names.values()))
+        ) or next(iter(names))
+        rows = [row for row in found if code_of(row) == chosen]
+        fields = [row for row in rows if row["field"] is not None]
+        none = [row for row in rows if row["field"] is None]
+        most = max(fields, key=lambda row: row["share"])
+        explained.chart(
+            _(
+                "Differs in {share} of accepted records: {field}",
+                field=field_name(most),
+                share=formats.share(most["share"]),
+            )
+            if most["differing"]
+            else _("No field of the record differs"),
+            _(
+                "Denied for “{reason}” and cured since: **{n}**. No field of the accepted record"
+                " differs from the denied one: **{none}**.",
+                n=formats.number(most["cured"]),
+                reason=formats.plain(names[chosen]),
+                none=formats.number(sum(row["differing"] for row in none)),
+            ),
+            record_fields([*(row for row in fields if row["differing"]), *none]),
+            rests_on=("denial_fields",),
+            where={"reason": most["reason"]},
+            alt=_("Share of accepted records in which each field differs from the denied one"),
+            note=_(
+                "Fields that both records carry; values are shown nowhere. Documents go another way"
+                " and are not in the log. What differed, not what led to the cure."
+            ),
+        )
+
+
+def draw_analyses() -> None:
+    """How long the platform took for its analyses, against the 180 s that it promises for 99 %."""
+    rows = [*views.read("onboarding_analysis", order_by="day desc", limit=ANALYSIS_DAYS)][::-1]
+    if not rows:
+        return
+    kept = sum(row["share"] >= PROMISED for row in rows)
+    last = rows[-1]
+    with st.container(border=True):
+        explained.chart(
+            ngettext(
+                "Analysis within 180 s for 99%: {kept} of {n} day",
+                "Analysis within 180 s for 99%: {kept} of {n} days",
+                len(rows),
+                kept=formats.number(kept),
+                n=formats.number(len(rows)),
+            ),
+            _(
+                "Decided on {day}: **{n}**, of these within 180 s: **{within}**; 99 of 100 within"
+                " **{time}**.",
+                day=formats.day(last["day"]),
+                within=formats.number(last["within_180_s"]),
+                n=formats.number(last["analysed"]),
+                time=formats.seconds(last["p99_seconds"]),
+            ),
+            analysis_days(rows),
+            rests_on=("onboarding_analysis",),
+            alt=_("Share of analyses that took up to 180 seconds, by day"),
+            note=_("Days are UTC days; those without a decision are left out."),
+        )
 
 
 def code_of(reason: views.Row) -> str:
@@ -522,6 +606,10 @@ if followed:
             alt=_("By reason, the share of sellers that came back, and of these that were cured"),
             note=_("The latest month of which anyone has been followed for 60 days."),
         )
+
+with st.container(border=True):
+    draw_fields(reasons)
+draw_analyses()
 
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     shown = address.choice(

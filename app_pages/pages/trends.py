@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -9,11 +11,12 @@ from app_pages.charts import trends
 from app_pages.charts.figure import show
 from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
-from app_pages.language import formats
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import address, elements, explained, links, views
 from pipeline import browser
 from pipeline.continuity import service
+from pipeline.language import codes
 from pipeline.serve.ledger_access import OwnLedger
 from pipeline.serve.roles import Person
 from pipeline.trends import forecast_score, one_page, printed
@@ -27,6 +30,23 @@ PAGE = Page(
 )
 
 PERIODS_DRAWN = {"month": 13, "week": 27}
+
+
+class Cut(NamedTuple):
+    """One way in which reviews are counted that were in time."""
+
+    period: str  # month or week
+    kind: str  # the column that tells apart what is drawn as a line each
+    label: str
+
+
+# By the last word of the view's name.
+CUTS = {
+    "month": Cut("month", "review_type", N_("Month")),
+    "week": Cut("week", "review_type", N_("Week")),
+    "seller_type": Cut("month", "seller_type", N_("Type of seller")),
+    "channel": Cut("month", "channel", N_("Channel")),
+}
 WEEKS_OF_FLOW = 26
 LEAST_LIKELY = 8
 STEPS = {
@@ -63,19 +83,28 @@ def type_name(review_type: str | None) -> str:
     return review_type or _("Unknown type")
 
 
-def on_time_reading(rows: Sequence[views.Row], period: str, last: date) -> str:
-    """The last whole period of each type, beside the one before, in a sentence for each."""
-    shares = {(row[period], row["review_type"]): row for row in rows}
+def kind_name(kind: str, code: str | None) -> str:
+    """What a line is named by: a type of review or of seller, or a channel."""
+    if kind == "review_type":
+        return type_name(code)
+    if kind == "seller_type":
+        return code_texts.word(codes.SELLER_TYPES, code) if code else _("type of seller not known")
+    return code_texts.word(codes.SELLER_CHANNELS, code) if code else _("never contacted")
+
+
+def on_time_reading(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
+    """The last whole period of each kind, beside the one before, in a sentence for each."""
+    shares = {(row[cut.period], row[cut.kind]): row for row in rows}
     said = []
-    for (first, review_type), row in shares.items():
+    for (first, code), row in shares.items():
         if first != last or row["on_time_share"] is None:
             continue
         known = {
-            "type": type_name(review_type),
+            "type": formats.plain(kind_name(cut.kind, code)),
             "share": formats.share(row["on_time_share"]),
-            "due": formats.number(row["due"]),
+            "due": formats.number(row["due_so_far"]),
         }
-        earlier = shares.get((before(last, period), review_type))
+        earlier = shares.get((before(last, cut.period), code))
         if earlier is None or earlier["on_time_share"] is None:
             said.append(_("{type}: **{share}** of {due} in time.", **known))
         else:
@@ -86,16 +115,16 @@ def on_time_reading(rows: Sequence[views.Row], period: str, last: date) -> str:
     return " ".join(said)
 
 
-def on_time_title(rows: Sequence[views.Row], period: str, last: date, name: str) -> str:
+def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date, name: str) -> str:
     """What the chart finds: the least share of the last whole period."""
-    found = [row for row in rows if row[period] == last and row["on_time_share"] is not None]
+    found = [row for row in rows if row[cut.period] == last and row["on_time_share"] is not None]
     if not found:
         return _("Reviews in time")
     least = min(found, key=lambda row: row["on_time_share"])
     return _(
         "{share} of {type} in time, {period}",
         share=formats.share(least["on_time_share"]),
-        type=type_name(least["review_type"]),
+        type=formats.plain(kind_name(cut.kind, least[cut.kind])),
         period=name,
     )
 
@@ -132,19 +161,28 @@ def offer_page() -> None:
 
 
 def draw_on_time(today: date) -> None:
-    """On time or late, per month or week."""
-    period = address.choice(_("Per"), {"month": _("Month"), "week": _("Week")}, "per")
-    view = f"on_time_by_{period}"
-    current = first_day(today, period)
+    """On time or late, per month or week and type, or per month and type of seller or channel."""
+    chosen = address.choice(_("Per"), {code: _(it.label) for code, it in CUTS.items()}, "per")
+    view, cut = f"on_time_by_{chosen}", CUTS[chosen]
+    period, current = cut.period, first_day(today, cut.period)
+    target = service.current().settings.on_time_target
     found = views.read(view)
     first = min((row[period] for row in found), default=current)
     named = drawn_periods(current, period, first)
     rows = [row for row in found if row[period] in named]
     last = before(current, period)
     explained.chart(
-        on_time_title(rows, period, last, named.get(last, "")),
-        on_time_reading(rows, period, last),
-        trends.on_time(rows, named, period, current),
+        on_time_title(rows, cut, last, named.get(last, "")),
+        on_time_reading(rows, cut, last),
+        trends.on_time(
+            rows,
+            named,
+            period,
+            current,
+            kind=cut.kind,
+            called=partial(kind_name, cut.kind),
+            target=target,
+        ),
         rests_on=(view,),
         alt=_("Share of the reviews due in each period that were finished in time, by type"),
         note=_(
@@ -186,6 +224,52 @@ def draw_steps() -> None:
 
 def _time(row: views.Row, part: str) -> str:
     return formats.seconds(row[f"{part}_seconds"])
+
+
+def draw_after_expiry() -> None:
+    """What the log shows of sellers after a deadline that they missed."""
+    rows = views.read("after_expiry")
+    if not rows:
+        return
+    longest = rows[-1]
+    with st.container(border=True):
+        explained.table(
+            _(
+                "{share} disabled within {time} of a missed deadline",
+                share=formats.share(longest["disabled_share"]),
+                time=_of_days(longest),
+            ),
+            _(
+                "Sellers whose first missed deadline was {time} ago or more: **{n}**. Of these"
+                " disabled by then: **{disabled}**; finished late: **{late}**.",
+                n=formats.number(longest["sellers"]),
+                time=_of_days(longest),
+                disabled=formats.number(longest["disabled"]),
+                late=formats.number(longest["finished_late"]),
+            ),
+            [
+                {
+                    _("Within"): _of_days(row),
+                    _("Sellers"): formats.number(row["sellers"]),
+                    _("Disabled"): _share_and_number(row, "disabled"),
+                    _("Finished late"): _share_and_number(row, "finished_late"),
+                }
+                for row in rows
+            ],
+            rests_on=("after_expiry",),
+            alt=_("Sellers disabled, and reviews finished late, after a missed deadline"),
+            note=_(
+                "Each seller by their first missed deadline, once so many days have passed since."
+            ),
+        )
+
+
+def _of_days(row: views.Row) -> str:
+    return formats.seconds(row["days"] * 86400)
+
+
+def _share_and_number(row: views.Row, column: str) -> str:
+    return f"{formats.share(row[f'{column}_share'])} ({formats.number(row[column])})"
 
 
 def draw_backlog() -> None:
@@ -379,3 +463,4 @@ with left.container(border=True, height="stretch"):
 if access.may_read("backlog_by_person"):
     with right.container(border=True, height="stretch"):
         draw_backlog()
+draw_after_expiry()

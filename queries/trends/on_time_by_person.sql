@@ -19,7 +19,6 @@ select
     count(*) filter (where fate = 'finished_late') as finished_late,
     count(*) filter (where fate = 'expired') as expired,
     count(*) filter (where is_due) as due_so_far,
-    count(*) filter (where is_due and fate = 'finished_in_time') / nullif(count(*) filter (where is_due), 0)
-        as on_time_share
+    on_time_share(fate, is_due) as on_time_share
 from process_ends
 group by all

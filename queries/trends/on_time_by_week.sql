@@ -22,7 +22,6 @@ select
     count(*) filter (where fate = 'expired') as expired,
     count(*) filter (where fate = 'open') as open,
     count(*) filter (where is_due) as due_so_far,
-    count(*) filter (where is_due and fate = 'finished_in_time') / nullif(count(*) filter (where is_due), 0)
-        as on_time_share
+    on_time_share(fate, is_due) as on_time_share
 from due_processes
 group by all

@@ -2,7 +2,7 @@
 
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, seller_event
-from tests.app_pages.support.reading import chart, metrics, page_text
+from tests.app_pages.support.reading import chart, metrics, page_text, unfold
 
 QUALITY = {"reason": "DOCUMENT_VALIDATION", "detail": "DOCUMENT_QUALITY"}
 NAME = {"reason": "REGISTRATION_INCONSISTENCY", "detail": "NAME_INVALID"}
@@ -255,3 +255,29 @@ def test_figures_lead_to_those_who_came_back(open_log: OpenLog, visit: Visit) ->
         led["rows [('list', 'returned'), ('cured', 'yes')]"].click()
         shown = app.run()
     assert list(shown.dataframe[0].value["seller_id"]) == ["sel_1"]
+
+
+def test_which_fields_differ_is_worked_out_once_somebody_asks_and_says_no_value(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """`sel_21` was accepted with all that `sel_1` had, but for the e-mail address."""
+    new = seller_event(
+        "sel_21", "enabled", before(days=4), taxpayer=f"{1:011}", email="a@example.com"
+    )
+    with open_log([*HISTORY[:-2], new]):
+        app = visit("denials")
+        assert "accepted record" not in page_text(app).replace("accepted record?", "")
+        unfold(app, "fields")
+    shown = page_text(app)
+    assert "Differs in 100.0% of accepted records: E-mail" in shown
+    assert (
+        "Denied for “Document: photo quality too low” and cured since: 1. No field of the" in shown
+    )
+    assert "a@example.com" not in shown
+
+
+def test_the_time_of_analyses_stands_beside_what_is_promised(drawn: Visit) -> None:
+    """A day from the creation to the decision."""
+    shown = page_text(drawn("denials"))
+    assert "Analysis within 180 s for 99%: 0 of 1 day" in shown
+    assert ": 1, of these within 180 s: 0; 99 of 100 within 24 h." in shown

@@ -1,7 +1,7 @@
 """The trends page: in time or late, an unfinished month, load, and what to expect."""
 
-from tests.app_pages.conftest import Visit
-from tests.app_pages.support.occurrences import attempt, before, review
+from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import chart, page_text
 
 # As of 1 June 2026 at noon: of two due in May one was finished in time, and so was the one that was
@@ -31,3 +31,30 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     shown = page_text(drawn("trends"))
     assert "nothing can be said: fewer than 50 of their type ended" in shown
     assert "Most unfinished reviews: Unassigned, 2" in shown
+
+
+def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    history = [*HISTORY, seller_event("sel_ana", "created", before(days=60))]
+    with open_log(history, on_time_target=0.9):
+        app = visit("trends", per="seller_type")
+    assert "individual: 50.0% of 2 in time." in page_text(app)
+    layout = chart(app)["layout"]
+    assert [line["y0"] for line in layout["shapes"]] == [0.9]
+    assert layout["annotations"][-1]["text"] == "target: 90.0%"
+
+
+def test_it_says_what_followed_a_missed_deadline(open_log: OpenLog, visit: Visit) -> None:
+    """Forty days after it; the seller was disabled on the fifth."""
+    history = [
+        review("prc_1", before(days=70)),
+        seller_event("sel_ana", "disabled", before(days=35)),
+        review("prc_2", before(days=62), seller="sel_bia"),
+    ]
+    with open_log(history):
+        app = visit("trends")
+    assert "50.0% disabled within 30 d of a missed deadline" in page_text(app)
+    assert [list(row) for row in app.table[-1].value.to_numpy()] == [
+        ["30 d", "2", "50.0% (1)", "0.0% (0)"]
+    ]

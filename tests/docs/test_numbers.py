@@ -22,6 +22,7 @@ from tests.docs import pages
 from tests.docs.pages import ROOT
 from tests.queries.findings.builders import found
 from tests.queries.submissions import test_retries as retries
+from tests.queries.trends import test_after_expiry as expiry
 from tests.queries.trends import test_denial_changes as changes
 from tests.queries.trends import test_denials_by_month as months
 from tests.queries.trends import test_forecast as forecast
@@ -487,6 +488,15 @@ def test_an_hour_counts_attempts(quote):
     history = retries.attempts("p1", (500, "a"), start="2026-03-02T08:00:00Z")
     for as_of, rows in ((until - MOMENT, 1), (until, 0)):
         assert len(asked(history, "outcomes_by_hour", as_of)) == rows, as_of
+
+
+@says("`after_expiry` has one row per {}, {} and {} days")
+def test_sellers_are_followed_after_an_expiry(quote):
+    for days in numbers(quote):
+        until = at("2026-03-31T12:00:00") + timedelta(days=days)
+        for as_of, is_over in ((until - MOMENT, False), (until, True)):
+            found = asked(expiry.due(1), "after_expiry", as_of)
+            assert (days in {row["days"] for row in found}) == is_over, as_of
 
 
 @says("each process of its type whose deadline came in the {} days before `as_of`")

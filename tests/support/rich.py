@@ -143,6 +143,7 @@ RICH = [
     started("a11", "2026-05-28T02:00:00Z", process_id="p2", body={"process_id": "p2", "type": "x"}),
     finished("a11", 401, "2026-05-28T02:00:01Z", process_id="p2"),
     seller("created", "v30", "2026-05-28T03:00:00Z", "s7", taxpayer_id="12-3"),
+    seller("enabled", "v31", "2026-05-28T03:02:00Z", "s7"),
     webhook("no json", "2026-05-28T04:00:00Z"),
     # Sellers are notified since 4 May: in time, late, by a call of which we hear late, and never.
     notice("n1", "2026-05-04T00:00:00Z", process_id="p2", seller_id="s2", template="first@3"),

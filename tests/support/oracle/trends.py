@@ -9,8 +9,23 @@ from .attempts import share
 from .model import Log
 from .notices import SELLER_STEPS, Contact, contacts, last_standing
 from .processes import Process, processes
-from .reading import DAY, day_of
-from .sellers import created_at, denials, enabled_at, seller_events, taxpayer_id
+from .reading import DAY, day_of, json_bytes, text_of
+from .sellers import (
+    FLAGS,
+    TAX_IDS,
+    amount,
+    carried,
+    compared,
+    created_at,
+    denials,
+    denials_of,
+    enabled_at,
+    flag,
+    returned_sellers,
+    seller_events,
+    tax_id,
+    taxpayer_id,
+)
 
 Key = tuple
 
@@ -130,6 +145,63 @@ def on_time_by(log: Log, name: str, whose: Callable[[Process], str | None]) -> l
     return rows
 
 
+def on_time_by_seller_type(log: Log) -> list[dict]:
+    of_each = grouped(
+        reviewed(log), lambda process: (month_of(process.deadline_at), seller_type(log, process))
+    )
+    return [
+        {"month": month, "seller_type": kind, **counted(of_it, log.as_of)}
+        for (month, kind), of_it in of_each.items()
+    ]
+
+
+def seller_type(log: Log, process: Process) -> str | None:
+    """Person or company, as the latest event that says it has it."""
+    return carried(seller_events(log).get(process.seller_id, []), "type", text_of)
+
+
+# --- after expiry ---
+
+
+def after_expiry(log: Log) -> list[dict]:
+    """What followed a seller's first deadline that came while the review was unfinished."""
+    firsts: dict[str, Process] = {}
+    for process in sorted(reviewed(log), key=lambda each: (each.deadline_at, each.process_id)):
+        has_come = process.deadline_at <= log.as_of
+        if process.seller_id and has_come and fate(process) != "finished_in_time":
+            firsts.setdefault(process.seller_id, process)
+    rows = []
+    for days in (30, 60, 90):
+        over = [it for it in firsts.values() if it.deadline_at + days * DAY <= log.as_of]
+        disabled = [it for it in over if was_disabled(log, it, it.deadline_at + days * DAY)]
+        finished = [
+            process
+            for process in over
+            if process.finish and process.finished_at <= process.deadline_at + days * DAY
+        ]
+        if over:
+            rows.append(
+                {
+                    "days": days,
+                    "sellers": len(over),
+                    "disabled": len(disabled),
+                    "disabled_share": share(len(disabled), len(over)),
+                    "finished_late": len(finished),
+                    "finished_late_share": share(len(finished), len(over)),
+                }
+            )
+    return rows
+
+
+def was_disabled(log: Log, process: Process, last: datetime) -> bool:
+    return any(
+        event.event_type == "seller.disabled"
+        and process.deadline_at <= event.created_at <= last
+        and not (process.finish and event.created_at >= process.finished_at)
+        for event in seller_events(log).get(process.seller_id, [])
+    )
+
+
 # --- phases ---
 
 
@@ -201,6 +273,12 @@ def phases_by_person(log: Log) -> list[dict]:
 def phases_by_channel(log: Log) -> list[dict]:
     ends = Ends.of(log)
     return durations(log, ("channel",), lambda process: (ends.channel(process),), ends.has_come_to)
+
+
+def phases_by_seller_type(log: Log) -> list[dict]:
+    return durations(
+        log, ("seller_type",), lambda process: (seller_type(log, process),), lambda _: True
+    )
 
 
 def interpolated(values: list[int], part: float) -> float:
@@ -428,3 +506,86 @@ def forecast_weeks(log: Log) -> list[dict]:
             }
         )
     return rows
+
+
+# --- what differs between two records ---
+
+
+def as_text(value: object) -> str | None:
+    """A text, or the JSON of what came in its place."""
+    return value if value is None or isinstance(value, str) else json_bytes(value).decode()
+
+
+COMPARED = {
+    **dict.fromkeys(("first_name", "last_name", "email", "phone_number", "birthdate"), as_text),
+    **dict.fromkeys(("address", "mcc", "business_name", "business_email"), as_text),
+    **dict.fromkeys(("business_phone", "business_address", "owner"), as_text),
+    **{name: flag for name in FLAGS if name != "delinquent"},
+    "revenue": amount,
+    "type": text_of,
+    **dict.fromkeys(TAX_IDS, tax_id),
+}
+"""But for what the platform writes, and for `metadata`, which the marketplace writes for itself."""
+
+
+def denial_fields(log: Log) -> list[dict]:
+    """Per reason and field, in how many cured sellers the accepted record differs."""
+    events_of, denied = seller_events(log), denials_of(log)
+    told: dict[Key, list[bool | None]] = {}
+    for row in returned_sellers(log):
+        if not row["is_cured"]:
+            continue
+        last = [it for it in denied[row["seller_id"]] if it["denied_at"] < row["came_back_at"]][-1]
+        before = until(events_of[row["seller_id"]], last["denied_at"])
+        after = until(events_of[cured_as(log, row)], row["cured_at"])
+        differs = {field: differs_in(field, before, after) for field in COMPARED}
+        known = [it for it in differs.values() if it is not None]
+        whole = {**differs, None: not any(known) if known else None}
+        for pair in last["reasons"]:
+            for field, one in whole.items():
+                name = "business_owner" if field == "owner" else field
+                told.setdefault((pair["reason"], pair["detail"], name), []).append(one)
+    return [
+        {
+            "reason": reason,
+            "detail": detail,
+            "field": field,
+            "cured": len(of_it),
+            "compared": len(known),
+            "differing": known.count(True),
+            "share": share(known.count(True), len(known)),
+        }
+        for (reason, detail, field), of_it in told.items()
+        if (known := [it for it in of_it if it is not None])
+    ]
+
+
+def cured_as(log: Log, row: dict) -> str:
+    """The new seller that was enabled first; of several at once the least id."""
+    events_of = seller_events(log)
+    return min(
+        other
+        for other, events in events_of.items()
+        if other != row["seller_id"]
+        and taxpayer_id(events) == taxpayer_id(events_of[row["seller_id"]])
+        and created_at(log, other) > row["first_denied_at"]
+        and row["cured_at"] in enabled_at(events)
+    )
+
+
+def until(events: list, instant: datetime) -> list:
+    return [event for event in events if event.created_at <= instant]
+
+
+def differs_in(field: str, before: list, after: list) -> bool | None:
+    """None where one of the records says nothing there."""
+    values = [said(carried(events, field, COMPARED[field]), field) for events in (before, after)]
+    return None if None in values else values[0] != values[1]
+
+
+def said(value: object, field: str) -> object:
+    if field in TAX_IDS:
+        value = compared(value) or None
+    if isinstance(value, str) and not value.strip(" \t\n\r\xa0"):
+        return None
+    return value
