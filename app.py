@@ -25,7 +25,7 @@ from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
-from app_pages.parts import acting, elements, frame, freshness, links, views
+from app_pages.parts import acting, elements, frame, freshness, links, lists, views
 from pipeline import memory, places, signals, text_log, traces
 from pipeline.assign import assigner
 from pipeline.continuity import service
@@ -98,6 +98,7 @@ def _draw() -> None:
         frame.working()
     line = freshness.place(heading)
     views.begin()
+    lists.begin()
     with heading:
         frame.time_travel_banner()
         acting.offer_undo()

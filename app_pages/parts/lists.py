@@ -394,6 +394,12 @@ def sought_process() -> str:
     return _("Process: part of the id") if is_part else _("Process: the whole id")
 
 
+def begin() -> None:
+    """Forgets the line of filters that an earlier run drew: a list that this one draws without any
+    would add to it."""
+    st.session_state.pop(_LINE, None)
+
+
 def filters() -> Any:
     """Where the filters of a list stand, side by side; their labels are said to the ear alone."""
     line = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="filters")

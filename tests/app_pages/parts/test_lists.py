@@ -47,3 +47,14 @@ def test_an_id_in_the_place_of_a_name_says_that_it_is_cut(open_log: OpenLog, vis
         app = visit("watchlist")
     assert list(app.dataframe[0].value["seller_name"]) == ["sel_ana1234", "sel_012345…"]
     assert any("<td>sel_0123456789abcdef</td>" in it.proto.body for it in app.get("html"))
+
+
+def test_the_filters_of_a_page_that_drew_no_list_are_forgotten_by_the_next_page(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """They stayed in the session, and a list without filters would have added to them."""
+    with open_log([review("prc_1", before(days=41))]):
+        app = visit("alerts", as_of=None, whose="mine")
+        assert lists._LINE in app.session_state
+        app.switch_page("app_pages/pages/ledger.py").run()
+        assert lists._LINE not in app.session_state
