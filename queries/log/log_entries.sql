@@ -34,6 +34,7 @@
 -- column: fields | text | the paths of the fields that were answered or sent, sorted
 -- column: artifacts | screens, flows and logs kept with a collection: how many
 -- column: reason | text | why, for what people did; what is wrong, for what was turned away; why a channel did not take an alert
+-- column: message_id | text | the message to a seller, call or letter that it is, or that it is about
 -- column: leaf_hash | digest | the entry's leaf in the Merkle tree, hex
 
 with paths as (
@@ -103,6 +104,7 @@ select
     named.fields,
     collected.artifacts,
     coalesce(actions.reason, quarantined.reason, rejections.reason, alerts.answer) as reason,
+    coalesce(notices.message_id, results.message_id) as message_id,
     leaves.leaf_hash
 from log
 join leaves on leaves.seq = log.seq
@@ -124,5 +126,7 @@ left join (
     from fact_actions as actions
     where kind = 'alert'
 ) alerts on alerts.seq = log.seq
+left join fact_notices as notices on notices.seq = log.seq
+left join fact_notice_results as results on results.seq = log.seq
 left join named on named.seq = log.seq
 left join collected on collected.seq = log.seq

@@ -128,14 +128,17 @@ def content(
             coverage.setdefault(row["process_id"], []).append(row)
     entries: dict[str, list[Row]] = {}
     others: Counter[tuple[str, str]] = Counter()
+    of_messages: list[Row] = []
     all_entries = 0
     for row in tables["entries.csv"]:
         all_entries += 1
         if row["process_id"] in processes:
             entries.setdefault(row["process_id"], []).append(row)
+        elif not row["process_id"] and row["message_id"]:
+            of_messages.append(row)
         elif not row["process_id"]:
-            is_event = row["kind"] == "webhook" and row["event_type"]
-            others[(row["event_type"], "event type") if is_event else (row["kind"], "kind")] += 1
+            others[_named(row)] += 1
+    others.update(map(_named, _of_messages(entries, of_messages)))
     ranked: dict[str, list[Row]] = {it: [] for it in codes.SEVERITIES}
     all_findings = 0
     for row in tables["findings.csv"]:
@@ -177,6 +180,27 @@ def start(parameters: Mapping[str, Any]) -> str:
     return _TEMPLATES.get_template("start.html").render(
         languages=WORDS, reports=FILES, parameters=parameters
     )
+
+
+def _of_messages(entries: Mapping[str, list[Row]], said: Iterable[Row]) -> Iterator[Row]:
+    """Puts what is said of a message, without a process, into the story of each process of which
+    the message speaks. Gives what is about none of them."""
+    spoken: dict[str, list[str]] = {}
+    for process_id, rows in entries.items():
+        for message_id in {row["message_id"] for row in rows} - {""}:
+            spoken.setdefault(message_id, []).append(process_id)
+    for row in said:
+        about = spoken.get(row["message_id"], [])
+        for process_id in about:
+            entries[process_id].append(row)
+        if not about:
+            yield row
+
+
+def _named(row: Row) -> tuple[str, str]:
+    """What an entry is called, and in which table of words that stands."""
+    is_event = row["kind"] == "webhook" and row["event_type"]
+    return (row["event_type"], "event type") if is_event else (row["kind"], "kind")
 
 
 def _figures(totals: Mapping[str, Mapping[str, int]]) -> list[tuple[str, str, int]]:

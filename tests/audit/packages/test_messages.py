@@ -14,7 +14,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.verify import Package
 from tests.audit.conftest import export
-from tests.support.lines import called, notice, result, retracted
+from tests.support.lines import aci, called, notice, result, retracted
 from tests.support.stores import settings_in
 
 ACCEPTED = "2026-03-02T00:00:05Z"
@@ -62,6 +62,22 @@ def test_a_package_holds_what_is_said_of_its_messages_and_nothing_of_others(
     assert verdict.faults == []
     assert [seq for seq in listed(exported.path) if seq <= len(LINES)] == expected
     assert any("no stream holds these" in it for it in verdict.unchecked)
+
+
+@pytest.mark.parametrize("profile", ["full", "masked"])
+def test_the_report_tells_in_a_story_what_became_of_its_messages(
+    tmp_path: Path, profile: str
+) -> None:
+    """Of a receipt that names no process it only said that there is one."""
+    lines = [result("accepted", ACCEPTED), aci(), notice(), result("bounced", ACCEPTED, "n4")]
+    with closing(LedgerService(settings_in(tmp_path / "log"))) as opened:
+        opened.inbox.append([read_line(json.dumps(it).encode(), recorded_by="f") for it in lines])
+        exported = export(opened, Scope(process_id="p1"), tmp_path / "told.zip", profile)
+        assert verify_package(exported.path, key=exported.key).faults == []
+    with Package(exported.path) as package:
+        page = package.read("data/report.html").decode()
+    assert "Seller notice accepted by the service" in page
+    assert "Seller notice bounced" not in page
 
 
 def test_what_is_said_of_another_sellers_message_is_a_fault(
