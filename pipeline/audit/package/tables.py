@@ -83,6 +83,7 @@ _DIGESTS: Final = frozenset({"body_sha256", "content_sha256", "sha256"})
 _WORDS: Final = frozenset(
     {
         *("bank_account_id", "channel", "idempotency_key", "journey_id", "marketplace_id"),
+        "message_id",
         *("object_type", "payload_type", "source", "status", "step", "type", "via"),
     }
 )

@@ -13,11 +13,13 @@ from pipeline.audit.request import Scope
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.verify import Package
+from tests.audit import forgery
 from tests.audit.conftest import export
 from tests.support.lines import aci, called, notice, result, retracted
 from tests.support.stores import settings_in
 
 ACCEPTED = "2026-03-02T00:00:05Z"
+CPF = "529.982.247-25"
 LINES = [
     result("accepted", ACCEPTED),  # 1: before the notices of its message
     notice(),
@@ -78,6 +80,19 @@ def test_the_report_tells_in_a_story_what_became_of_its_messages(
         page = package.read("data/report.html").decode()
     assert "Seller notice accepted by the service" in page
     assert "Seller notice bounced" not in page
+
+
+def test_a_message_whose_id_names_a_person_is_masked_with_what_became_of_it(
+    tmp_path: Path,
+) -> None:
+    lines = [result("accepted", ACCEPTED, f"m-{CPF}"), aci(), notice(f"m-{CPF}")]
+    with closing(LedgerService(settings_in(tmp_path / "log"))) as opened:
+        opened.inbox.append([read_line(json.dumps(it).encode(), recorded_by="f") for it in lines])
+        exported = export(opened, Scope(process_id="p1"), tmp_path / "told.zip", "masked")
+        assert verify_package(exported.path, key=exported.key).faults == []
+    files = forgery.read(exported.path)
+    assert [name for name, held in files.items() if CPF.encode() in held] == []
+    assert b"Seller notice accepted by the service" in files["data/report.html"]
 
 
 def test_what_is_said_of_another_sellers_message_is_a_fault(
