@@ -18,8 +18,11 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from pipeline import instants
+from pipeline.http import standard_webhooks
 from tests.release.containers import done, running, wait_until_healthy
 from tests.release.installed import ROOT
+from tests.support.events import new_id
 from tests.support.machine import free_port, wait_until
 
 PEOPLE, HOOKS = "prazo.market.example", "hooks.market.example"
@@ -161,6 +164,36 @@ class Deployed:
     @property
     def _environment(self) -> dict[str, str]:
         return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(self.folder)}
+
+    def settings(self) -> dict[str, str]:
+        """What prazo.env says, for parts outside containers: files lie where they were made."""
+        text = (self.folder / "prazo.env").read_text(encoding="utf-8")
+        lines = text.replace("/etc/prazo", str(self.folder / "prazo")).splitlines()
+        return dict(it.split("=", 1) for it in lines if it.startswith("PRAZO_"))
+
+    def platform(self, files: str = "/etc/prazo") -> dict[str, str]:
+        """The way to a platform that is away; its files are made, and seen in that folder."""
+        made = self.folder / "prazo"
+        (made / "platform").write_text("prazo:secret\n", encoding="ascii")
+        (made / "platform").chmod(0o600)
+        for name in ("server.pem", "server.key"):
+            shutil.copy(self.folder / "nginx" / "tls" / name, made)
+        done("chown", "-R", "1000:1000", made)
+        return {
+            "PRAZO_CLIENT_CERT_FILE": f"{files}/server.pem",
+            "PRAZO_CLIENT_KEY_FILE": f"{files}/server.key",
+            "PRAZO_PLATFORM_URL": "https://127.0.0.1:9",
+            "PRAZO_PLATFORM_CREDENTIALS_FILE": f"{files}/platform",
+            "PRAZO_MARKETPLACE_ID": "mkt_1",
+        }
+
+    def deliver(self, body: bytes, *options: str) -> int:
+        """The status of a signed delivery by way of the proxy."""
+        secret = (self.folder / "prazo" / "webhook.secret").read_text(encoding="ascii")
+        secrets = standard_webhooks.secrets_in(secret, None)
+        signed = standard_webhooks.signed(secrets, new_id().encode(), instants.now(), body)
+        headers = [f"-H{name.decode()}: {it.decode()}" for name, it in signed]
+        return self.ask(HOOKS, "/webhooks", *headers, "--data-binary", body.decode(), *options)
 
     def ask(self, host: str, path: str, *options: str) -> int:
         """The status that curl is answered by way of the proxy; 0 where there is none."""

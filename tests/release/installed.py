@@ -44,6 +44,15 @@ def _done(*command: object) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def end(process: "subprocess.Popen[bytes]", log: Path, well: tuple[int, ...] = (0,)) -> None:
+    """Ends a part by TERM, which has to be well and without a traceback."""
+    process.send_signal(signal.SIGTERM)
+    code = process.wait(90)
+    said = log.read_text(encoding="utf-8", errors="backslashreplace")
+    assert code in well, said
+    assert "Traceback" not in said, said
+
+
 @dataclass(frozen=True)
 class Installed:
     """The product in a venv; who runs it, in which folder, and all that the environment says."""
@@ -62,7 +71,7 @@ class Installed:
             capture_output=True,
             text=True,
             errors="backslashreplace",
-            timeout=120,
+            timeout=300,
             check=False,
             **self._started,
         )
@@ -73,21 +82,21 @@ class Installed:
     def running(self, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
         """The command as it runs; afterwards TERM has ended it well, without a traceback."""
         log = self.venv.with_suffix(f".{time.monotonic_ns()}.log")
+        process = self.start(log, *arguments)
+        try:
+            yield process
+        finally:
+            end(process, log)
+
+    def start(self, log: Path, *arguments: str) -> "subprocess.Popen[bytes]":
+        """The command as a process, which writes what it says to the log."""
         with log.open("wb") as kept:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 [*self.before, self.venv / "bin" / "prazo", *arguments],
                 stdout=kept,
                 stderr=subprocess.STDOUT,
                 **self._started,
             )
-        try:
-            yield process
-        finally:
-            process.send_signal(signal.SIGTERM)
-            code = process.wait(90)
-            said = log.read_text(encoding="utf-8", errors="backslashreplace")
-        assert code == 0, said
-        assert "Traceback" not in said, said
 
     @property
     def _started(self) -> dict:
@@ -106,12 +115,12 @@ class Installed:
             def answers() -> bool:
                 assert process.poll() is None, "it ended by itself"
                 return all(
-                    _status(f"http://{host}:{port}{path}") == 200
+                    status(f"http://{host}:{port}{path}") == 200
                     for port, path in ((receiver, "/readyz"), (dashboard, "/_stcore/health"))
                 )
 
             wait_until(answers, seconds=120, pause=0.2)
-            assert _status(f"http://{host}:{dashboard}/") == page
+            assert status(f"http://{host}:{dashboard}/") == page
 
     def is_whole(self) -> None:
         """Asserts that what a person does first works: take in, look, export, verify."""
@@ -137,7 +146,7 @@ class Installed:
         assert PROCESS in self.run("show", "process_state").stdout
 
 
-def _status(url: str) -> int:
+def status(url: str) -> int:
     """The status that curl is answered, or 0."""
     ask = ["curl", "-gs", "--noproxy", "*", "-m", "5", "-o", os.devnull, "-w", "%{http_code}", url]
     return int(subprocess.run(ask, capture_output=True, text=True, check=False).stdout)

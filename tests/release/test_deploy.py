@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import shutil
 import socket
 import ssl
 import time
@@ -13,12 +12,10 @@ import pytest
 import websockets.sync.client as sockets
 import yaml
 
-from pipeline import instants
-from pipeline.http import standard_webhooks
 from tests.release.composed import HOOKS, PEOPLE, Deployed
 from tests.release.containers import PODMAN, done, wait_until_healthy
 from tests.release.installed import ROOT, UV
-from tests.support.events import event, new_id
+from tests.support.events import event
 from tests.support.machine import wait_until
 from tests.support.postgres import PostgresServer
 
@@ -54,11 +51,7 @@ def proxied(deployed: Deployed, request: pytest.FixtureRequest) -> Iterator[Depl
 
 def delivery(shape: Deployed, *options: str) -> int:
     """The status of a signed delivery by way of the proxy."""
-    secret = (shape.folder / "prazo" / "webhook.secret").read_text(encoding="ascii")
-    secrets, body = standard_webhooks.secrets_in(secret, None), event()
-    signed = standard_webhooks.signed(secrets, new_id().encode(), instants.now(), body)
-    headers = [f"-H{name.decode()}: {it.decode()}" for name, it in signed]
-    return shape.ask(HOOKS, "/webhooks", *headers, "--data-binary", body.decode(), *options)
+    return shape.deliver(event(), *options)
 
 
 def person(shape: Deployed) -> list[str]:
@@ -178,20 +171,8 @@ def test_nginx_can_ask_the_platform_for_its_certificate(deployed: Deployed) -> N
 @pytest.mark.timeout(400)
 def test_the_sender_looks_after_retries(deployed: Deployed, postgres: PostgresServer) -> None:
     """It says so to the receivers, whose metrics show it."""
-    files = deployed.folder / "prazo"
-    (files / "platform").write_text("prazo:secret\n", encoding="ascii")
-    for name in ("server.pem", "server.key"):
-        shutil.copy(deployed.folder / "nginx" / "tls" / name, files)
-    done("chown", "-R", "1000:1000", files)
-    platform = {
-        "PRAZO_CLIENT_CERT_FILE": "/etc/prazo/server.pem",
-        "PRAZO_CLIENT_KEY_FILE": "/etc/prazo/server.key",
-        "PRAZO_PLATFORM_URL": "https://127.0.0.1:9",
-        "PRAZO_PLATFORM_CREDENTIALS_FILE": "/etc/prazo/platform",
-        "PRAZO_MARKETPLACE_ID": "mkt_1",
-    }
     beats = "select 1 from prazo.heartbeats where name = 'resumer'"
-    with deployed.part("sender", postgres.url("inbox"), **platform):
+    with deployed.part("sender", postgres.url("inbox"), **deployed.platform()):
         wait_until(lambda: postgres.execute(postgres.url("inbox"), beats), pause=1)
 
 
