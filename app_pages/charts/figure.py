@@ -88,9 +88,12 @@ class _AsItIs(BaseFigure):  # type: ignore[misc]
 
 @lru_cache(maxsize=1)
 def _template() -> Figure:
-    """What Plotly adds to each figure: Streamlit's theme."""
+    """What Plotly adds to each figure: Streamlit's theme, without what it says of kinds that are
+    not drawn here, and of colours that each figure has itself: four fifths of it."""
     template: Figure = plotly.io.templates[plotly.io.templates.default].to_plotly_json()
-    return template
+    left_out = ("colorscale", "coloraxis")
+    layout = {key: it for key, it in template["layout"].items() if key not in left_out}
+    return {"data": {"scatter": template["data"].get("scatter", [])}, "layout": layout}
 
 
 def _take(key: str, take: Callable[[Mapping[str, Any]], None]) -> None:
