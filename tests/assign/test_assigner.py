@@ -1,8 +1,8 @@
 """The process that holds the ledger assigns what was never assigned, once among several."""
 
-import time
 from contextlib import contextmanager
 
+from pipeline.assign import assigner
 from pipeline.assign.assigner import Assigner, assigning
 from pipeline.cli.doctor import examine
 from pipeline.continuity.service import LedgerService, ledger_service
@@ -10,6 +10,7 @@ from pipeline.log.actions import action
 from pipeline.log.entries import Draft, content_of
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from tests.notices.office import Office, office_in
+from tests.support.machine import wait_until
 from tests.support.stores import settings_in
 
 FILE = "[people.ana]\nlimit = 2\n[people.bia]\n"
@@ -70,14 +71,14 @@ def test_what_a_person_gave_back_to_nobody_is_left_to_people(tmp_path):
         assert {name: it for name, (it, _) in assigned(office).items()} == {"a": None, "b": "ana"}
 
 
-def test_it_runs_with_the_ledger_and_the_doctor_says_who_may_be_away(tmp_path):
+def test_it_runs_with_the_ledger_and_the_doctor_says_who_may_be_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(assigner, "TURN_SECONDS", 0.05)
     with office_in(tmp_path) as office:
         office.review("a", "s0")
     file = tmp_path / "assign.toml"
     file.write_text(FILE)
     settings = settings_in(tmp_path, assign_file=file)
     with ledger_service(settings) as service, assigning(service):
-        while not service.inbox.find(kind=ASSIGNMENT):
-            time.sleep(0.1)
+        wait_until(lambda: service.inbox.find(kind=ASSIGNMENT))
     [said] = [it for it in examine(settings) if it.check == "assignment"]
     assert (said.verdict, "ana, bia" in said.found) == ("warning", True)
