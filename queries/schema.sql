@@ -62,7 +62,7 @@ create table if not exists tree_nodes (
 
 -- --- kept: what the views would work out, one row per subject -------------------------
 --
--- The other tables named `kept_` are made from the views whose headers say `materialized:`.
+-- The other tables named `kept_` are made from the views that `pipeline/ledger/views/kept.py` lists.
 
 -- Journeys and artifacts, with the least of the processes that collections name with them.
 create table if not exists kept_subjects (

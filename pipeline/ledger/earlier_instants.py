@@ -130,7 +130,7 @@ class EarlierInstants:
                 cursor.execute(f"attach if not exists ':memory:' as {instant.database}")
                 with file.transaction(cursor):
                     watermark = Watermark.of(cursor)
-                    if not watermark.is_settled:  # what waits is in the facts already
+                    if not watermark.has_all_rows:  # what waits is in the facts already
                         raise StateMoved
                     are_few = _make(cursor, instant)
             instant.entries = watermark.entries

@@ -110,10 +110,9 @@ def written_by(view: View) -> View:
 def stored(view: View, rows: str) -> str:
     """The SQL of rows, which have the columns of `written_by`, with each column as it is stored."""
     storage = storage_of(view)
-    derived = f" exclude ({', '.join(storage.derived)})" if storage.derived else ""
     written = [f"{how} as {name}" for name, (how, _) in storage.stored.items() if how != name]
     replaced = f" replace ({', '.join(written)})" if written else ""
-    return f"select *{derived}{replaced} from ({rows})"
+    return f"select *{replaced} from ({rows})"
 
 
 def stand_in(view: View, condition: str = "") -> str:
@@ -122,18 +121,10 @@ def stand_in(view: View, condition: str = "") -> str:
     columns = [
         f"{storage.stored[name][1]} as {name}" if name in storage.stored else name
         for name in view.columns
-        if name not in storage.derived
     ]
     conditions = " and ".join(filter(None, (storage.rows, condition)))
     sql = f"select {', '.join(columns)} from {table_of(view)}"
-    sql += f" where {conditions}" if conditions else ""
-    if not storage.derived:
-        return sql
-    names = [
-        f"{storage.derived[column]} as {column}" if column in storage.derived else column
-        for column in view.columns
-    ]
-    return f"select {', '.join(names)} from ({sql})"
+    return f"{sql} where {conditions}" if conditions else sql
 
 
 def _stand_ins(view: View) -> StandIns:

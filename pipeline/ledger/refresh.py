@@ -42,7 +42,7 @@ class Watermark(NamedTuple):
     waits: bool  # entries have no materialized rows of any kind yet
 
     @property
-    def is_settled(self) -> bool:
+    def has_all_rows(self) -> bool:
         """Whether all entries have all their materialized rows."""
         return not self.waits and not self.is_behind
 
@@ -290,7 +290,7 @@ def _updates(view: View) -> str:
     return ", ".join(
         f"{column} = excluded.{column}"
         for column in dict.fromkeys(columns)
-        if column != storage.key and column not in storage.derived
+        if column != storage.key
     )
 
 

@@ -124,7 +124,7 @@ class Ledger(Contents):
         mark = Watermark.of(self._connection.cursor())
         self.covered, self._is_behind = mark.entries, mark.is_behind
         self.watermark = None if mark.waits else mark
-        if mark.is_settled:
+        if mark.has_all_rows:
             self._cannot_settle_until = -math.inf
 
     # --- writing ---
@@ -250,14 +250,14 @@ class Ledger(Contents):
         """
         if is_asked:
             self.asked_at = time.monotonic()
-        if not self._is_settled and not (is_asked and self._cannot_settle):
+        if not self._has_all_rows and not (is_asked and self._cannot_settle):
             self._settle()
             if is_asked:
                 self.asked_at = time.monotonic()  # that may have taken longer than people watch
 
     def _settle(self) -> None:
         with self._lock:
-            if self._is_settled:  # another thread was faster
+            if self._has_all_rows:  # another thread was faster
                 return
             after, size = self._settled, self.size
             with self._opened_again_after(lambda: "could not work out its rows"):
@@ -268,7 +268,7 @@ class Ledger(Contents):
             self._let_go_of_indexes()
 
     @property
-    def _is_settled(self) -> bool:
+    def _has_all_rows(self) -> bool:
         return self._settled >= self.size and not self._is_behind
 
     @property
@@ -287,7 +287,7 @@ class Ledger(Contents):
         an error of DuckDB."""
         cursor.execute("begin")
         try:
-            while not (watermark := Watermark.of(cursor)).is_settled and not self._cannot_settle:
+            while not (watermark := Watermark.of(cursor)).has_all_rows and not self._cannot_settle:
                 cursor.execute("rollback")
                 with contextlib.suppress(OperatorError):  # the cursor is closed then
                     self._settle()  # under the lock: a commit shows in the file before it does here

@@ -63,12 +63,6 @@ def whole(reader):
     return cache(lambda view: reader.read(view, as_of=AS_OF).to_pylist())
 
 
-def test_the_views_with_rows_that_lead():
-    assert {it.name: it.reading.leading for it in catalogue().values() if it.reading.leading} == {
-        "watchlist": ("state", "EXPIRED")
-    }, "name the view here, and try its pages below"
-
-
 @pytest.mark.parametrize(
     ("view", "listed"), [("watchlist", WORST_FIRST[:6]), ("open_processes", SAVABLE_FIRST)]
 )

@@ -20,9 +20,6 @@ class Storage:
     stored: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Column -> as it is written, as it is read."""
 
-    derived: Mapping[str, str] = field(default_factory=dict)
-    """Columns that are not stored -> how they follow from the others."""
-
     rows: str = ""  # which rows of the table are the view's; "" for all
     settled: str = ""
     """Of which rows the table says what the view says, as rows of other instants differ. With such
@@ -39,9 +36,6 @@ class Reading(NamedTuple):
 
     sets: str = ""
     """The variable that is true for it: views below it leave out rows that it does not need."""
-
-    leading: tuple[str, ...] = ()
-    """The first column of its order, and the value that comes first."""
 
     scanned: str = ""
     """Why each view that reads its table scans it for itself, by its own filter; "": the rows that
@@ -77,9 +71,12 @@ STORED: Final[Mapping[str, Storage]] = {
                 "outcome",
                 "case when finish_seq is null and as_of() < timeout_at then 'in_flight'"
                 " else outcome end",
-            )
+            ),
+            "is_retryable": (
+                "is_retryable",
+                "is_retryable and (finish_seq is not null or as_of() >= timeout_at)",
+            ),
         },
-        derived={"is_retryable": "is_retryable(outcome)"},
         settled=_OF_A_PROCESS,
     ),
     "process_facts": Storage(
@@ -112,6 +109,5 @@ READ: Final[Mapping[str, Reading]] = {
     "new_alerts": Reading(sets="unraised"),
     "open_processes": Reading(found_by="unfinished_states"),
     "waiting_submissions": Reading(found_by="tried_processes"),
-    "watchlist": Reading(leading=("state", "EXPIRED")),
 }
 """By the view's name; all others are read by their own SQL alone."""

@@ -82,7 +82,7 @@ class _Snapshot(NamedTuple):
     cursor: duckdb.DuckDBPyConnection  # with the instant as its variable `as_of`
     entries: int  # that materialized rows cover
     is_behind: bool  # materialized rows of processes could not be worked out
-    is_settled: bool  # nothing that the ledger holds occurred after the instant
+    is_latest: bool  # nothing that the ledger holds occurred after the instant
     waits: bool  # materialized rows of any kind could not be worked out
     show_earlier: ShowEarlier  # has the cursor see the instant's rows, where they are kept
 
@@ -180,13 +180,6 @@ class Reader:
             return taken(whole.run(snapshot.cursor, values))
 
         with _errors_of_asking(view, asked.where, asked.contains, asked.between):
-            if asked.limit is not None and (leading := _leading(found, asked)):
-                # DuckDB finds the leading rows without sorting the others. Where they fill the
-                # page, they are the page.
-                leaders = asked._replace(where={**(asked.where or {}), **leading})
-                first = self._answer(view, leaders, as_of, unmask, taken)
-                if len(first) == asked.limit:
-                    return first
             return self._of_one_state(as_of, unmask, rows)
 
     def ask(
@@ -296,7 +289,7 @@ class Reader:
         if self._alert_rules is not None:
             cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
         watermark = self._ledger.watermark
-        if watermark is not None and watermark.is_settled:
+        if watermark is not None and watermark.has_all_rows:
             with contextlib.suppress(StateMoved):
                 answer = ask(self._snapshot(cursor, watermark, as_of))
                 if self._ledger.watermark is watermark:
@@ -352,7 +345,7 @@ def _sql(
     stand_ins: Callable[[], materialized.StandIns] = materialized.while_behind
     if snapshot.waits:
         stand_ins, subject = materialized.none, None
-    elif not snapshot.is_behind and snapshot.is_settled:
+    elif not snapshot.is_behind and snapshot.is_latest:
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and snapshot.show_earlier(is_worth_making=subject is None):
         stand_ins = materialized.before_settled
@@ -416,17 +409,6 @@ def _own_order(view: View, where: Mapping[str, object] | None, *, is_limited: bo
         return ""
     terms = view.order[1:] if len(view.order) > 1 and view.order[0] in one_of else view.order
     return f"\norder by {', '.join(terms)}"
-
-
-def _leading(view: View, asked: _Asked) -> dict[str, object]:
-    """The value of the first rows in the view's order; none where another order or one value is
-    asked for, or the rows are few anyhow."""
-    if asked.order_by or not view.reading.leading:
-        return {}
-    if not {view.reading.leading[0], *view.by}.isdisjoint(asked.where or {}):
-        return {}
-    column, value = view.reading.leading
-    return {column: value}
 
 
 @contextlib.contextmanager
