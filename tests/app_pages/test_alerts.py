@@ -147,7 +147,7 @@ def test_recipients_stand_on_the_page_with_their_channels(
         shown = page_text(visit("alerts"))
     assert "ana" in shown
     assert "e-mail" in shown  # in words, as in the list of what was sent
-    for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been told"):
+    for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been notified"):
         assert rule in shown
     assert "Nobody is notified of anything" not in shown
 
@@ -289,7 +289,7 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         press(app, "Undo")
         [both] = service.reader.read("alerts").to_pylist()
         assert (both["snoozed_until"], both["is_open"]) == (None, True)
-        press(app, "Record it: nobody else is told")
+        press(app, "Record it: nobody else is notified")
         [both] = service.reader.read("alerts").to_pylist()
         assert both["acknowledged_by"] == "Bia"
         press(app, "Undo")
