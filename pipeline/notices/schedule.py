@@ -139,7 +139,8 @@ def ended_channels(entries: Sequence[Said], address_of: Callable[[str], str | No
             bad[channel] = message
         elif bad.get(channel) not in (None, message) and result in ("accepted", "delivered"):
             del bad[channel]
-        went.add(message)
+        if result in GONE:  # `failed` is said of each review that the message speaks of
+            went.add(message)
     return {*bad}
 
 

@@ -206,6 +206,7 @@ def test_another_channel_is_tried_where_one_stays_silent(heard: Said, expected: 
         ([result("m1", "accepted", at(1))], False),
         ([result("m1", "accepted", at(1)), result("m1", "bounced", at(2))], True),
         ([result("m1", "failed", at(1))], False),
+        ([result("m1", "failed", at(1))] * 2, False),  # a message about two reviews
         ([result("m1", "failed", at(1), is_refused=True)], True),
         ([result("m1", "accepted", at(1)), result("m1", "failed", at(2))], True),
         ([result("m1", "bounced", at(2)), result("m1", "accepted", at(3))], True),
