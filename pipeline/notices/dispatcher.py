@@ -7,7 +7,7 @@ A rung is claimed in the inbox before its message is made, so of several process
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
 
@@ -322,16 +322,16 @@ class NoticeDispatcher:
         none."""
         why: Refused | None = None
         for rung in sorted(plan.rungs.values(), key=lambda rung: not isinstance(rung, News)):
-            why = self.refusal(plan, rung)
+            why = self._refusal(plan.seller, plan.ended, rung)
             if why is None:
                 return rung, None
         return None, why
 
-    def refusal(self, plan: Planned, rung: Rung) -> Refused | None:
+    def _refusal(self, seller: Seller, ended: Set[str], rung: Rung) -> Refused | None:
         """Why nothing goes to a seller by a rung; None where something may."""
-        if rung.channel in plan.ended:
+        if rung.channel in ended:
             return "came_back"
-        return self._sending.refusal(plan.seller, rung.channel)
+        return self._sending.refusal(seller, rung.channel)
 
     def _ask_to_call(self, seller: Seller, rungs: Mapping[str, Rung], why: Refused | None) -> None:
         """Records that a person is to call, once for each rung. Two senders at once may ask twice,
@@ -383,10 +383,16 @@ class NoticeDispatcher:
         of_seller = self._inbox.find(seller_id=seller.seller_id)
         said = [*self._said({it.seq: it for it in of_seller})]
         ended = ended_channels(said, lambda channel: self._sending.digest(seller, channel))
+
+        def is_left(process_id: str, news: News) -> bool:
+            """Whether it cannot go, and is left to a call: then it keeps no rung back."""
+            is_refused = self._refusal(seller, ended, news) is not None
+            return is_refused and self._was_asked(process_id, news)
+
         for each in seller.reviews:
             if each.process_id not in self.scope.processes:
                 continue
-            decision = self._of_review(each, of_seller, now)
+            decision = self._of_review(each, of_seller, now, is_left)
             if decision.rung is not None:
                 rungs[each.process_id] = decision.rung
             if decision.call is not None:
@@ -415,14 +421,21 @@ class NoticeDispatcher:
             if calls:
                 yield Foreseen(seller_id, {it: rung.name for it, rung in calls.items()}, PHONE)
 
-    def _of_review(self, review: Open, of_seller: list[Entry], now: int) -> Decision:
+    def _of_review(
+        self,
+        review: Open,
+        of_seller: list[Entry],
+        now: int,
+        is_left: Callable[[str, News], bool],
+    ) -> Decision:
         own = self._entries(review.process_id, of_seller)
         is_asked = not review.is_done and review.unanswerable is None
         times = Times(review.opened_at, review.deadline_at, is_asked)
         known = self.scope.ladders or ladders.of_rules(self._sending.rules)
         said = [*self._said(own)]
         heard_at = max((it.recorded_at for it in own.values() if it.kind == WEBHOOK), default=None)
-        news = news_of(review, said, heard_at, now)
+        came = news_of(review, said, heard_at, now)
+        news = [it for it in came if not is_left(review.process_id, it[1])]
         return due(times, said, now, rungs_of(known, review.review_type), news)
 
     def _takes_twice(self, review: Open, message_id: str) -> bool:

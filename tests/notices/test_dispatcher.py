@@ -144,6 +144,15 @@ def test_a_person_is_asked_to_call_where_the_schedule_says_so_and_once(office: O
     assert tasks(office) == [("after_0d", None)]
 
 
+def comes_back(office: Office) -> None:
+    """The only message that was sent."""
+    [notice] = office.notices()
+    bounced = {"message_id": notice["message_id"], "result": "bounced", "detail": None}
+    line = {"kind": "seller_notice_result", **bounced}
+    line["occurred_at"] = instants.canonical(office.inbox.now())
+    office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="token:x")])
+
+
 @pytest.mark.parametrize("why", ["came_back", "no_address"])
 def test_where_no_message_can_go_a_person_is_asked_once_until_there_is_an_address(
     office: Office, why: str
@@ -158,11 +167,7 @@ def test_where_no_message_can_go_a_person_is_asked_once_until_there_is_an_addres
         sends = sender(office, rules, now=lambda: clock[0])
         if why == "came_back":
             assert sends.turn() == 1
-            [notice] = office.notices()
-            bounced = {"message_id": notice["message_id"], "result": "bounced", "detail": None}
-            line = {"kind": "seller_notice_result", **bounced}
-            line["occurred_at"] = instants.canonical(office.inbox.now())
-            office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="token:x")])
+            comes_back(office)
             clock[0] += 8 * instants.DAY
         went = len(server.taken)
         for _ in range(2):
@@ -174,6 +179,39 @@ def test_where_no_message_can_go_a_person_is_asked_once_until_there_is_an_addres
         office.seller("sel_1", phone_number="+5511922222222")
         assert sends.turn() == 1
         assert office.notices()[-1]["rung"] == rung
+
+
+@pytest.mark.parametrize("is_corrected", [True, False])
+def test_news_that_cannot_go_is_left_to_a_call_and_keeps_no_later_rung_back(
+    office: Office, *, is_corrected: bool
+) -> None:
+    rungs = [{"after": "0d", "channel": "sms"}, {"after": "7d", "channel": "chat"}]
+    ladder = tuple(map(Rung.model_validate, rungs))
+    started.start(office.inbox, {"ACI": ladder, None: ()}, backlog=False, **ANA)
+    office.seller("sel_1", phone_number="+5511911111111")
+    office.review("prc_1", "sel_1", days=20)
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        rules = rules_for(office, server.url, address=True)
+        chat = office.webhook(server.url, "chat", address=False).channels["chat"]
+        rules = rules.model_copy(update={"channels": {**rules.channels, "chat": chat}})
+        sends = sender(office, rules, now=lambda: clock[0])
+        assert sends.turn() == 1
+        comes_back(office)
+        office.review("prc_1", "sel_1", days=25)
+        clock[0] = office.inbox.now() + instants.MINUTE
+        assert [sends.turn(), sends.turn()] == [0, 0]
+        [(name, why)] = tasks(office)
+        assert (name.partition("_")[0], why) == ("moved", "came_back")
+        if is_corrected:
+            office.seller("sel_1", phone_number="+5511922222222")
+        else:
+            clock[0] += 7 * instants.DAY
+        assert sends.turn() == 1
+    last = office.notices()[-1]
+    expected = (name, "sms") if is_corrected else ("after_7d", "chat")
+    assert (last["rung"], last["channel"]) == expected
+    assert len(tasks(office)) == 1
 
 
 @pytest.mark.parametrize("why", ["answered", "finished", "ticket", "held", "deleted", "stopped"])
