@@ -33,8 +33,8 @@ LOG = logging.getLogger(__name__)
 
 TOKEN_BYTES: Final = 32
 MAX_LIVE: Final = 10
-"""The most links of a process that work at once; before another is made, one has to be revoked.
-Those that were made at a click do not count."""
+"""The most links of a process that work at once; before another is made, one has to be revoked,
+which a message does itself with one that was sent. Those that were made at a click do not count."""
 MAX_CLICKED: Final = 5
 """The most links of a process that were made at a click and work at once; another ends the oldest
 of them, one that was not opened first."""

@@ -6,7 +6,7 @@ what came of it, in this order.
        read and nobody else writes to the seller: a crash leaves them without a result
     3. the message is handed over: a crash leaves them without a result, too
     4. the result; without one it becomes `uncertain` after a while
-    5. earlier links that were sent end
+    5. all other links that were sent end
 
 Nothing is said to be sent before the service has taken it, and nothing is sent that no entry names.
 """
@@ -33,7 +33,7 @@ from pipeline.inbox.artifacts.owners import Owned
 from pipeline.inbox.leases import Lease, Spent, left, release, take
 from pipeline.inbox.store import Outcome, Statement
 from pipeline.journey import links
-from pipeline.journey.links import Minted
+from pipeline.journey.links import Journey, Minted
 from pipeline.journey.notifying import messages_about
 from pipeline.journey.page_texts import Language
 from pipeline.journey.reviews import Reviews
@@ -376,10 +376,10 @@ class Sending:
         elif came.result == "accepted":
             # Of a message that is repeated, nobody knows which of its links the seller has.
             self._end(
-                content[JOURNEY].removeprefix("jrn_")
+                link.ref
                 for each in reviews
-                for content in messages_about(self._inbox, each.process_id)
-                if isinstance(content.get(JOURNEY), str) and content["message_id"] != message_id
+                for link, named in self._sent_links(each.process_id)
+                if named != message_id
             )
         return Done(
             seller_id, came.result, came.detail, message_id, envelope.process_ids, came.is_refused
@@ -547,6 +547,7 @@ class Sending:
         made: list[Minted] = []
         try:
             for each in reviews:
+                self._make_room(each.process_id)
                 minted = links.mint(
                     self._settings,
                     self._inbox,
@@ -565,6 +566,32 @@ class Sending:
             is_full = links.is_full(self._inbox, each.process_id)
             raise _Refused("links_enough" if is_full else "unanswerable") from None
         return made
+
+    def _sent_links(self, process_id: str) -> list[tuple[Journey, str | None]]:
+        """The links of a process that we sent and that work, each with the id of the message that
+        brought it; None where no entry names one, as after a crash."""
+        now = self._inbox.now()
+        said = messages_about(self._inbox, process_id)
+        message_of = {str(it.get(JOURNEY)): str(it["message_id"]) for it in said}
+        return [
+            (link, message_of.get(link.journey_id))
+            for link in links.of_process(self._inbox, process_id)
+            if link.is_live(now) and (link.is_sent or link.journey_id in message_of)
+        ]
+
+    def _make_room(self, process_id: str) -> None:
+        """Where as many links of a process work as may, ends one that we sent: the oldest of which
+        nobody knows that the seller has it, else the oldest. Those would keep messages back for
+        years."""
+        if not links.is_full(self._inbox, process_id):
+            return
+        sure = [it for it in self._notices(process_id) if self.results.is_any(it, TAKEN)]
+        came = {content_of(it).get("message_id") for it in sure}
+        by_age = sorted(
+            (link.opened_at is not None or named in came, link.minted_at, link.ref)
+            for link, named in self._sent_links(process_id)
+        )
+        self._end(ref for _, _, ref in by_age[:1])
 
     def _claim(
         self,
@@ -717,7 +744,8 @@ class Sending:
         return self._inbox.find(process_id=process_id, kind=SELLER_NOTICE)
 
     def _end(self, refs: Any) -> None:
-        """Ends links that nobody is to use; where that fails, their time ends them."""
+        """Ends links that nobody is to use; where that fails, the next message that is taken does
+        so."""
         for ref in refs:
             try:
                 links.revoke(self._inbox, ref=ref)

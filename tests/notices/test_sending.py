@@ -263,6 +263,39 @@ def test_only_the_newest_link_that_was_sent_works_however_long_after_the_deadlin
     assert newest.email == "maria@seller.example", "where a code goes"
 
 
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_links_that_nobody_has_for_sure_keep_no_message_back_and_end_with_the_next(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
+) -> None:
+    """A crash before the entry leaves one, and so does a mail server that falls silent."""
+    with_two_reviews(office)
+    by_hand = links.mint(office.settings(), office.inbox, "prc_1", recorded_by="user:test")
+    with MailServer(tmp_path).running() as server:
+        send = office.sending(mail=office.mail(server))
+        assert send.send(["sel_1"], BY_MAIL)[0].result == "accepted"
+        with monkeypatch.context() as silent:
+            silent.setattr(sending.channels, "hand_over", lambda *_: Came("uncertain"))
+            for _ in range(links.MAX_LIVE - 2):
+                if is_lost:
+                    mint = links.mint(
+                        *(office.settings(), office.inbox, "prc_1"),
+                        recorded_by="user:test",
+                        is_sent=True,
+                    )
+                    assert mint.journey.is_sent
+                else:
+                    assert send.send(["sel_1"], KNOWING)[0].result == "uncertain"
+            assert links.is_full(office.inbox, "prc_1")
+            assert send.send(["sel_1"], KNOWING)[0].result == "uncertain"
+        _, had = LINK.findall(server.taken[0].get_content())
+        assert links.still_works(office.inbox, f"{BASE}/j/{had}"), "the seller has this one"
+        assert send.send(["sel_1"], KNOWING)[0].result == "accepted"
+    now = office.inbox.now()
+    live = [it for it in links.of_process(office.inbox, "prc_1") if it.is_live(now)]
+    assert [it.is_sent for it in live] == [False, True]
+    assert live[0].ref == by_hand.journey.ref
+
+
 def test_pressed_twice_for_the_same_list_nobody_gets_a_second_message(
     office: Office, tmp_path: Path
 ) -> None:
