@@ -34,6 +34,7 @@ from pipeline.notices.schedule import STALE, Decision, Said, Times, due, ended_c
 from pipeline.notices.sellers import Open, Refused, Seller, accepted_type
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.notices.started import is_started
+from pipeline.notices.texts import templates
 from pipeline.notices.unanswered import mark_all
 from pipeline.settings import Settings
 
@@ -246,7 +247,8 @@ class NoticeDispatcher:
         if channel is None or self._held.get(channel, 0) > now:
             self._look_at(seller_id, now + HELD)
             return 0
-        order = Order(channel, RECORDED_BY, template=None if first is None else first.template)
+        template = self._template_of(plan) if first is None else first.template
+        order = Order(channel, RECORDED_BY, template=template)
         try:
             self._sending.check(order)
         except PrazoError as error:
@@ -448,6 +450,13 @@ class NoticeDispatcher:
 
     def _channel_of(self, plan: Planned) -> str | None:
         return next((self._channel(it, plan.again or "") for it in self._of(plan)), None)
+
+    def _template_of(self, plan: Planned) -> str | None:
+        """The template of the message that is to be repeated; None where there is none by that
+        name any more."""
+        found = (self._message(it, plan.again or "") or {} for it in self._of(plan))
+        name = next((str(it.get("template")).partition("@")[0] for it in found), None)
+        return name if name in templates(self._sending.rules) else None
 
     def _of(self, plan: Planned) -> list[str]:
         """The processes of the message that is to be repeated."""

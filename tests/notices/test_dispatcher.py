@@ -397,6 +397,32 @@ def test_a_repeat_that_is_not_taken_does_not_say_that_the_first_never_came(
     assert {result for _, result in office.results()} == {"uncertain"}
 
 
+def test_a_repeat_of_news_says_the_same_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose first message is uncertain, too, got the news as if it were the first."""
+    start(office)
+    office.seller("sel_1", type="individual")
+    office.review("prc_1", "sel_1")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
+        with monkeypatch.context() as silent:
+            silent.setattr(channels, "hand_over", lambda *_: channels.Came("uncertain"))
+            assert sends.turn() == 1
+            office.answer("prc_1", "sel_1", revenue="1000_to_5000", **{"address.city": "Recife"})
+            office.refuse("prc_1", "sel_1", "address.city")
+            clock[0] = office.inbox.now() + 10 * instants.MINUTE
+            assert sends.turn() == 1
+        clock[0] += 20 * instants.MINUTE
+        assert sends.turn() == 1
+        [posted] = server.taken
+    assert [it["template"] for it in office.notices()] == ["first@1", "correct@1"]
+    repeat = office.said(NOTICE_SCHEDULE)[-1]
+    assert (repeat["rung"].partition("_")[0], repeat["template"]) == ("correct", "correct@1")
+    assert "Só falta corrigir" in json.loads(posted.body)["data"]["text"]
+
+
 def test_the_schedule_of_another_log_decides_nothing_here(office: Office) -> None:
     office.seller("sel_old")
     office.review("prc_old", "sel_old")
