@@ -272,15 +272,15 @@ create or replace macro on_time_share(fate, is_due) as
 create or replace macro carried(value, created_at, occurred_at, event_id) as
     arg_max(value, struct_pack(created_at := created_at, occurred_at := occurred_at, event_id := event_id));
 
--- A field of two records, and whether it differs: null where one of them does not carry it, or says nothing there, and
--- where both are one mask, which hides it.
+-- A field of two records, and whether it differs, as it does where one of them alone says something there: null where
+-- neither does, and where both are one mask, which hides it.
 create or replace macro compared(field, earlier, later, mask) as struct_pack(
     field := field,
     is_hidden := coalesce(earlier = later and later = mask and not is_blank(later), false),
     differs := case
-        when is_blank(earlier) or is_blank(later) then null
+        when coalesce(is_blank(earlier), true) and coalesce(is_blank(later), true) then null
         when earlier = later and later = mask then null
-        else earlier <> later
+        else coalesce(is_blank(earlier) or is_blank(later), true) or earlier <> later
     end
 );
 

@@ -290,8 +290,9 @@ def draw_fields(reasons: Sequence[views.Row]) -> None:
             where={"reason": most["reason"]},
             alt=_("Share of accepted records in which each field differs from the denied one"),
             note=_(
-                "Fields that both records carry; values are shown nowhere. Documents go another way"
-                " and are not in the log. What differed, not what led to the cure."
+                "A field that one of the two records lacks differs, too; values are shown nowhere."
+                " Documents go another way and are not in the log. What differed, not what led to"
+                " the cure."
             ),
         )
 

@@ -7,8 +7,8 @@
 -- column: detail | text | the specific detail; null where there is none
 -- column: field | word | of the record, as `seller_state` names it; null for the sellers in whose records no field differs
 -- column: cured | sellers that were denied so and cured since, nobody forgotten among them
--- column: compared | those of them of whose two records both carry the field; of a null field, those with any such field
--- column: differing | those of these in which it differs; of a null field, those in which none does
+-- column: compared | those of them of whose two records one or both carry the field; of a null field, those with any such field
+-- column: differing | those of these in which it differs or one of the two lacks it; of a null field, those in which none does
 -- column: share | differing / compared; null over nothing
 
 with returned as (

@@ -36,7 +36,7 @@ def found(history):
     return {(row["reason"], row["field"]): tuple(row.values())[3:6] for row in rows}
 
 
-def test_a_field_that_both_records_carry_counts_as_differing_or_not():
+def test_a_field_counts_as_differing_or_not():
     history = [
         denied(1, mcc="1", email="a@b.c", address={"city": "Recife", "state": "PE"}, owner=None),
         *cured(
@@ -51,6 +51,7 @@ def test_a_field_that_both_records_carry_counts_as_differing_or_not():
         ("A", "mcc"): (2, 2, 1),
         ("A", "email"): (2, 1, 0),
         ("A", "address"): (2, 1, 0),
+        ("A", "business_owner"): (2, 1, 1),
         ("A", "taxpayer_id"): (2, 2, 0),
         ("A", None): (2, 2, 1),  # of the second seller, whose documents may have gone another way
     }
@@ -70,10 +71,22 @@ def test_the_records_are_those_of_the_last_denial_before_the_return_and_of_the_f
     }
 
 
+def test_a_field_that_one_record_lacks_differs():
+    """What was missing and then supplied may be the very thing that led to the cure."""
+    history = [denied(1, mcc=" ", email="a@b.c"), *cured(1, mcc="1", birthdate="1990-01-01")]
+    assert found(history) == {
+        ("A", "mcc"): (1, 1, 1),
+        ("A", "email"): (1, 1, 1),
+        ("A", "birthdate"): (1, 1, 1),
+        ("A", "taxpayer_id"): (1, 1, 0),
+        ("A", None): (1, 1, 0),
+    }
+
+
 def test_blanks_and_what_the_platform_writes_say_nothing():
     history = [
         denied(1, mcc=" ", status="denied", delinquent=True, marketplace_id="m", metadata={"a": 1}),
-        *cured(1, mcc="1", delinquent=False, marketplace_id="n", metadata={"a": 2}),
+        *cured(1, mcc="", delinquent=False, marketplace_id="n", metadata={"a": 2}),
     ]
     assert found(history) == {("A", "taxpayer_id"): (1, 1, 0), ("A", None): (1, 1, 1)}
 
@@ -85,8 +98,9 @@ def test_blanks_and_what_the_platform_writes_say_nothing():
         ("Maria", "Maria", (False, False)),
         ("M***", "M***", (True, None)),  # of a ledger of masks: the names may differ
         ("M***", "N***", (False, True)),
-        ("", "M***", (False, None)),
-        (None, "Maria", (False, None)),
+        ("", "M***", (False, True)),
+        ("Maria", None, (False, True)),
+        (None, " ", (False, None)),
     ],
 )
 def test_of_two_equal_masks_nobody_knows_whether_they_differ(earlier, later, expected):

@@ -578,9 +578,9 @@ def until(events: list, instant: datetime) -> list:
 
 
 def differs_in(field: str, before: list, after: list) -> bool | None:
-    """None where one of the records says nothing there."""
+    """None where neither of the records says anything there."""
     values = [said(carried(events, field, COMPARED[field]), field) for events in (before, after)]
-    return None if None in values else values[0] != values[1]
+    return None if values == [None, None] else values[0] != values[1]
 
 
 def said(value: object, field: str) -> object:
