@@ -15,7 +15,7 @@ with followed as (
         outcome,
         ordered_at,
         lead(outcome) over in_order as next_outcome,
-        lead(try_number) over in_order = try_number as is_same,
+        lead(payload_sha256) over in_order = payload_sha256 as is_same,  -- null where the bytes of one are lost
         min(finished_at) filter (where outcome = 'accepted') over (partition by process_id) as accepted_at
     from attempt_facts
     where attempt_number is not null

@@ -12,14 +12,15 @@ NOW = "2026-04-20T00:00:00"
 
 
 def attempts(process_id, *ends, start="2026-03-02T08:00:00Z"):
-    """`ends`: status, or None while it is in flight, and the letter that stands for its bytes; each
-    starts on the hour and takes a minute."""
+    """`ends`: status, or None while it is in flight, and the letter that stands for its bytes, or
+    None where they are lost; each starts on the hour and takes a minute."""
     lines = []
     day, hour = start[:11], int(start[11:13])
     for number, (status, letter) in enumerate(ends):
         names = {"attempt_id": f"{process_id}-{number}", "process_id": process_id}
         at_hour = f"{day}{hour + number:02}"
-        lines.append(started(**names, occurred_at=f"{at_hour}:00:00Z", body={"is": letter}))
+        body = None if letter is None else {"is": letter}
+        lines.append(started(**names, occurred_at=f"{at_hour}:00:00Z", body=body))
         if status is not None:
             lines.append(finished(**names, status=status, occurred_at=f"{at_hour}:01:00Z"))
     return lines
@@ -46,6 +47,13 @@ def test_what_follows_a_failure_is_counted_by_whether_the_bytes_are_the_same():
     assert table(history, "retries_by_outcome", "2026-03-02T09:00:30")[1:] == [
         ("platform_error", 3, 0, 0, None, 0, 0, None)
     ]
+
+
+@pytest.mark.parametrize(("earlier", "later"), [(None, None), ("a", None), (None, "a")])
+def test_lost_bytes_are_neither_the_same_nor_others(earlier, later):
+    history = attempts("p1", (500, earlier), (200, later))
+    found = table(history, "retries_by_outcome")
+    assert found == [("platform_error", 1, 0, 0, None, 0, 0, None)]
 
 
 def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():

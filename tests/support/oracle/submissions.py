@@ -142,23 +142,28 @@ def accepted_of(attempts: list[Attempt]) -> datetime | None:
 
 def retries_by_outcome(log: Log) -> list[dict]:
     """Whether the next attempt was accepted, with the same bytes and with others."""
-    nexts: dict[str, list[tuple[bool, str] | None]] = {}
+    nexts: dict[str, list[tuple[bool | None, str] | None]] = {}
     for attempts in by_process(sent_attempts(log), lambda attempt: attempt.process_id).values():
         failed = {it.attempt_id for it in failed_of(attempts, log.as_of)}
         for attempt, after in zip(attempts, [*attempts[1:], None], strict=True):
             if attempt.attempt_id in failed:
                 nexts.setdefault(outcome(attempt, log.as_of), []).append(
-                    after and (after.body == attempt.body, outcome(after, log.as_of))
+                    after and (is_same(attempt, after), outcome(after, log.as_of))
                 )
     return [
-        {"outcome": result, "attempts": len(of_it), **helped(of_it, "again", is_same=True)}
-        | helped(of_it, "changed", is_same=False)
+        {"outcome": result, "attempts": len(of_it), **helped(of_it, "again", wanted=True)}
+        | helped(of_it, "changed", wanted=False)
         for result, of_it in nexts.items()
     ]
 
 
-def helped(nexts: list[tuple[bool, str] | None], name: str, *, is_same: bool) -> dict:
-    ended = [it[1] for it in nexts if it and it[0] is is_same and it[1] != "in_flight"]
+def is_same(attempt: Attempt, after: Attempt) -> bool | None:
+    """Whether both sent the same bytes; None where those of one are lost."""
+    return None if None in (attempt.body, after.body) else attempt.body == after.body
+
+
+def helped(nexts: list[tuple[bool | None, str] | None], name: str, *, wanted: bool) -> dict:
+    ended = [it[1] for it in nexts if it and it[0] is wanted and it[1] != "in_flight"]
     accepted = ended.count("accepted")
     return {
         f"sent_{name}": len(ended),
