@@ -273,29 +273,13 @@ def draw_failure_times() -> None:
         return
     month = max(row["month"] for row in months)
     rows = sorted(
-        (row for row in months if row["month"] == month), key=lambda row: -(row["seconds"] or 0)
+        (row for row in months if row["month"] == month),
+        key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
     )
-    most = rows[0]
-    name = formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"]))
     with st.container(border=True):
         explained.table(
-            _(
-                "{time} from first failures to acceptance, after “{outcome}”",
-                time=formats.seconds(most["seconds"] or 0),
-                outcome=name,
-            ),
-            _(
-                "First failed in {month} as “{outcome}”: **{n}**; accepted since: **{accepted}**."
-                " From the first failed attempt of each of these to the accepted one it took"
-                " **{time}** in all, and **{once}** where time in which several waited counts"
-                " once.",
-                month=formats.month(month),
-                n=formats.number(most["processes"]),
-                outcome=name,
-                accepted=formats.number(most["accepted"]),
-                time=formats.seconds(most["seconds"] or 0),
-                once=formats.seconds(most["seconds_once"] or 0),
-            ),
+            failure_times_title(rows, formats.month(month)),
+            failure_times_reading(rows[0], formats.month(month)),
             [
                 {
                     _("First failure"): formats.plain(
@@ -311,8 +295,44 @@ def draw_failure_times() -> None:
             ],
             rests_on=("failure_time_by_month", "failure_times"),
             alt=_("Time from the first failed attempt to the accepted one, by outcome"),
-            note=_("For a support ticket: *Table and query* has each process with its times."),
+            note=_(
+                "For a support ticket: *Table and query* has each process with its times. Rows"
+                " may overlap in time, so that their times do not add up."
+            ),
         )
+
+
+def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
+    """The longest time of a month's outcomes; `rows`: that one first."""
+    most = rows[0]
+    if not most["accepted"]:
+        failed = formats.number(sum(row["processes"] for row in rows))
+        return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
+    return _(
+        "{time} from first failures to acceptance, after “{outcome}”",
+        time=formats.seconds(most["seconds_once"]),
+        outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
+    )
+
+
+def failure_times_reading(most: views.Row, month: str) -> str:
+    """The same in a sentence or two; without a time where none was accepted."""
+    failed = _(
+        "First failed in {month} as “{outcome}”: **{n}**; accepted since: **{accepted}**.",
+        month=month,
+        n=formats.number(most["processes"]),
+        outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
+        accepted=formats.number(most["accepted"]),
+    )
+    if not most["accepted"]:
+        return failed
+    took_them = _(
+        "From the first failed attempt of each of these to the accepted one it took **{once}**,"
+        " where time in which several waited counts once, and **{time}** in all.",
+        once=formats.seconds(most["seconds_once"]),
+        time=formats.seconds(most["seconds"]),
+    )
+    return f"{failed} {took_them}"
 
 
 def took(seconds: float | None) -> str:

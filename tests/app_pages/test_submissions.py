@@ -198,6 +198,40 @@ def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> No
     ]
 
 
+def test_the_longest_time_from_failures_counts_overlaps_once(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Two waited for the same five minutes, another for eight."""
+    history = [
+        *(review(f"prc_{n}", before(days=10)) for n in (1, 2, 3)),
+        *(it for n in (1, 2) for it in attempt(f"prc_{n}", before(days=8), status=500)),
+        *(it for n in (1, 2) for it in attempt(f"prc_{n}", before(days=8, minutes=-5), status=200)),
+        *attempt("prc_3", before(days=7), status=400),
+        *attempt("prc_3", before(days=7, minutes=-8), status=200),
+    ]
+    with open_log(history):
+        shown = page_text(visit("submissions"))
+    assert "8 min from first failures to acceptance, after “Payload refused”" in shown
+    assert (
+        "it took 8 min, where time in which several waited counts once, and 8 min in all" in shown
+    )
+
+
+def test_without_an_acceptance_no_time_from_failures_is_said(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    history = [
+        *(review(f"prc_{n}", before(days=10)) for n in (1, 2, 3)),
+        *(it for n in (1, 2) for it in attempt(f"prc_{n}", before(days=8), status=500)),
+        *attempt("prc_3", before(days=7), status=400),
+    ]
+    with open_log(history):
+        shown = page_text(visit("submissions"))
+    assert "First failures in May 2026: 3, none accepted yet" in shown
+    assert "First failed in May 2026 as “Platform error”: 2; accepted since: 0." in shown
+    assert "it took" not in shown
+
+
 def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(
     open_log: OpenLog, visit: Visit
 ) -> None:
