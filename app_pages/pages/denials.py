@@ -269,12 +269,13 @@ def draw_fields(reasons: Sequence[views.Row]) -> None:
         rows = [row for row in found if code_of(row) == chosen]
         fields = [row for row in rows if row["field"] is not None]
         none = [row for row in rows if row["field"] is None]
-        most = max(fields, key=lambda row: row["share"])
+        most = max(fields, key=lambda row: (row["differing"], row["share"]))
         explained.chart(
             _(
-                "Differs in {share} of accepted records: {field}",
+                "The accepted record differs in {differing} of {cured}: {field}",
+                differing=formats.number(most["differing"]),
+                cured=formats.number(most["cured"]),
                 field=field_name(most),
-                share=formats.share(most["share"]),
             )
             if most["differing"]
             else _("No field of the record differs"),

@@ -260,18 +260,22 @@ def test_figures_lead_to_those_who_came_back(open_log: OpenLog, visit: Visit) ->
 def test_which_fields_differ_is_worked_out_once_somebody_asks_and_says_no_value(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """`sel_21` was accepted with all that `sel_1` had, but for the e-mail address."""
-    new = seller_event(
-        "sel_21", "enabled", before(days=4), taxpayer=f"{1:011}", email="a@example.com"
-    )
-    with open_log([*HISTORY[:-2], new]):
+    """Three were accepted: two with all that they had but for the e-mail address, and one with a
+    birthdate besides, which is thus in one of one."""
+    changes = ({"email": "a@example.com"}, {"email": "b@example.com"}, {"birthdate": "1990-01-01"})
+    new = [
+        seller_event(f"sel_2{n}", what, before(days=days), taxpayer=f"{n:011}", **change)
+        for n, change in enumerate(changes, start=1)
+        for what, days in (("created", 5), ("enabled", 4))
+    ]
+    with open_log([*HISTORY[:-3], *new]):
         app = visit("denials")
         assert "accepted record" not in page_text(app).replace("accepted record?", "")
         unfold(app, "fields")
     shown = page_text(app)
-    assert "Differs in 100.0% of accepted records: E-mail" in shown
+    assert "The accepted record differs in 2 of 3: E-mail" in shown
     assert (
-        "Denied for “Document: photo quality too low” and cured since: 1. No field of the" in shown
+        "Denied for “Document: photo quality too low” and cured since: 3. No field of the" in shown
     )
     assert "a@example.com" not in shown
 
