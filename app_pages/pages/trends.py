@@ -340,7 +340,8 @@ def draw_forecast() -> None:
         )
     elif silent:
         reading = _(
-            "Of the reviews open now nothing can be said: fewer than 50 of their type ended."
+            "Of the reviews open now nothing can be said, for lack of comparable ones in the year"
+            " before."
         )
     else:
         reading = _("Nothing that is open now is due in the next 8 weeks.")
@@ -352,10 +353,8 @@ def draw_forecast() -> None:
     ]
     if silent:
         notes.append(
-            ngettext(
-                "Not counted, since fewer than 50 of its type ended in the year before: {n}.",
-                "Not counted, since fewer than 50 of their type ended in the year before: {n}.",
-                silent,
+            _(
+                "Not counted, for lack of comparable reviews in the year before: {n}.",
                 n=formats.number(silent),
             )
         )

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pipeline import instants
 from pipeline.language import codes, figures
-from pipeline.language.catalogue import N_, Language, counted_in, said_in
+from pipeline.language.catalogue import N_, Language, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
 from pipeline.trends.forecast_score import Score
@@ -53,6 +53,7 @@ _TO_COME: Final = N_(
     "With an interval of 80 %. Reviews that are still to be opened are not counted. It says how"
     " earlier ones fared, not why."
 )
+_SILENT: Final = N_("Not counted, for lack of comparable reviews in the year before: {n}.")
 _SCORE: Final = N_(
     "Forecasts of {days} days ago: Brier score {score} over {n} whose deadline has passed; 0 is"
     " perfect, {coin} is what a coin scores."
@@ -208,15 +209,7 @@ def _expected(
         lines.append(Line(said_in(into, _WEEK, day=day), said, part, is_bad=True))
     notes = [said_in(into, _TO_COME)]
     if silent := sum(row["without_chance"] for row in weeks):
-        notes.append(
-            counted_in(
-                into,
-                "Not counted, since fewer than 50 of its type ended in the year before: {n}.",
-                "Not counted, since fewer than 50 of their type ended in the year before: {n}.",
-                silent,
-                n=figures.number(silent, into),
-            )
-        )
+        notes.append(said_in(into, _SILENT, n=figures.number(silent, into)))
     notes += [_score_said(it, into) for it in scores]
     return Section(said_in(into, _EXPECTED), lines, notes)
 

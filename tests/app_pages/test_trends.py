@@ -29,7 +29,8 @@ def test_whole_months_have_a_share_and_the_one_that_is_not_over_says_what_was_du
 
 def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> None:
     shown = page_text(drawn("trends"))
-    assert "nothing can be said: fewer than 50 of their type ended" in shown
+    assert "nothing can be said, for lack of comparable ones in the year before" in shown
+    assert "Not counted, for lack of comparable reviews in the year before: 1." in shown
     assert "Most unfinished reviews: Unassigned, 2" in shown
 
 

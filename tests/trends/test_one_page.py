@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.trends import forecast_score, one_page
+from tests.queries.trends.test_forecast import cohort, opened_with
 from tests.support.commands import here
 from tests.support.ledgers import ledger_of
 from tests.support.lines import seller
@@ -63,6 +64,14 @@ def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
     [reason] = denied.lines
     assert reason.label == "Document: photo quality too low"
     assert reason.said == "9 in the last 30 days, 1 in the 30 before; more than chance"
+
+
+def test_why_nothing_is_forecast_fits_both_reasons():
+    """Fifty of its type ended, yet none was open as long before its deadline."""
+    with ledger_of([*cohort(*[5] * 50), *opened_with(5)]) as reader:
+        weeks = reader.read("forecast_weeks", as_of=NOW).to_pylist()
+    notes = one_page._expected(weeks, [], ZoneInfo("UTC"), "en").notes
+    assert notes[1:] == ["Not counted, for lack of comparable reviews in the year before: 1."]
 
 
 def test_the_month_that_is_not_over_never_has_a_share():
