@@ -116,15 +116,15 @@ def on_time_reading(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
 
 
 def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date, name: str) -> str:
-    """What the chart finds: the least share of the last whole period."""
+    """What the chart finds: the last whole period's share of the kind of which most were due."""
     found = [row for row in rows if row[cut.period] == last and row["on_time_share"] is not None]
     if not found:
         return _("Reviews in time")
-    least = min(found, key=lambda row: row["on_time_share"])
+    most = max(found, key=lambda row: row["due_so_far"])
     return _(
         "{share} of {type} in time, {period}",
-        share=formats.share(least["on_time_share"]),
-        type=formats.plain(kind_name(cut.kind, least[cut.kind])),
+        share=formats.share(most["on_time_share"]),
+        type=formats.plain(kind_name(cut.kind, most[cut.kind])),
         period=name,
     )
 

@@ -27,6 +27,17 @@ def test_whole_months_have_a_share_and_the_one_that_is_not_over_says_what_was_du
     assert [note["text"] for note in months["layout"]["annotations"]] == ["ACI: 1 of 1 due so far"]
 
 
+def test_the_title_is_about_the_kind_of_which_most_were_due(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Of two ACIs one was in time, of one ACP none."""
+    history = [*HISTORY, review("prc_5", before(days=65), kind="ACP")]
+    with open_log(history):
+        shown = page_text(visit("trends"))
+    assert "50.0% of ACI in time, May 2026" in shown
+    assert "ACP: 0.0% of 1 in time." in shown
+
+
 def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> None:
     shown = page_text(drawn("trends"))
     assert "nothing can be said, for lack of comparable ones in the year before" in shown
