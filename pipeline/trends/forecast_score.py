@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pipeline import instants
+from pipeline.errors import WrongUsage
 
 if TYPE_CHECKING:  # a command that asks the ledger's holder needs no DuckDB
     from pipeline.ledger.views.reader import Reader
@@ -36,7 +37,16 @@ class Score(NamedTuple):
 
 
 def scores(reader: "Reader", *, as_of: int) -> tuple[Score, ...]:
-    """Those of the forecasts of each of `JUDGED_AFTER`, at an instant in microseconds."""
+    """Those of the forecasts of each of `JUDGED_AFTER`, at an instant in microseconds. Raises
+    `WrongUsage` where the calendar has no instant so many days earlier."""
+    try:
+        instants.of(as_of - max(JUDGED_AFTER) * instants.DAY)
+    except OverflowError:
+        raise WrongUsage(
+            "No forecast can be judged",
+            f"the calendar begins less than {max(JUDGED_AFTER)} days before that instant",
+            "ask about a later one",
+        ) from None
     made = (as_of - days * instants.DAY for days in JUDGED_AFTER)
     return tuple(score(reader, made_at=it, as_of=as_of) for it in made)
 

@@ -4,6 +4,7 @@ short enough to be read in a minute.
 It counts nothing: each number is a column of a view, or the forecast's score.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -62,7 +63,7 @@ _NO_SCORE: Final = N_("No forecast of {days} days ago can be judged yet.")
 _REASONS: Final = N_("Most common reasons of denials")
 _AGAINST: Final = N_("{n} in the last 30 days, {before} in the 30 before")
 _BEYOND: Final = N_("{said}; more than chance")
-_NO_DENIAL: Final = N_("Nobody was denied in the last 60 days.")
+_NO_DENIAL: Final = N_("Nobody was denied in the last 30 days.")
 _WHEN: Final = N_("As of {when}")
 _FOOT: Final = N_("Each number is a column of a view: {views}.")
 
@@ -164,13 +165,14 @@ def _waiting(rows: Sequence[Row], into: Language) -> Section:
 
 
 def _in_time(rows: Sequence[Row], today: date, into: Language) -> Iterator[Section]:
-    """A section for each type, of the last months in which any was due."""
+    """A section for each type of which most were due, of the last months in which any was."""
     current = today.replace(day=1)
     past = sorted({row["month"] for row in rows if row["month"] <= current})[-MONTHS:]
     latest = [row for row in rows if row["month"] in past]
-    named = sorted({row["review_type"] for row in latest} - {None})
-    types = [*named, *({None} & {row["review_type"] for row in latest})]
-    for review_type in types[:TYPES]:
+    due = Counter[str | None]()
+    for row in latest:
+        due[row["review_type"]] += row["due"]
+    for review_type in sorted(due, key=lambda name: (-due[name], name is None, name or ""))[:TYPES]:
         lines = [
             Line(
                 figures.month(row["month"], into),
@@ -224,7 +226,7 @@ def _score_said(of: Score, into: Language) -> str:
 
 def _denied(rows: Sequence[Row], into: Language) -> Section:
     lines = []
-    for row in rows[:MOST_COMMON]:
+    for row in [it for it in rows if it["denials_now"]][:MOST_COMMON]:
         n, before = (figures.number(row[it], into) for it in ("denials_now", "denials_before"))
         said = said_in(into, _AGAINST, n=n, before=before)
         if row["is_more_than_chance"]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pipeline import instants
+from pipeline.errors import WrongUsage
 from pipeline.trends.forecast_score import plain, read, score, scores
 from tests.queries.trends.test_forecast import HISTORY, NOW, opened_with
 from tests.support.commands import here
@@ -35,6 +36,12 @@ def test_forecasts_are_judged_by_the_deadline_as_it_stood_once_it_has_passed():
     assert (found.forecasts, found.brier) == (2, 0.25)
     [band] = [band for band in found.bands if band.forecasts]
     assert tuple(band) == pytest.approx((0.5, 2, 0.5, 0.5))
+
+
+def test_before_the_calendar_nothing_can_be_judged():
+    """As of the year 1 the forecasts of sixty days before have no date."""
+    with ledger_of([]) as reader, pytest.raises(WrongUsage, match="No forecast can be judged"):
+        scores(reader, as_of=instants.parse("0001-03-01T00:00:00Z"))
 
 
 def test_scores_come_through_json_as_they_were():

@@ -83,6 +83,27 @@ def test_the_month_that_is_not_over_never_has_a_share():
     assert [tuple(it) for it in section.lines] == [("mai. 2026", "3 de 3 já vencidas", None, False)]
 
 
+def test_of_four_types_those_are_named_of_which_most_were_due():
+    today = instants.of(NOW).date()
+    row = {"month": today.replace(day=1, month=4), "on_time_share": 1.0, "due_so_far": 3}
+    rows = [
+        {**row, "review_type": name, "due": due}
+        for name, due in [("AAA", 1), ("ACI", 5), ("ACP", 9), (None, 5)]
+    ]
+    assert [it.title.split(": ")[1] for it in one_page._in_time(rows, today, "en")] == [
+        "ACP, by month of the deadline",
+        "ACI, by month of the deadline",
+        "Unknown type, by month of the deadline",
+    ]
+
+
+def test_reasons_of_which_there_were_none_of_late_are_not_among_the_most_common():
+    row = {"reason": "A", "detail": None, "denials_before": 4, "is_more_than_chance": True}
+    section = one_page._denied([{**row, "denials_now": 0}], "en")
+    assert (section.lines, section.notes) == ([], ("Nobody was denied in the last 30 days.",))
+    assert len(one_page._denied([{**row, "denials_now": now} for now in (1, 0)], "en").lines) == 1
+
+
 def written(folder: Path, name: str, *more: str, **settings: str) -> bytes:
     asked = ("trends", "page", "--as-of", "2026-05-01T00:00:00Z", "--out", name, *more)
     done = here(*asked, environment=environment_in(folder) | settings, folder=folder)
