@@ -19,7 +19,8 @@ from pipeline.inbox import Inbox
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
-from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
@@ -35,7 +36,10 @@ FOLLOWED_DAYS: Final = 60
 WITHIN_DAYS: Final = (1, 3, 7, 14, 30, FOLLOWED_DAYS)
 MOST: Final = 10_000
 """Reviews of one run, the newest."""
-_READ: Final = (COLLECTION, TICKET, NOTICE_SCHEDULE, SELLER_NOTICE, SELLER_NOTICE_RESULT)
+_READ: Final = (
+    *(COLLECTION, TICKET, NOTICE_SCHEDULE),
+    *(SELLER_NOTICE, SELLER_NOTICE_RESULT, RETRACTION),
+)
 
 
 class Past(NamedTuple):
@@ -129,7 +133,7 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
     at: float = past.known_at
     while (at := _opening(rules.hours, int(at))) < past.asked_until:
         now = int(at)
-        known = [it for it in (*past.said, *made) if it.at <= now]
+        known = _standing([it for it in (*past.said, *made) if it.at <= now])
         decision = due(times, sorted(known, key=lambda said: said.at), now, rungs)
         to_call = [] if decision.call is None else [decision.call.name]
         if (rung := decision.rung) is not None:
@@ -146,6 +150,18 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
             break
         at = min(looks)
     return Replayed(past.review_type, tuple(sent), tuple(calls))
+
+
+def _standing(known: Sequence[Said]) -> list[Said]:
+    """Without the calls and letters that were retracted."""
+    gone = {it.content.get("message_id") for it in known if it.kind == RETRACTION}
+    return [
+        it
+        for it in known
+        if it.kind != SELLER_NOTICE
+        or it.content.get("channel") not in BY_HAND
+        or it.content.get("message_id") not in gone
+    ]
 
 
 def _opening(of: WorkingHours, at: int) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 from pipeline import instants
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
+from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices.replay import Past, Replayed, counted, replayed
@@ -84,6 +85,16 @@ def test_a_call_is_asked_for_by_its_rung_or_where_an_address_is_missing() -> Non
     assert replayed(past(seen), rules(AT_ONCE, call)).calls == ()
     nowhere = replayed(past(addresses={}), rules(AT_ONCE, SEVENTH))
     assert (nowhere.sent, days(nowhere.calls)) == ((), [0, 7])
+
+
+def test_a_call_counts_until_it_is_retracted() -> None:
+    call = Said(SELLER_NOTICE, OPENED + 3 * DAY, {"message_id": "m1", "channel": "phone"})
+    others, its = (
+        Said(RETRACTION, OPENED + 4 * DAY, {"message_id": message}) for message in ("m2", "m1")
+    )
+    rung = {"after": "3d", "channel": "phone"}
+    assert replayed(past(call, others), rules(rung)).calls == ()
+    assert days(replayed(past(call, its), rules(rung)).calls) == [4]
 
 
 def test_reviews_are_counted_by_the_day_up_to_which_each_message_would_have_gone() -> None:
