@@ -51,7 +51,8 @@ class Past(NamedTuple):
     known_at: int  # when the platform's first event about it came
     asked_until: int  # its finish, the seller's confirmation or deletion, or the end of the look
     said: Sequence[Said]
-    addresses: Mapping[str, str]
+    addresses: Sequence[tuple[int, Mapping[str, str]]]
+    """From when on the seller had which, as their records came."""
 
 
 class Replayed(NamedTuple):
@@ -76,7 +77,7 @@ def pasts(inbox: Inbox, rows: Iterable[Mapping[str, Any]], as_of: int) -> Iterat
         of_this = (None, row["process_id"])
         every = {it.seq: it for it in (*of_seller, *own) if it.process_id in of_this}
         said = [*_said((every[seq] for seq in sorted(every)), results)]
-        records = (it for it in of_seller if it.kind == WEBHOOK and it.process_id is None)
+        records = [it for it in of_seller if it.kind == WEBHOOK and it.process_id is None]
         ends = (row["finished_at"], row["seller_deleted_at"])
         yield Past(
             row["review_type"],
@@ -90,8 +91,17 @@ def pasts(inbox: Inbox, rows: Iterable[Mapping[str, Any]], as_of: int) -> Iterat
                 *(it.at for it in said if it.at >= opened_at and _is_confirmed(it)),
             ),
             said,
-            of_records(records)[1],
+            _addresses(records),
         )
+
+
+def _addresses(records: Sequence[Entry]) -> list[tuple[int, Mapping[str, str]]]:
+    """From when on which addresses were known, by the seller's events so far."""
+    by_time = sorted(records, key=lambda record: record.occurred_at)
+    return [
+        (record.occurred_at, of_records(by_time[:number])[1])
+        for number, record in enumerate(by_time, start=1)
+    ]
 
 
 def _micros(moment: Any) -> int:
@@ -137,14 +147,15 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
         decision = due(times, sorted(known, key=lambda said: said.at), now, rungs)
         to_call = [] if decision.call is None else [decision.call.name]
         if (rung := decision.rung) is not None:
-            if ADDRESSED.get(rung.channel, "") in ("", *past.addresses):
+            if ADDRESSED.get(rung.channel, "") in ("", *_known(past.addresses, now)):
                 made += _accepted(f"replay {len(sent)}", rung.name, now)
                 sent.append(now - past.opened_at)
             elif not any(it.content.get("rung") == rung.name for it in made):
                 to_call.append(rung.name)
         made += [_asked_for(name, now) for name in to_call]
         calls += [now - past.opened_at for _ in to_call]
-        looks = [it.at for it in past.said if it.at > now]
+        came = [*(it.at for it in past.said), *(at for at, _ in past.addresses)]
+        looks = [it for it in came if it > now]
         looks += [] if decision.look_at is None else [decision.look_at]
         if not looks:
             break
@@ -152,15 +163,19 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
     return Replayed(past.review_type, tuple(sent), tuple(calls))
 
 
+def _known(addresses: Sequence[tuple[int, Mapping[str, str]]], now: int) -> Mapping[str, str]:
+    return next((found for at, found in reversed(addresses) if at <= now), {})
+
+
 def _standing(known: Sequence[Said]) -> list[Said]:
     """Without the calls and letters that were retracted."""
     gone = {it.content.get("message_id") for it in known if it.kind == RETRACTION}
     return [
-        it
-        for it in known
-        if it.kind != SELLER_NOTICE
-        or it.content.get("channel") not in BY_HAND
-        or it.content.get("message_id") not in gone
+        said
+        for said in known
+        if said.kind != SELLER_NOTICE
+        or said.content.get("channel") not in BY_HAND
+        or said.content.get("message_id") not in gone
     ]
 
 

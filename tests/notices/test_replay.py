@@ -10,9 +10,10 @@ from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.notices.replay import Past, Replayed, counted, replayed
+from pipeline.notices.replay import Past, Replayed, counted, pasts, replayed
 from pipeline.notices.rules import NoticeRules
 from pipeline.notices.schedule import Said
+from tests.notices.office import Office
 from tests.support.commands import here
 from tests.support.stores import environment_in
 from tests.trends.conftest import folder
@@ -36,8 +37,8 @@ def rules(*rungs: dict[str, Any], **hours: Any) -> NoticeRules:
 
 
 def past(*said: Said, **more: Any) -> Past:
-    known = {"deadline_at": OPENED + 30 * DAY, "known_at": OPENED, "addresses": {"email": "a@b.c"}}
-    known |= {"asked_until": OPENED + 60 * DAY, "said": said, **more}
+    known = {"deadline_at": OPENED + 30 * DAY, "known_at": OPENED, "said": said}
+    known |= {"asked_until": OPENED + 60 * DAY, "addresses": [(OPENED, {"email": "a@b.c"})], **more}
     return Past("ACI", OPENED, **known)
 
 
@@ -83,7 +84,7 @@ def test_a_call_is_asked_for_by_its_rung_or_where_an_address_is_missing() -> Non
     assert (days(found.sent), days(found.calls)) == ([0], [3])
     seen = Said(COLLECTION, OPENED + DAY, {"step": "opened", "source": "seller"})
     assert replayed(past(seen), rules(AT_ONCE, call)).calls == ()
-    nowhere = replayed(past(addresses={}), rules(AT_ONCE, SEVENTH))
+    nowhere = replayed(past(addresses=[]), rules(AT_ONCE, SEVENTH))
     assert (nowhere.sent, days(nowhere.calls)) == ((), [0, 7])
 
 
@@ -95,6 +96,24 @@ def test_a_call_counts_until_it_is_retracted() -> None:
     rung = {"after": "3d", "channel": "phone"}
     assert replayed(past(call, others), rules(rung)).calls == ()
     assert days(replayed(past(call, its), rules(rung)).calls) == [4]
+
+
+def test_an_address_counts_from_when_it_was_known() -> None:
+    late = [(OPENED + 2 * DAY, {"email": "a@b.c"}), (OPENED + 4 * DAY, {})]
+    found = replayed(past(addresses=late), rules(AT_ONCE, THIRD, SEVENTH))
+    assert (days(found.sent), days(found.calls)) == ([2, 3], [0, 7])
+
+
+def test_addresses_are_those_of_the_records_that_had_come(office: Office) -> None:
+    """The review's are read as they came, whatever the platform said later."""
+    office.seller("sel_1")
+    office.seller("sel_1", email="a@b.example")
+    office.review("prc_1", "sel_1")
+    now = office.inbox.now()
+    times = {"opened_at": instants.of(now), "deadline_at": None, "finished_at": None}
+    row = {"process_id": "prc_1", "seller_id": "sel_1", "review_type": "ACI", **times}
+    [found] = pasts(office.inbox, [{**row, "seller_deleted_at": None}], now + DAY)
+    assert [known for _, known in found.addresses] == [{}, {"email": "a@b.example"}]
 
 
 def test_reviews_are_counted_by_the_day_up_to_which_each_message_would_have_gone() -> None:
