@@ -46,6 +46,7 @@ CUTS = {
     "week": Cut("week", "review_type", N_("Week")),
     "seller_type": Cut("month", "seller_type", N_("Type of seller")),
     "channel": Cut("month", "channel", N_("Channel")),
+    "person": Cut("month", "assignee", N_("Person")),
 }
 WEEKS_OF_FLOW = 26
 LEAST_LIKELY = 8
@@ -57,6 +58,11 @@ STEPS = {
     "sent": N_("Sent"),
     "finished": N_("Finished"),
 }
+
+
+def on_time_by(code: str) -> str:
+    """The view of a cut."""
+    return f"on_time_by_{code}"
 
 
 def first_day(of: date, period: str) -> date:
@@ -84,11 +90,13 @@ def type_name(review_type: str | None) -> str:
 
 
 def kind_name(kind: str, code: str | None) -> str:
-    """What a line is named by: a type of review or of seller, or a channel."""
+    """What a line is named by: a type of review or of seller, a person, or a channel."""
     if kind == "review_type":
         return type_name(code)
     if kind == "seller_type":
         return code_texts.word(codes.SELLER_TYPES, code) if code else _("type of seller not known")
+    if kind == "assignee":
+        return code or _("Unassigned")
     return code_texts.word(codes.SELLER_CHANNELS, code) if code else _("never contacted")
 
 
@@ -161,9 +169,11 @@ def offer_page() -> None:
 
 
 def draw_on_time(today: date) -> None:
-    """On time or late, per month or week and type, or per month and type of seller or channel."""
-    chosen = address.choice(_("Per"), {code: _(it.label) for code, it in CUTS.items()}, "per")
-    view, cut = f"on_time_by_{chosen}", CUTS[chosen]
+    """On time or late, per month or week and type, or per month and type of seller, channel or
+    person: by what whoever looks may read."""
+    offered = {code: _(it.label) for code, it in CUTS.items() if access.may_read(on_time_by(code))}
+    chosen = address.choice(_("Per"), offered, "per")
+    view, cut = on_time_by(chosen), CUTS[chosen]
     period, current = cut.period, first_day(today, cut.period)
     target = service.current().settings.on_time_target
     found = views.read(view)

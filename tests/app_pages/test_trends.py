@@ -1,5 +1,9 @@
 """The trends page: in time or late, an unfinished month, load, and what to expect."""
 
+import pytest
+
+from app_pages.door import access
+from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import chart, page_text
@@ -55,6 +59,18 @@ def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
     layout = chart(app)["layout"]
     assert [line["y0"] for line in layout["shapes"]] == [0.9]
     assert layout["annotations"][-1]["text"] == "target: 90.0%"
+
+
+def test_on_time_is_cut_by_person_for_those_who_may_read_who_had_what(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log(HISTORY):
+        shown = page_text(visit("trends", per="person"))
+        assert "Unassigned: 50.0% of 2 in time." in shown
+        monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+        shown = page_text(visit("trends", per="person"))
+    assert "ACI: 50.0% of 2 in time." in shown
+    assert "Unassigned" not in shown
 
 
 def test_it_says_what_followed_a_missed_deadline(open_log: OpenLog, visit: Visit) -> None:
