@@ -170,7 +170,7 @@ def retries(rows: Rows) -> Figure:
     """Per outcome, the share of next attempts that were accepted: with the same bytes, and with
     others. The number behind each share stands beside it."""
     names = [code_texts.word(codes.OUTCOMES, row["outcome"]) for row in rows]
-    parts = (("again", _("Same bytes"), BLUE, ""), ("changed", _("Other bytes"), GREEN, "/"))
+    parts = (("again", _("Same content"), BLUE, ""), ("changed", _("Changed content"), GREEN, "/"))
     return {
         "data": [
             {

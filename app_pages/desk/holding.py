@@ -122,5 +122,5 @@ def _undo(seller_id: str, actor: str, seq: int) -> acting.Feedback:
     if error is not None:
         return acting.Feedback("", error=error)
     if not done[0]:
-        return acting.Feedback(_("Nothing was taken back: something was said about it since."))
+        return acting.Feedback(_("Not undone: it was changed meanwhile."))
     return acting.taken_back()

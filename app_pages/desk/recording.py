@@ -272,7 +272,7 @@ def _another_ticket(
     shown = formats.plain(views.shown("number", number or "–"))
     if step == "opened":
         return acting.Feedback(_("Ticket {number} is not open any more.", number=shown))
-    return acting.Feedback(_("Nothing was taken back: something was said about it since."))
+    return acting.Feedback(_("Not undone: it was changed meanwhile."))
 
 
 def assign(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import streamlit as st
@@ -15,6 +16,7 @@ from pipeline.language.catalogue import Language
 from pipeline.texts import printable
 
 _DAY: Mapping[Language, str] = {"en": "d MMM y", "pt": "dd/MM/y"}
+_UTC: Final = ZoneInfo("UTC")
 _CLOCK: Mapping[Language, str] = {"en": "HH:mm", "pt": "HH'h'mm"}
 _SECOND: Mapping[Language, str] = {"en": "d MMM y, HH:mm:ss", "pt": "dd/MM/y HH:mm:ss"}
 GRID_MINUTE = {"en": "D MMM YYYY, HH:mm", "pt": "DD/MM/YYYY HH[h]mm"}
@@ -63,6 +65,12 @@ def local_short_day(instant: datetime) -> str:
 
 def clock_time(instant: datetime | None) -> str:
     return _instant(instant, _CLOCK)
+
+
+def hour_in_utc(hour: int) -> str:
+    """When an hour of a UTC day begins, 0 to 23."""
+    begins = datetime(2000, 1, 1, hour, tzinfo=_UTC).replace(tzinfo=None)
+    return f"{figures.instant(begins, _CLOCK[language()], _UTC, language())} UTC"
 
 
 def day(when: date | None) -> str:

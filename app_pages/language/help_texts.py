@@ -15,8 +15,9 @@ EVERYWHERE: Final[Sequence[str]] = (
         " back to now."
     ),
     N_(
-        "**Download**, below a list, gives all its rows: XLSX for people, CSV or Parquet for"
-        " programs. **Copy link** copies the address with filters, order and chosen row."
+        "**Download**, below a list, gives all its rows: XLSX or CSV for spreadsheets, CSV or"
+        " Parquet for programs. **Copy link** copies the address with filters, order and chosen"
+        " row."
     ),
     N_(
         "**Undo** stands at the bottom for some seconds after you have recorded something. What is"

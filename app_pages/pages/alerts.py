@@ -479,9 +479,7 @@ with by_severity:
 with by_taken:
     address.choices(
         _("Shown"),
-        facets.numbered(
-            "is_open", {OPEN: _("Nobody sees to it"), TAKEN: _("Taken or snoozed")}, IS_OPEN
-        ),
+        facets.numbered("is_open", {OPEN: _("Unassigned"), TAKEN: _("Taken or snoozed")}, IS_OPEN),
         "shown",
     )
 if whose == MINE and not names:

@@ -461,7 +461,7 @@ with elements.facts(5, least=150):
         lead=elements.lead_if(
             rate and rate["denied"],
             links.to_rows,
-            _("View denials of 7 days"),
+            _("View denials of the last 7 days"),
             ends=str(views.moment().date()),
         ),
     )

@@ -76,7 +76,7 @@ def _figure_of_state(row: views.Row, state: str, colour: str, meaning: str) -> N
                 "watchlist",
                 ngettext("View {n} expired", "View {n} expired", row[column], n=count)
                 if state == "EXPIRED"
-                else ngettext("View {n} overdue", "View {n} overdue", row[column], n=count),
+                else _("View {n} OVERDUE · in time", n=count),
                 queue=reports.ALL,
                 state=state,
             )
@@ -186,7 +186,9 @@ with st.container(key="figures").grid(4, min_column_width=170):
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
         if figures["denial_share"]:
-            links.to_named("denials", _("View denials of 7 days"), ends=str(views.moment().date()))
+            links.to_named(
+                "denials", _("View denials of the last 7 days"), ends=str(views.moment().date())
+            )
 
 # --- what to do today --------------------------------------------------------------------------
 
@@ -212,7 +214,7 @@ for row in actions:
             links.to_named,
             "watchlist",
             _(
-                "View {n}: {what}",
+                "{what}: view {n}",
                 n=formats.number(row["processes"]),
                 what=next_actions.action(code),
             ),

@@ -62,7 +62,7 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
         {
             lists.SELLER: lists.text(_("Seller"), 110),
             **chances,
-            "time_left": lists.text(_("Time left"), 112),
+            "time_left": lists.text(_("Time left"), 140),
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
             "reviews": lists.text(_("Open reviews"), 150),
             "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),

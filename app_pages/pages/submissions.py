@@ -204,7 +204,7 @@ def draw_hours() -> None:
         for hour in range(24)
     }
     worst = max(failed, key=lambda hour: (failed[hour], -hour))
-    named = f"{worst:02}:00"
+    named = formats.hour_in_utc(worst)
     explained.chart(
         _("Most failures from {hour}: {n}", hour=named, n=formats.number(failed[worst]))
         if failed[worst]
@@ -288,7 +288,7 @@ def draw_failure_times() -> None:
                     _("Processes"): formats.number(row["processes"]),
                     _("Accepted since"): formats.number(row["accepted"]),
                     _("In all"): took(row["seconds"]),
-                    _("Overlaps once"): took(row["seconds_once"]),
+                    _("Waits at the same time counted once"): took(row["seconds_once"]),
                     _("Half within"): took(row["median_seconds_to_acceptance"]),
                 }
                 for row in rows

@@ -50,7 +50,7 @@ def listed(*, has_chances: bool) -> lists.Listed:
         {
             # First what is decided by: a phone shows no more than two.
             **chances,
-            "time_left": lists.text(_("Time left"), 112),
+            "time_left": lists.text(_("Time left"), 140),
             "next_action": lists.text(_("Next action"), 140),
             "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
             lists.SELLER: lists.text(_("Seller"), 96),

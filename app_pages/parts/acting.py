@@ -93,6 +93,7 @@ def remember_name(name: str) -> None:
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
         st.session_state.pop(SHOWN_NAMES, None)
+        st.session_state.pop(_UNDO, None)
         own().clear()
     st.session_state[_NAME] = name.strip() or None
 

@@ -134,7 +134,8 @@ def offer(question: Question, *, rows: int, key: str) -> None:
                 st.markdown(
                     _(
                         "A spreadsheet that opens a CSV drops leading zeros: an id 00123 becomes"
-                        " 123. XLSX keeps every id as text."
+                        " 123. XLSX keeps every id as text. Times are of {zone}.",
+                        zone=reader.zone,
                     )
                 )
             elif form == "csv":

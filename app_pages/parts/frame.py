@@ -68,7 +68,7 @@ def choose_view(whoever: Person | None) -> None:
     They fold away as parts that a browser keeps, and not in popovers, because Streamlit carries an
     input that the URL holds to the next page only while the browser has it.
     """
-    with _menu("instant", _("Earlier"), "history"):
+    with _menu("instant", _("View as of"), "history"):
         _pick_instant()
     links.copy_this()
     with _menu("you", access.name_of(whoever) or acting.name_or_question(), "account_circle"):
@@ -105,7 +105,7 @@ def _menu(key: str, label: str, icon: str) -> Any:
 def _pick_instant() -> None:
     """A line for those who write ISO 8601, a calendar for others, and the way back."""
     st.text_input(
-        _("View as of (UTC)"),
+        _("Instant (UTC), typed"),
         key="as_of",
         bind="query-params",
         placeholder=_("now, or 2026-03-01T09:00Z"),
@@ -113,7 +113,7 @@ def _pick_instant() -> None:
     for name, label in moments.ENDS.items():
         st.button(_(label), on_click=_look_at, args=(name,), key=f"as_of {name}", width="stretch")
     st.datetime_input(
-        _("Look at an earlier instant"),
+        _("Day and hour"),
         value=None,
         key="picked",
         format="DD/MM/YYYY",

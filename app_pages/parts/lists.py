@@ -415,7 +415,7 @@ def more_filters(keys: Sequence[str]) -> Iterator[None]:
     label = _("More filters")
     if set_now:
         label = f"{label} **({formats.number(set_now)})**"
-    with st.popover(label, icon=":material/tune:", key="more_filters"):
+    with st.popover(label, icon=":material/tune:", key="more_filters", help=_("More filters")):
         yield
 
 
@@ -530,7 +530,7 @@ def chips(label: str, colours: Mapping[str, str], width: int | None = 102) -> An
 
 
 def coded(
-    label: str, words: Mapping[str, str], colours: Mapping[str, code_texts.Colour], width: int = 132
+    label: str, words: Mapping[str, str], colours: Mapping[str, code_texts.Colour], width: int = 152
 ) -> Any:
     """Cells are lists of the words of codes; each word a chip in the colour of its code, orange
     where it has none of its own."""

@@ -5,6 +5,7 @@
 (() => {
     let isLink = false
     document.addEventListener('click', clicked => {
+        if (!clicked.isTrusted) return  // one of this script's own
         if (clicked.detail < 2) isLink = clicked.target.closest?.('a[href]') != null
         else if (isLink) {
             clicked.preventDefault()
@@ -96,13 +97,15 @@
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
 (() => {
     document.addEventListener('click', clicked => {
-        if (!clicked.target.closest('.st-key-copy_link button')) return
+        const button = clicked.target.closest('.st-key-copy_link button')
+        if (button === null) return
         const typed = document.createElement('textarea')
         typed.value = location.href
         document.body.append(typed)
         typed.select()
         document.execCommand('copy')
         typed.remove()
+        button.focus({preventScroll: true})
     }, true)
 })();
 
@@ -130,14 +133,29 @@
 (() => {
     const menus = () => document.querySelectorAll('.st-key-choices details[open]')
     const close = it => it.querySelector('summary').click()
-    document.addEventListener('pointerdown', ({target}) => {
-        if (!target.closest('#root')) return
-        for (const it of menus()) if (!it.contains(target)) close(it)
-    }, true)
+    for (const way of ['pointerdown', 'focusin']) {
+        document.addEventListener(way, ({target}) => {
+            if (!target.closest?.('#root')) return
+            for (const it of menus()) if (!it.contains(target)) close(it)
+        }, true)
+    }
     document.addEventListener('click', ({target}) => {
-        const isDone = target.closest('.st-key-choices [data-testid="stButton"]')
-        if (isDone) for (const it of menus()) setTimeout(() => close(it))
+        if (!target.closest('.st-key-choices [data-testid="stButton"]')) return
+        for (const it of menus()) {
+            if (it.contains(target)) it.querySelector('summary').focus()
+            setTimeout(() => close(it))
+        }
     })
+    // Streamlit closes a part whose label has changed, with whatever had the focus in it.
+    let last = null
+    document.addEventListener('focusin', ({target}) => {
+        last = target.closest?.('.st-key-choices details') ?? null
+    })
+    new MutationObserver(() => {
+        if (last && !last.open && document.activeElement === document.body) {
+            last.querySelector('summary')?.focus()
+        }
+    }).observe(document.documentElement, {attributeFilter: ['open', 'inert'], subtree: true})
     document.addEventListener('keydown', ({key, target}) => {
         const isDone = key === 'Escape' || key === 'Enter' && target.closest?.('.st-key-as_of')
         const menu = isDone && target.closest?.('.st-key-choices details[open]')

@@ -47,7 +47,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     with open_log(HISTORY):
         app = visit("alerts", severity="breach")
     assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Info (0)"]
-    assert app.pills(key="shown").options == ["Nobody sees to it (1)", "Taken or snoozed (0)"]
+    assert app.pills(key="shown").options == ["Unassigned (1)", "Taken or snoozed (0)"]
 
 
 def test_two_filters_by_who_sees_to_an_alert_have_two_names(
@@ -105,7 +105,7 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         assert all("process_id" not in it.value for it in page.dataframe)
         page.session_state[acting._NAME] = "bia"
         assert list(page.run().dataframe[0].value["process_id"]) == ["prc_soon"]
-        assert "Nobody sees to it (1)" in page.pills(key="shown").options
+        assert "Unassigned (1)" in page.pills(key="shown").options
 
 
 @pytest.mark.usefixtures("bell")

@@ -327,7 +327,7 @@ def test_language_and_instant_stay_on_the_way_from_a_figure(tab: Reader) -> None
 @pytest.mark.long
 def test_an_instant_that_was_typed_stays_on_the_next_page_and_in_a_new_tab(look: Look) -> None:
     tab = look().open(f"/process?process=prc_000&{CHOSEN}")
-    tab.menu("Anterior").click()
+    tab.menu("Ver em outra data").click()
     tab.page.get_by_role("textbox", name="Ver em outra data (UTC)").fill("2026-05-31T12:00:00Z")
     tab.page.keyboard.press("Enter")
     tab.page.get_by_text("Você está vendo 31/05/2026").wait_for()
@@ -477,7 +477,7 @@ def test_the_keyboard_reaches_everything(tab: Reader) -> None:
         unseen += tab.page.evaluate(FOCUS_UNSEEN)
         reached.append(tab.page.evaluate(NAME_OF_FOCUSED))
     # "AC": of ACP and ACI, which are one stop, the one that was chosen last.
-    for name in ("Watchlist", "Earlier", "Who are you?", "Act now (", "AC", "Download"):
+    for name in ("Watchlist", "View as of", "Who are you?", "Act now (", "AC", "Download"):
         assert name in " | ".join(reached), f"{name} is not among {reached}"
     assert unseen == []
 

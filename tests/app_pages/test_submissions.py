@@ -240,7 +240,7 @@ def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(
         weeks = visit("submissions", by="attempts")
         hours = visit("submissions", by="hour")
     assert "Sent in the last whole week: 1. Of these failed: 1." in page_text(weeks)
-    assert "Most failures from 12:00: 2" in page_text(hours)
+    assert "Most failures from 12:00 UTC: 2" in page_text(hours)
     assert "in the last 28 days (4), 2 failed; in the whole day 2 of 4." in page_text(hours)
     drawn = {trace["name"]: sum(trace["y"]) for trace in chart(hours, 1)["data"]}
     assert drawn == {"Accepted": 2, "Platform error": 1, "Payload refused": 1}

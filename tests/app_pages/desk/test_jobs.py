@@ -181,7 +181,7 @@ def send_the_list(hand: Hand) -> None:
 
 def last_friday(hand: Hand) -> None:
     page = hand.tab.page
-    hand.click(hand.tab.menu("Earlier"))
+    hand.click(hand.tab.menu("View as of"))
     hand.click(page.get_by_role("button", name="Last Friday"))
     page.get_by_text("You are looking at").wait_for()
 

@@ -50,6 +50,6 @@ def test_an_analyst_is_led_to_no_single_process_or_seller(
     # From Overview: the quarantine, and why sellers were denied.
     assert shown.pop("overview") == [
         ("View the quarantine", ""),
-        ("View denials of 7 days", "ends=2026-06-01"),
+        ("View denials of the last 7 days", "ends=2026-06-01"),
     ]
     assert shown == {page: [] for page in pages[1:]}
