@@ -110,7 +110,10 @@ def _record(inbox: Inbox, draft: Draft, once_by: tuple[str, ...]) -> int:
 
 def _happened(inbox: Inbox, draft: Draft) -> int:
     [receipt] = inbox.append([draft])
-    return draft.dated if receipt.entry is None else receipt.entry.occurred_at
+    if receipt.entry is not None:
+        return receipt.entry.occurred_at
+    [(_, at)] = inbox.query(_RECORDED, draft.ingest_key)
+    return int(at)
 
 
 def subject_of(inbox: Inbox, alert: str) -> Subject:

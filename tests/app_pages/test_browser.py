@@ -357,7 +357,7 @@ def asked(url: str) -> dict[str, list[str]]:
 def test_the_way_back_leads_to_the_page_in_its_language(tab: Reader) -> None:
     """The address that the browser comes back to names it."""
     tab.go("/watchlist?lang=pt").go("/ledger?lang=pt")
-    tab.speak("en", "Quem é você?")
+    tab.speak("en")
     tab.page.get_by_role("heading", name="Ledger", exact=True).wait_for()
     tab.page.go_back()
     tab.page.get_by_role("heading", name="Em risco", exact=True).wait_for()

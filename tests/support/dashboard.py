@@ -213,9 +213,9 @@ class Reader:
         """What opens a menu in the head of the page."""
         return self.page.locator(".st-key-choices summary").filter(has_text=name)
 
-    def speak(self, language: str, name: str) -> None:
-        """Chooses a language in the menu of whoever reads, which has this name."""
-        self.menu(name).click()
+    def speak(self, language: str) -> None:
+        """Chooses a language in the menu of whoever reads."""
+        self.page.locator(".st-key-menu_you summary").click()
         self.page.get_by_role("radio", name=language, exact=True).click()
 
     def title(self) -> str:

@@ -195,7 +195,7 @@ def test_whoever_the_proxy_names_sees_the_pages_of_their_role_in_the_language_of
         tab.page.get_by_role("link", name="Apontamentos").first.click()
         tab.page.get_by_role("heading", name="Apontamentos", exact=True).wait_for()
         assert "Esta página não está aberta ao seu perfil de acesso" not in tab.settled().text()
-        tab.speak("en", "bia")
+        tab.speak("en")
         tab.page.get_by_role("heading", name="Findings", exact=True).wait_for()
         assert tab.page.evaluate(SPOKEN) == "en-GB"
 

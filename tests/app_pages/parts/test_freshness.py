@@ -190,5 +190,5 @@ def test_a_browser_sees_red_once_the_receiver_was_killed(tab: Reader, folder: Pa
         assert "cannot record" not in tab.text()
         running.kill()
         tab.page.get_by_text("The receiver does not answer").wait_for(timeout=60_000)
-        tab.speak("pt", "Who are you?")
+        tab.speak("pt")
         tab.page.get_by_text("O receptor não responde").wait_for(timeout=60_000)
