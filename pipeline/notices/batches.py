@@ -80,7 +80,7 @@ def start(settings: Settings, inbox: Inbox, seller_ids: Sequence[str], order: Or
     `InboxUnavailable`."""
     sending = Sending(settings, inbox)
     sending.check(order)
-    once = _of_list(inbox, frozenset(seller_ids), order)
+    once = _of_list(sending, inbox, frozenset(seller_ids), order)
     batch = Batch(inbox.log, seller_ids, order._replace(once=once), inbox.now())
     with _LOCK:
         _BATCHES.insert(0, batch)
@@ -89,20 +89,34 @@ def start(settings: Settings, inbox: Inbox, seller_ids: Sequence[str], order: Or
     return batch
 
 
-def _of_list(inbox: Inbox, seller_ids: Set[str], order: Order) -> str:
+def _of_list(sending: Sending, inbox: Inbox, seller_ids: Set[str], order: Order) -> str:
     """The id of a list of sellers who are to get the same: the one under which an earlier press
     wrote to some of them not long ago and not to all, as where the program ended; else another."""
     same: list[JsonValue] = [order.channel, order.language, order.template, *sorted(seller_ids)]
     begins = f"lst_{hashlib.sha256(canonical_json(same)).hexdigest()[:16]}_"
     since = inbox.now() - GOES_ON
-    written: dict[str, set[str]] = {}
+    ended = {it.order.once for it in _BATCHES[:] if it.is_over and it.error is None}
+    taken_up: dict[str, set[str]] = {}
+    sent = set[str]()  # the lists of which anybody may have got something
     for seller_id in seller_ids:
         for entry in inbox.find(seller_id=seller_id, kind=SELLER_NOTICE):
             once = str(content_of(entry).get(ONCE))
-            if entry.recorded_at > since and once.startswith(begins):
-                written.setdefault(once, set()).add(seller_id)
-    left_off = [once for once, sellers in written.items() if sellers != seller_ids]
-    return min(left_off, default=f"{begins}{secrets.token_hex(4)}")
+            if entry.recorded_at > since and once.startswith(begins) and once not in ended:
+                taken_up.setdefault(once, set()).add(seller_id)
+                if not sending.results.has_failed(entry):
+                    sent.add(once)
+    left_off = (
+        once
+        for once in sorted(sent)
+        if any(_can_get_it(sending, it, order) for it in seller_ids - taken_up[once])
+    )
+    return next(left_off, f"{begins}{secrets.token_hex(4)}")
+
+
+def _can_get_it(sending: Sending, seller_id: str, order: Order) -> bool:
+    """Whether a press would write to a seller, of whom no entry says that they were left out."""
+    seller = sending.sellers.look(seller_id)
+    return seller.kept_back is None and sending.refusal(seller, order.channel) is None
 
 
 def latest(inbox: Inbox, actor: str) -> Batch | None:

@@ -1,5 +1,6 @@
 """Five hundred sellers within a minute, with progress, on a machine that does nothing else."""
 
+import json
 import threading
 import time
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from pipeline.notices import batches, sending
 from pipeline.notices.sending import Sending
-from tests.alert.sinks import WebhookServer
+from tests.alert.sinks import Posted, WebhookServer
 from tests.notices.office import Office, results_of
 from tests.notices.test_sending import BY_SMS
 
@@ -50,6 +51,41 @@ def test_a_press_that_broke_off_says_so(office: Office, monkeypatch: pytest.Monk
     assert batch.is_over
     assert batch.error is not None
     assert "ZeroDivisionError" in str(batch.error)
+
+
+@pytest.mark.parametrize("fails", [{"sel_1", "sel_2"}, {"sel_2"}])
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_press_that_came_to_its_end_can_be_pressed_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch, fails: set[str], is_restarted: bool
+) -> None:
+    """Where one was left out, those to whom the service had sent nothing got nothing all day."""
+    wanted = ["sel_1", "sel_2", "sel_3"]
+    for seller_id in wanted:
+        has = {} if seller_id == "sel_3" else {"phone_number": "+5511912345678"}
+        office.seller(seller_id, **has)
+        office.review(f"prc_of_{seller_id}", seller_id)
+    with WebhookServer().running() as server:
+        by = {"rules": office.webhook(server.url), "wait": lambda _: None}
+        made = lambda settings, inbox: Sending(settings, inbox, **by)  # noqa: E731
+        monkeypatch.setattr(batches, "Sending", made)
+
+        def press() -> dict[str, str | None]:
+            batch = batches.start(office.settings(), office.inbox, wanted, BY_SMS)
+            batch.wait(60)
+            left_out = ("again", "just_sent", "no_address")
+            return {it.seller_id: it.why if it.why in left_out else it.result for it in batch.done}
+
+        def status_for(posted: Posted) -> int:
+            return 429 if json.loads(posted.body)["data"]["seller_id"] in fails else 204
+
+        monkeypatch.setattr(server, "status_for", status_for)
+        first = {it: "failed" if it in fails else "accepted" for it in wanted[:2]}
+        assert press() == {**first, "sel_3": "no_address"}
+        if is_restarted:
+            monkeypatch.setattr(batches, "_BATCHES", [])
+        monkeypatch.setattr(server, "status_for", lambda _: 204)
+        then = {it: "accepted" if it in fails else "just_sent" for it in wanted[:2]}
+        assert press() == {**then, "sel_3": "no_address"}
 
 
 def test_the_same_list_goes_on_where_an_earlier_press_broke_off(
