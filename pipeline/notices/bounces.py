@@ -22,10 +22,9 @@ from pipeline.http.outgoing.contexts import trusting
 from pipeline.inbox import Inbox, copies
 from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds.seller_notice import ADDRESS, COMMITMENT, SELLER_NOTICE
-from pipeline.log.kinds.seller_notice_result import came_of
+from pipeline.log.kinds.seller_notice_result import came_of, kept_of
 from pipeline.notices.rules import EMAIL, Bounces, NoticeRules
 from pipeline.notices.sending import address_digest
-from pipeline.texts import hide_personal
 from pipeline.written import read_small
 
 LOG = logging.getLogger(__name__)
@@ -39,7 +38,6 @@ MOST_BYTES: Final = 256 * 1024
 """Of a message: what it says of the delivery comes first."""
 LOOKED_BACK: Final = 30 * instants.DAY
 """For so long after a message a report about it counts: servers give up within days."""
-MAX_DETAIL_CHARACTERS: Final = 200
 
 _OURS: Final = re.compile(r"\bmsg_[0-9a-f]{24}\b")
 _SEEN: Final = "select number from leases where name = $1"
@@ -238,5 +236,5 @@ def _addresses(block: Message) -> frozenset[str]:
 
 
 def _detail(block: Message) -> str:
-    said = " ".join(f"{block.get('Status', '')} {block.get('Diagnostic-Code', '')}".split())
-    return hide_personal(said, lambda _: "***")[:MAX_DETAIL_CHARACTERS]
+    said = f"{block.get('Status', '')} {block.get('Diagnostic-Code', '')}"
+    return kept_of(said, _addresses(block))

@@ -17,9 +17,9 @@ from pipeline.http.outgoing import asking, mails
 from pipeline.http.outgoing.mail_server import Mail
 from pipeline.instants import canonical
 from pipeline.journey.page_texts import Language
+from pipeline.log.kinds.seller_notice_result import kept_of
 from pipeline.notices.rules import EMAIL, NoticeRules, Webhook
 from pipeline.notices.texts import Message
-from pipeline.texts import hide_personal
 from pipeline.written import read_small
 
 TYPE: Final = "prazo.seller_notice"
@@ -28,7 +28,6 @@ PAUSES: Final = (1.0, 4.0)
 """In seconds, between the tries of one message by a webhook."""
 LONGEST: Final = 120.0
 """In seconds: no message is on its way for longer."""
-MAX_DETAIL_CHARACTERS: Final = 200
 _LATER: Final = (408, 425, 429, 503)
 """Answers of a service that has not taken a message, and may take it later."""
 
@@ -124,10 +123,14 @@ def hand_over(
     webhook = rules.channels.get(envelope.channel)
     try:
         if webhook is None:
-            return _by_mail(envelope, mail, now())
-        return _by_webhook(envelope, webhook, now, wait)
+            came = _by_mail(envelope, mail, now())
+        else:
+            came = _by_webhook(envelope, webhook, now, wait)
     except PrazoError as error:
-        return Came("failed", _detail(error.finding))
+        came = Came("failed", error.finding)
+    if came.detail is None:
+        return came
+    return came._replace(detail=kept_of(came.detail, filter(None, [envelope.to])))
 
 
 def _by_mail(envelope: Envelope, mail: Mail | None, now: int) -> Came:
@@ -139,7 +142,7 @@ def _by_mail(envelope: Envelope, mail: Mail | None, now: int) -> Came:
             mail, envelope.to, message.subject, message.text, name=envelope.message_id, now=now
         )
     except mails.Unanswered as error:
-        return Came("uncertain", _detail(f"the mail server did not answer: {error}"))
+        return Came("uncertain", f"the mail server did not answer: {error}")
     except smtplib.SMTPRecipientsRefused as error:
         code, said = next(iter(error.recipients.values()))
         return Came("failed", _answer(code, said), is_refused=code >= 500)
@@ -149,7 +152,7 @@ def _by_mail(envelope: Envelope, mail: Mail | None, now: int) -> Came:
     except smtplib.SMTPResponseException as error:
         return Came("failed", _answer(error.smtp_code, error.smtp_error))
     except (OSError, ValueError, smtplib.SMTPException) as error:
-        return Came("failed", _detail(f"{type(error).__name__}: {error}"))
+        return Came("failed", f"{type(error).__name__}: {error}")
     return Came("accepted")
 
 
@@ -187,9 +190,9 @@ def _posted(message_id: str, body: bytes, webhook: Webhook, now: int) -> Came:
             is_body_needed=False,  # the status alone says what became of it
         )
     except asking.Unanswered as error:
-        return Came("uncertain", _detail(f"the service did not answer: {error}"))
+        return Came("uncertain", f"the service did not answer: {error}")
     except ValueError as error:
-        return Came("failed", _detail(f"the service was not reached: {error}"))
+        return Came("failed", f"the service was not reached: {error}")
     said = f"the service answered {answer.status}"
     if 200 <= answer.status < 300:
         return Came("accepted")
@@ -200,9 +203,4 @@ def _posted(message_id: str, body: bytes, webhook: Webhook, now: int) -> Came:
 
 def _answer(code: int, said: bytes | str) -> str:
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return _detail(f"{code} {text}")
-
-
-def _detail(text: str) -> str:
-    """What a service said, in one line, without whom the message was for."""
-    return hide_personal(" ".join(text.split()), lambda _: "***")[:MAX_DETAIL_CHARACTERS]
+    return f"{code} {text}"

@@ -25,9 +25,10 @@ from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT, kept_of
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
-from pipeline.log.ndjson import read_notice
+from pipeline.log.ndjson import content_bytes, read_notice
 from pipeline.receive.reported import require_no_later, seq_of
 from pipeline.settings import Settings
 from pipeline.texts import is_blank
@@ -88,6 +89,9 @@ class Noticing:
             return self._of_its_seller(draft, value)
         if draft.kind == RETRACTION:
             self._check_retraction(draft, value)
+        said = value.get("detail")
+        if draft.kind == SELLER_NOTICE_RESULT and isinstance(said, str):
+            return draft._replace(body=content_bytes({**value, "detail": kept_of(said)}))
         return draft
 
     def _of_its_seller(self, draft: Draft, value: Mapping[str, JsonValue]) -> Draft:

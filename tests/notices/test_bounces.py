@@ -24,6 +24,7 @@ RETURNED = {
 def report(message_id: str, to: str = MARIA, *, returned: str = "headers", **more: str) -> bytes:
     """A report about a message, in the form of RFC 3464."""
     said = {"Action": "failed", "Status": "5.1.1", "kind": "delivery-status", "envid": "", **more}
+    said = {"why": f"<{to}>: no such user", **said}
     envelope = f"Original-Envelope-Id: {said['envid']}\n" if said["envid"] else ""
     text = f"""\
 From: MAILER-DAEMON@relay.example
@@ -45,7 +46,7 @@ Content-Type: message/delivery-status
 Final-Recipient: rfc822; {to}
 Action: {said["Action"]}
 Status: {said["Status"]}
-Diagnostic-Code: smtp; 550 5.1.1 <{to}>: no such user
+Diagnostic-Code: smtp; 550 5.1.1 {said["why"]}
 
 --b
 {RETURNED[returned].format(id=message_id)}
@@ -119,6 +120,20 @@ def test_only_a_report_about_our_message_to_that_address_counts(
     with Mailbox(tmp_path).running() as box:
         box.messages = [report(more.pop("id", message_id), **more)]
         assert reader(office, box).turn() == (2 if is_meant else 0)
+
+
+@pytest.mark.parametrize(
+    ("why", "kept"),
+    [
+        (f"blocked: https://answer.market.example/{'t' * 43} as spam", "blocked: *** as spam"),
+        (f"blocked: answer.market.example/{'t' * 43}", "blocked: ***"),
+        (f"{'x' * 160} https://answer.market.example/{'t' * 43}", f"{'x' * 160} ***"),
+        ("Maria: mailbox of maria. is full", "***: mailbox of ***. is full"),
+    ],
+)
+def test_what_is_kept_of_a_report_opens_nothing_and_names_nobody(why: str, kept: str) -> None:
+    [found] = bounces.reports_in(report("msg_0123456789abcdef01234567", why=why))
+    assert found.detail == f"5.1.1 smtp; 550 5.1.1 {kept}"
 
 
 @pytest.mark.parametrize(

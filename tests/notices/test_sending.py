@@ -167,14 +167,14 @@ def test_a_mail_server_that_refuses_falls_silent_or_is_away(
     with server.running():
         server.refuses = "550 no such box <maria@seller.example>"
         [refused] = office.sending(mail=mail).send(["sel_1"], BY_MAIL)
-        server.refuses = "451 come back later"
+        server.refuses = f"451 spam for maria: {BASE}/{'t' * 43}"
         [later] = office.sending(mail=mail).send(["sel_1"], BY_MAIL)
     assert (refused.result, refused.why, refused.is_refused) == (
         "failed",
         "550 no such box ***",
         True,
     )
-    assert (later.why, later.is_refused) == ("451 come back later", False)
+    assert (later.why, later.is_refused) == ("451 spam for ***: ***", False)
     with silent_after(b".") as port:
         bare: Any = {"host": "127.0.0.1", "port": port, "security": "none", "sender": "a@x.example"}
         [silent] = office.sending(mail=type(mail)(**bare)).send(["sel_1"], BY_MAIL)

@@ -82,6 +82,19 @@ def test_a_result_may_come_before_its_notice_and_without_a_process(
     assert entry.process_id is None
 
 
+def test_the_words_of_a_service_are_kept_without_links_and_addresses(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    sent = notice(marketplace.review(is_answered=False))
+    link = f"https://answer.market.example/{'t' * 43}"
+    bounced = result(sent, "bounced", detail=f"blocked: {link} for maria@seller.example")
+    assert post(gateway, bounced).json["recorded"] == "new"
+    assert post(gateway, bounced).json["recorded"] == "again"
+    said = [json.loads(it.body or b"") for it in kept(marketplace, "seller_notice_result")]
+    of_it = [it["detail"] for it in said if it["message_id"] == sent["message_id"]]
+    assert of_it == ["blocked: *** for ***"]
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
