@@ -72,13 +72,13 @@ class Reader:
         while not stop.is_set():
             try:
                 self.turn()
-            except (PrazoError, OSError, imaplib.IMAP4.error) as error:
+            except Exception as error:  # whatever a server or a password makes of it, it goes on
                 LOG.error("reports of messages that did not arrive wait: %s", _said(error))
             stop.wait(TURN_SECONDS)
 
     def turn(self) -> int:
-        """Records what came since; how many results. Raises `PrazoError`, `OSError` or
-        `imaplib.IMAP4.error`."""
+        """Records what came since; how many results. Raises `PrazoError`, `OSError`,
+        `imaplib.IMAP4.error`, and what comes of answers that no server should give."""
         named = self._load().bounces
         if named is None:
             return 0

@@ -12,11 +12,13 @@ import trustme
 
 
 class Mailbox:
-    """`messages`: what is in it, by its numbers from 1 on. `asked`: every line of its readers."""
+    """`messages`: what is in it, by its numbers from 1 on. `asked`: every line of its readers.
+    `uids`: what a search is answered in place of these numbers."""
 
     def __init__(self, folder: Path) -> None:
         self.messages: list[bytes] = []
         self.asked: list[str] = []
+        self.uids: str | None = None
         authority = trustme.CA()
         self.ca_file = folder / "imap-ca.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
@@ -65,7 +67,8 @@ class Mailbox:
             assert asked is not None
             last = len(self.messages)
             uids = {*range(int(asked[1]), last + 1), *([last] if last else [])}
-            found = f"* SEARCH {' '.join(map(str, sorted(uids)))}\r\n".encode()
+            said = self.uids or " ".join(map(str, sorted(uids)))
+            found = f"* SEARCH {said}\r\n".encode()
         elif said.startswith("UID FETCH"):
             uid = int(said.split()[2])
             body = self.messages[uid - 1]

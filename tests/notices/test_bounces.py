@@ -1,6 +1,7 @@
 """A report that a message did not arrive counts if it names the message and its address."""
 
 import imaplib
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,27 @@ def test_a_report_in_the_mailbox_is_recorded_once_of_each_review_of_its_message(
             reader(office, box, "wrong").turn()
     details = {it["detail"] for it in office.said("seller_notice_result") if it["detail"]}
     assert details == {"5.1.1 smtp; 550 5.1.1 ***: no such user"}
+
+
+class OneTurn(threading.Event):
+    """Is set as soon as somebody waits for it."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.set()
+        return True
+
+
+@pytest.mark.parametrize(
+    ("password", "uids", "error"),
+    [("sécret", "1", "UnicodeEncodeError"), ("secret", "maria", "ValueError")],
+)
+def test_whatever_goes_wrong_is_said_without_what_it_quotes_and_reading_goes_on(
+    office: Office, tmp_path: Path, caplog: Any, password: str, uids: str, error: str
+) -> None:
+    with Mailbox(tmp_path).running() as box:
+        box.uids = uids
+        reader(office, box, password).run(OneTurn())
+    assert caplog.messages == [f"reports of messages that did not arrive wait: {error}"]
 
 
 @pytest.mark.parametrize(
