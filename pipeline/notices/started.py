@@ -148,6 +148,8 @@ def undo_hold(
         if entry.process_id is None and entry.seq < seq
     ]
     before = content_of(decisions[-1]) if decisions else {}
+    if (wish := wish_in(decisions)) is not None:  # a hold after it says nothing of it
+        before = {"step": "stopped", "reason": wish}
     step, reason = before.get("step"), before.get("reason")
     kept = step if step in ("held", "stopped") else "released"
     draft = decided(

@@ -218,3 +218,14 @@ def test_who_is_not_the_seller_stays_so_until_somebody_here_says_otherwise(
         started.hold(office.inbox, "sel_1", **ana)
     started.hold(office.inbox, "sel_1", reason="they called", **ana)
     assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) is None
+
+
+def test_what_is_taken_back_leaves_the_wish_that_stood_before(office: Office) -> None:
+    """A hold after it had hidden it, and the page then let messages go on."""
+    by = {"seller_id": "sel_1", "recorded_by": "test"}
+    office.inbox.append([wished("not_me", journey_id="jrn_1", **by)])
+    ana = {"actor": "Ana", "recorded_by": "test"}
+    started.hold(office.inbox, "sel_1", is_held=True, **ana)
+    released = started.hold(office.inbox, "sel_1", is_held=False, reason="they called", **ana)
+    assert started.undo_hold(office.inbox, "sel_1", released, **ana)
+    assert wish_in(office.inbox.find(seller_id="sel_1", kind=NOTICE_SCHEDULE)) == "not_me"

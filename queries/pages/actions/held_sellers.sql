@@ -4,7 +4,7 @@
 -- by: seller_id
 -- column: seller_id | the seller
 -- column: step | text | held, or stopped
--- column: wish | text | of their own: not_me, they are not the seller, or stop_writing; null where a person holds it
+-- column: wish | text | of their own: not_me, they are not the seller, or stop_writing; null where only a person holds it
 -- column: held_at | since when
 -- column: seq | the entry that says so
 
@@ -17,6 +17,16 @@ with steps as (
     from schedule_steps
     where seller_id is not null
         and process_id is null
+),
+
+standing as (
+    select *
+    from steps
+    -- What a file releases ends no wish that was recorded here.
+    where step <> 'released' or is_wished is distinct from true
+    qualify count(*) filter (where step = 'released') over (
+        partition by seller_id order by occurred_at desc, seq desc
+    ) = 0
 )
 
 select
@@ -25,8 +35,10 @@ select
     wish,
     occurred_at as held_at,
     seq
-from steps
--- What a file releases ends no wish that was recorded here.
-where step <> 'released' or is_wished is distinct from true
-qualify row_number() over (partition by seller_id order by occurred_at desc, seq desc) = 1
-    and step in ('held', 'stopped')
+from standing
+where step in ('held', 'stopped')
+-- A person's hold hides no wish, and whoever is not the seller stays so, whatever else they press.
+qualify row_number() over (
+    partition by seller_id
+    order by coalesce(wish = 'not_me', false) desc, wish is not null desc, occurred_at desc, seq desc
+) = 1

@@ -378,6 +378,9 @@ def test_whoever_says_that_they_are_not_the_seller_becomes_a_task_until_messages
     found = alerts["not_me"]
     assert (found["severity"], found["role"]) == ("risk", "officer")
     assert (found["process_id"], found["seller_id"]) == ("p1", "s1")
+    held = [*history, wish("held", "2026-03-06T12:00:00Z")]
+    alerts = {it["kind"]: it for it in asked(held, "alerts", at("2026-03-06T12:00:00"))}
+    assert alerts["not_me"]["alert_id"] == found["alert_id"], "a hold is no answer to it"
     assert "not_me" not in kinds(history, "2026-03-07T12:00:00")
     other = {**NOT_ME, "reason": "stop_writing"}
     assert "not_me" not in kinds([aci(), other], "2026-03-05T12:00:00")

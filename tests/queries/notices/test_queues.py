@@ -462,6 +462,28 @@ def test_a_file_ends_no_wish_that_was_recorded_here():
     assert wishes == {2: [], 3: ["stop_writing"], 4: ["stop_writing"], 5: []}
 
 
+@pytest.mark.parametrize("then", ["stop_writing", None])
+def test_neither_a_hold_nor_another_wish_hides_that_they_are_not_the_seller(then):
+    """The page let messages go on without a reason, which is refused."""
+    not_me = schedule("stopped", "2026-03-03T00:00:00Z", seller_id="s1", reason="not_me")
+    other = {} if then is None else {"reason": then}
+    step = "held" if then is None else "stopped"
+    lines = [RUNS, CAME, not_me, schedule(step, "2026-03-04T00:00:00Z", seller_id="s1", **other)]
+    again = [
+        schedule("released", "2026-03-05T00:00:00Z", seller_id="s1"),
+        schedule("held", "2026-03-06T00:00:00Z", seller_id="s1"),
+    ]
+    with ledger_of([FIRST, *lines, *again]) as reader:
+        found = {
+            day: [
+                (row["wish"], row["held_at"].day)
+                for row in rows(reader, "held_sellers", at(f"2026-03-0{day}T12:00:00"))
+            ]
+            for day in (4, 5, 6)
+        }
+    assert found == {4: [("not_me", 3)], 5: [], 6: [(None, 6)]}
+
+
 @few
 @given(histories_and_as_of())
 def test_whatever_happens_sellers_are_asked_and_processes_wait_as_the_rules_say(case):

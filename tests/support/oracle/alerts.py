@@ -191,15 +191,22 @@ def not_me(log: Log) -> list[dict]:
             said.setdefault(entry.line.get("seller_id"), []).append(entry)
     rows = []
     for seller_id, steps in said.items():
-        last = counted(steps)[-1]
+        heeded = counted(steps)
+        ends = [place for place, it in enumerate(heeded) if it.line["step"] == "released"]
+        since_then = heeded[ends[-1] + 1 :] if ends else heeded
+        said_so = [
+            entry
+            for entry in since_then
+            if (entry.line["step"], entry.line.get("reason")) == ("stopped", "not_me")
+        ]
         theirs = [
             process
             for process in processes(log)
             if process.seller_id == seller_id is not None and process.state in OPEN
         ]
-        if theirs and (last.line["step"], last.line.get("reason")) == ("stopped", "not_me"):
+        if theirs and said_so:
             oldest = min(theirs, key=lambda process: (process.opened_at, process.process_id))
-            since = max(last.occurred_at, oldest.opened_at)
+            since = max(said_so[-1].occurred_at, oldest.opened_at)
             rows.append(alert("not_me", "risk", since, oldest.process_id))
     return rows
 
