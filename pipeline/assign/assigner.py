@@ -4,6 +4,7 @@ What was given so far is read from the log alone. Of several such processes one 
 assignment that the ledger has not read yet makes what was chosen void, and it is chosen again.
 """
 
+import itertools
 import logging
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from pipeline import instants
 from pipeline.assign.choosing import Given, Unassigned, choose
 from pipeline.assign.rules import reread
 from pipeline.continuity.service import LedgerService
-from pipeline.errors import PrazoError
+from pipeline.errors import CopyHeld, PrazoError
+from pipeline.inbox import copies
 from pipeline.inbox.store import Statement
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT, by_rule
@@ -24,6 +26,8 @@ LOG = logging.getLogger(__name__)
 TURN_SECONDS: Final = 5.0
 MOST_PER_TURN: Final = 500
 """Reviews that are assigned in one commit, for which deliveries wait."""
+HELD_SECONDS: Final = 30.0
+"""Between looks whether a person has confirmed a copy."""
 STOP_SECONDS: Final = 10.0
 _REASONS: Final = {"turn": "in turn", "load": "fewest unfinished reviews"}
 _NONE_SINCE: Final = """
@@ -47,27 +51,33 @@ class Assigner:
         while not stop.wait(TURN_SECONDS):
             try:
                 self.turn()
+            except CopyHeld as error:
+                LOG.error("reviews wait to be assigned by rule: %s", error)
+                stop.wait(HELD_SECONDS)
             except PrazoError as error:
                 LOG.error("reviews wait to be assigned by rule: %s", error)
             except Exception:  # such as a ledger that is being made again
                 LOG.exception("reviews wait to be assigned by rule")
 
     def turn(self) -> int:
-        """How many reviews were assigned. Raises `PrazoError`."""
+        """How many reviews were assigned. Raises `PrazoError`, and `CopyHeld` where the inbox is a
+        copy that nobody has confirmed."""
         service, rules = self._service, self._rules.get()
+        copies.require_in_use(service.inbox)
         known, now = service.alert_rules.get(), service.now()
         read = service.ledger.size  # before the views: they may have read more
         seen = (read, rules, known, now // instants.HOUR)
         if seen == self._seen:
             return 0
-        given = choose(
+        chosen = choose(
             rules,
             known,
             self._reviews(),
             loads=self._numbers("backlog_by_person", "assignee", "processes"),
             turns=self._numbers("assignment_turns", "person", "seq"),
             now=now,
-        )[:MOST_PER_TURN]
+        )
+        given = [*itertools.islice(chosen, MOST_PER_TURN)]
         if given:
             claim = Statement(_NONE_SINCE, (read, ASSIGNMENT))
             drafts = [_draft(it, _REASONS[rules.by]) for it in given]

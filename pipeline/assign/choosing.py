@@ -1,7 +1,7 @@
 """Chooses by the rules who gets a review: the same past and the same day give the same choice."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pipeline.alert import hours
@@ -34,14 +34,15 @@ def choose(
     loads: Mapping[str, int],
     turns: Mapping[str, int],
     now: int,
-) -> list[Given]:
-    """Who gets which of the reviews; those are left out for which nobody is there.
+) -> Iterator[Given]:
+    """Who gets which of the reviews; those are left out for which nobody is there. Each is chosen
+    as it is asked for.
 
     `known`: says who is away, and who stands in. `loads`: assignee -> unfinished reviews. `turns`:
     person -> the entry by which the rule gave them the last one. `now`: in microseconds.
     """
     desk = _Desk(rules, known, loads, turns, now)
-    return [given for review in reviews if (given := desk.give(review)) is not None]
+    return (given for review in reviews if (given := desk.give(review)) is not None)
 
 
 class _Desk:

@@ -2,11 +2,15 @@
 
 from contextlib import contextmanager
 
-from pipeline.assign import assigner
+import pytest
+
+from pipeline.assign import assigner, choosing
 from pipeline.assign.assigner import Assigner, assigning
 from pipeline.cli.doctor import examine
 from pipeline.continuity.service import LedgerService, ledger_service
-from pipeline.log.actions import action
+from pipeline.errors import CopyHeld
+from pipeline.inbox import copies
+from pipeline.log.actions import By, action
 from pipeline.log.entries import Draft, content_of
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from tests.notices.office import Office, office_in
@@ -59,6 +63,38 @@ def test_each_review_is_assigned_once_by_rule_also_by_two_ledgers(tmp_path):
         two.catch_up()
         assert second.turn() == 0
         assert assigned(office)["d"] == ("bia", "by rule")
+
+
+def test_a_copy_that_nobody_has_confirmed_assigns_nothing(tmp_path):
+    """A restored or rehearsed log gave its people reviews that others had."""
+    with office_in(tmp_path) as office, follows(office) as service:
+        office.review("a", "s0")
+        service.catch_up()
+        copies.hold(office.inbox)
+        with pytest.raises(CopyHeld):
+            Assigner(service).turn()
+        assert assigned(office) == {}
+        copies.confirm(office.inbox, By("a test", "Ana", "user:ana"))
+        service.catch_up()
+        assert Assigner(service).turn() == 1
+
+
+def test_no_more_is_chosen_than_is_assigned_in_a_turn(tmp_path, monkeypatch):
+    monkeypatch.setattr(assigner, "MOST_PER_TURN", 1)
+    asked = []
+    give = choosing._Desk.give
+
+    def counted(desk, review):
+        asked.append(review.process_id)
+        return give(desk, review)
+
+    monkeypatch.setattr(choosing._Desk, "give", counted)
+    with office_in(tmp_path) as office, follows(office) as service:
+        for number, process_id in enumerate("ab"):
+            office.review(process_id, f"s{number}", days=10 + number)
+        service.catch_up()
+        assert Assigner(service).turn() == 1
+        assert asked == ["a"]
 
 
 def test_what_a_person_gave_back_to_nobody_is_left_to_people(tmp_path):

@@ -27,8 +27,8 @@ def given(people: dict[str, Any], *types: str | None, by: str = "turn", **past: 
     reviews = [Unassigned(f"p{number}", "s", type) for number, type in enumerate(types)]
     rules = AssignRules.model_validate({"by": by, "people": people})
     past = {"loads": {}, "turns": {}, **past}
-    found = choose(rules, known, reviews, now=NOW, **past)
-    assert found == choose(rules, known, reviews, now=NOW, **past)
+    found = [*choose(rules, known, reviews, now=NOW, **past)]
+    assert found == [*choose(rules, known, reviews, now=NOW, **past)]
     return [it.assignee + ("" if it.assignee == it.turn_of else "*") for it in found]
 
 
