@@ -65,6 +65,7 @@ class Reader:
         self._inbox = inbox
         self._load = load
         self._read = -1
+        self._has_more = False
         self._sent: dict[str, list[int]] = {}  # message -> the entries that say that it goes
 
     def run(self, stop: threading.Event) -> None:
@@ -74,24 +75,28 @@ class Reader:
                 self.turn()
             except Exception as error:  # whatever a server or a password makes of it, it goes on
                 LOG.error("reports of messages that did not arrive wait: %s", _said(error))
-            stop.wait(TURN_SECONDS)
+            if not self._has_more:
+                stop.wait(TURN_SECONDS)
 
     def turn(self) -> int:
         """Records what came since; how many results. Raises `PrazoError`, `OSError`,
         `imaplib.IMAP4.error`, and what comes of answers that no server should give."""
+        self._has_more = False
         named = self._load().bounces
         if named is None:
             return 0
         copies.require_in_use(self._inbox)
-        recorded = 0
+        recorded, since = 0, self._inbox.now() - LOOKED_BACK
         with _opened(named) as server:
             place = _place(named, server)
             rows = self._inbox.query(_SEEN, place)
             seen = int(rows[0][0]) if rows else 0
-            for uid in _newer(server, seen)[:MOST_PER_TURN]:
+            newer = _newer(server, seen, since)
+            for uid in newer[:MOST_PER_TURN]:
                 for report in reports_in(_fetched(server, uid)):
                     recorded += self._record(report)
                 self._inbox.execute(_REMEMBER, place, uid)
+        self._has_more = len(newer) > MOST_PER_TURN
         return recorded
 
     def _record(self, report: Report) -> int:
@@ -154,8 +159,11 @@ def _place(named: Bounces, server: imaplib.IMAP4_SSL) -> str:
     return f"bounces {hashlib.sha256(what.encode()).hexdigest()[:24]}"
 
 
-def _newer(server: imaplib.IMAP4_SSL, seen: int) -> list[int]:
-    found = _good(server.uid("SEARCH", f"UID {seen + 1}:*"))
+def _newer(server: imaplib.IMAP4_SSL, seen: int, since: int) -> list[int]:
+    """Those that came after `seen`, and since the day of `since`, in microseconds: a day earlier,
+    since the server's days are of another zone."""
+    day = imaplib.Time2Internaldate(instants.of(since - instants.DAY))[1:12]
+    found = _good(server.uid("SEARCH", f"UID {seen + 1}:* SINCE {day}"))
     uids = (int(it) for it in (found[0] or b"").split())
     return sorted(it for it in uids if it > seen)  # the last one is always found
 

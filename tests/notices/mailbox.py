@@ -13,12 +13,14 @@ import trustme
 
 class Mailbox:
     """`messages`: what is in it, by its numbers from 1 on. `asked`: every line of its readers.
-    `uids`: what a search is answered in place of these numbers."""
+    `uids`: what a search is answered in place of these numbers; `old`: how many of the first are
+    older than any search asks for."""
 
     def __init__(self, folder: Path) -> None:
         self.messages: list[bytes] = []
         self.asked: list[str] = []
         self.uids: str | None = None
+        self.old = 0
         authority = trustme.CA()
         self.ca_file = folder / "imap-ca.pem"
         authority.cert_pem.write_to_path(str(self.ca_file))
@@ -63,11 +65,12 @@ class Mailbox:
         elif name == "EXAMINE":
             found = f"* {len(self.messages)} EXISTS\r\n* OK [UIDVALIDITY 7] ok\r\n".encode()
         elif said.startswith("UID SEARCH"):
-            asked = re.fullmatch(r"UID SEARCH UID (\d+):\*", said)
+            asked = re.fullmatch(r"UID SEARCH UID (\d+):\*( SINCE (\S+))?", said)
             assert asked is not None
             last = len(self.messages)
             uids = {*range(int(asked[1]), last + 1), *([last] if last else [])}
-            said = self.uids or " ".join(map(str, sorted(uids)))
+            old = range(1, 1 + self.old if asked[2] else 1)
+            said = self.uids or " ".join(map(str, sorted(uids - {*old})))
             found = f"* SEARCH {said}\r\n".encode()
         elif said.startswith("UID FETCH"):
             uid = int(said.split()[2])

@@ -2,11 +2,13 @@
 
 import imaplib
 import threading
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.notices import bounces
 from pipeline.notices.rules import NoticeRules
 from tests.alert.sinks import MailServer
@@ -119,6 +121,21 @@ def test_whatever_goes_wrong_is_said_without_what_it_quotes_and_reading_goes_on(
         box.uids = uids
         reader(office, box, password).run(OneTurn())
     assert caplog.messages == [f"reports of messages that did not arrive wait: {error}"]
+
+
+def test_what_is_too_old_to_count_is_not_fetched_and_the_rest_is_without_a_pause(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mailbox of years was read from its beginning, two hundred a minute."""
+    monkeypatch.setattr(bounces, "MOST_PER_TURN", 1)
+    with Mailbox(tmp_path).running() as box:
+        box.messages, box.old = [b"Subject: lunch?\n\nat noon"] * 5, 2
+        reader(office, box).run(OneTurn())
+        fetched = [it.split()[2] for it in box.asked if it.startswith("UID FETCH")]
+        [day] = {it.split()[-1] for it in box.asked if it.startswith("UID SEARCH")}
+    assert fetched == ["3", "4", "5"]
+    since = instants.from_datetime(datetime.strptime(day, "%d-%b-%Y"))  # noqa: DTZ007
+    assert 30 <= (office.inbox.now() - since) / instants.DAY < 33
 
 
 @pytest.mark.parametrize(
