@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from email import message_from_bytes, policy
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from typing import Any, Final, NamedTuple
 
 from pipeline import instants
@@ -55,6 +56,8 @@ class Report(NamedTuple):
     addresses: frozenset[str]
     """To whom it could not be delivered: as the sender named them, and where that led."""
     detail: str
+    said_at: tuple[int, ...] = ()
+    """When it last tried, and when it said so, as far as it gives them; in microseconds."""
 
 
 class Reader:
@@ -103,7 +106,7 @@ class Reader:
         key = self._inbox.log_key
         digests = {address_digest(key, it) for it in report.addresses}
         drafts = [
-            _bounced(entry, report)
+            _bounced(entry, report, self._inbox.now())
             for entry in self._entries(report.message_id)
             if content_of(entry).get(ADDRESS) in digests
         ]
@@ -123,12 +126,15 @@ class Reader:
         return (entry for entry in found if entry is not None)
 
 
-def _bounced(entry: Entry, report: Report) -> Draft:
+def _bounced(entry: Entry, report: Report, now: int) -> Draft:
+    """The draft, dated by the server, but never before the message or ahead of us."""
     assert entry.process_id is not None
+    may_be = (it for it in report.said_at if entry.occurred_at <= it <= now)
     return came_of(
         report.message_id,
         "bounced",
         report.detail,
+        occurred_at=next(may_be, None),
         recorded_by=RECORDED_BY,
         process_id=entry.process_id,
         seller_id=entry.seller_id,
@@ -214,7 +220,9 @@ def _reports(message: Message) -> Iterator[Report]:
     for block in blocks[1:]:
         if str(block.get("Action", "")).strip().lower() == "failed":
             for message_id in sorted(named):
-                yield Report(message_id, _addresses(block), _detail(block))
+                dates = block.get("Last-Attempt-Date"), message.get("Date")
+                said_at = tuple(at for it in dates if (at := _instant(it)) is not None)
+                yield Report(message_id, _addresses(block), _detail(block), said_at)
 
 
 def _parts(message: Message) -> list[Message]:
@@ -241,6 +249,14 @@ def _addresses(block: Message) -> frozenset[str]:
         if kind.strip().lower() == "rfc822":
             found.add(address.strip().strip("<>"))
     return frozenset(found)
+
+
+def _instant(date: object) -> int | None:
+    """A date of a header; None where it cannot be read."""
+    try:
+        return instants.from_datetime(parsedate_to_datetime(str(date)))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _detail(block: Message) -> str:

@@ -3,12 +3,14 @@
 import imaplib
 import threading
 from datetime import datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipeline import instants
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import bounces
 from pipeline.notices.rules import NoticeRules
 from tests.alert.sinks import MailServer
@@ -27,13 +29,15 @@ RETURNED = {
 def report(message_id: str, to: str = MARIA, *, returned: str = "headers", **more: str) -> bytes:
     """A report about a message, in the form of RFC 3464."""
     said = {"Action": "failed", "Status": "5.1.1", "kind": "delivery-status", "envid": "", **more}
-    said = {"why": f"<{to}>: no such user", **said}
+    said = {"why": f"<{to}>: no such user", "tried": "", "date": "", **said}
+    tried = f"Last-Attempt-Date: {said['tried']}\n" if said["tried"] else ""
+    date = f"Date: {said['date']}\n" if said["date"] else ""
     envelope = f"Original-Envelope-Id: {said['envid']}\n" if said["envid"] else ""
     text = f"""\
 From: MAILER-DAEMON@relay.example
 To: bounces@market.example
 Subject: Undelivered Mail Returned to Sender
-MIME-Version: 1.0
+{date}MIME-Version: 1.0
 Content-Type: multipart/report; report-type={said["kind"]}; boundary="b"
 
 --b
@@ -49,7 +53,7 @@ Content-Type: message/delivery-status
 Final-Recipient: rfc822; {to}
 Action: {said["Action"]}
 Status: {said["Status"]}
-Diagnostic-Code: smtp; 550 5.1.1 {said["why"]}
+{tried}Diagnostic-Code: smtp; 550 5.1.1 {said["why"]}
 
 --b
 {RETURNED[returned].format(id=message_id)}
@@ -121,6 +125,37 @@ def test_whatever_goes_wrong_is_said_without_what_it_quotes_and_reading_goes_on(
         box.uids = uids
         reader(office, box, password).run(OneTurn())
     assert caplog.messages == [f"reports of messages that did not arrive wait: {error}"]
+
+
+@pytest.mark.parametrize(
+    ("tried", "date", "expected"),
+    [(1, 2, 1), (None, 2, 2), (-1, 2, 2), (4, None, 3), (None, None, 3), ("soon", 2, 2)],
+)
+def test_a_message_came_back_when_the_server_says(
+    office: Office,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tried: int | str | None,
+    date: int | None,
+    expected: int,
+) -> None:
+    """It was dated by our reading: days later where the mailbox could not be read, and after what
+    the seller had got since by another way."""
+    message_id = sent_to_maria(office, tmp_path)
+    sent = office.inbox.now() + instants.SECOND
+
+    def on(day: int | str | None) -> str:
+        if not isinstance(day, int):
+            return day or ""
+        return format_datetime(instants.of(sent + day * instants.DAY))
+
+    monkeypatch.setattr(office.inbox, "clock", lambda: sent + 3 * instants.DAY)
+    with Mailbox(tmp_path).running() as box:
+        box.messages = [report(message_id, tried=on(tried), date=on(date))]
+        assert reader(office, box).turn() == 2
+    results = office.inbox.find(kind=SELLER_NOTICE_RESULT)
+    [at] = {it.occurred_at for it in results if office.content(it)["result"] == "bounced"}
+    assert round((at - sent) / instants.DAY, 3) == expected
 
 
 def test_what_is_too_old_to_count_is_not_fetched_and_the_rest_is_without_a_pause(

@@ -49,18 +49,20 @@ def came_of(
     detail: str | None,
     *,
     is_refused: bool = False,
+    occurred_at: int | None = None,
     recorded_by: str,
     process_id: str,
     seller_id: str | None,
 ) -> Draft:
     """The draft that says what became of a message that we handed over, for one of its processes.
-    `detail`: as `kept_of` keeps it. `is_refused`: the service will never take it."""
+    `detail`: as `kept_of` keeps it. `is_refused`: the service will never take it.
+    `occurred_at`: in microseconds; None for the time of recording."""
     content: dict[str, JsonValue] = {"message_id": message_id, "result": result, "detail": detail}
     if is_refused:
         content["is_refused"] = True
     return Draft(
         kind=SELLER_NOTICE_RESULT,
-        occurred_at=None,
+        occurred_at=occurred_at,
         recorded_by=recorded_by,
         body=canonical_json(content),
         process_id=process_id,
