@@ -21,6 +21,7 @@ from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, to_call
 from pipeline.log.kinds.restoration import RESTORATION
+from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
@@ -63,9 +64,13 @@ SINCE: Final = (
     RESTORATION,
     SELLER_NOTICE,
     SELLER_NOTICE_RESULT,
+    RETRACTION,
 )
 """Kinds of entries that may change what is due."""
-_OF_SCHEDULE: Final = (COLLECTION, TICKET, NOTICE_SCHEDULE, SELLER_NOTICE, SELLER_NOTICE_RESULT)
+_OF_SCHEDULE: Final = (
+    *(COLLECTION, TICKET, NOTICE_SCHEDULE),
+    *(SELLER_NOTICE, SELLER_NOTICE_RESULT, RETRACTION),
+)
 _KINDS: Final = ", ".join(f"'{it}'" for it in SINCE)
 _NEXT: Final = f"""
     select seq, kind, process_id, seller_id, origin from entries

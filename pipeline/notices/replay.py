@@ -20,7 +20,7 @@ from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.retraction import RETRACTION
-from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
@@ -143,7 +143,7 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
     at: float = past.known_at
     while (at := _opening(rules.hours, int(at))) < past.asked_until:
         now = int(at)
-        known = _standing([it for it in (*past.said, *made) if it.at <= now])
+        known = [it for it in (*past.said, *made) if it.at <= now]
         decision = due(times, sorted(known, key=lambda said: said.at), now, rungs)
         to_call = [] if decision.call is None else [decision.call.name]
         if (rung := decision.rung) is not None:
@@ -165,18 +165,6 @@ def replayed(past: Past, rules: NoticeRules) -> Replayed:
 
 def _known(addresses: Sequence[tuple[int, Mapping[str, str]]], now: int) -> Mapping[str, str]:
     return next((found for at, found in reversed(addresses) if at <= now), {})
-
-
-def _standing(known: Sequence[Said]) -> list[Said]:
-    """Without the calls and letters that were retracted."""
-    gone = {it.content.get("message_id") for it in known if it.kind == RETRACTION}
-    return [
-        said
-        for said in known
-        if said.kind != SELLER_NOTICE
-        or said.content.get("channel") not in BY_HAND
-        or said.content.get("message_id") not in gone
-    ]
 
 
 def _opening(of: WorkingHours, at: int) -> float:

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 from pipeline import instants
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, WISHES
-from pipeline.log.kinds.seller_notice import ADDRESS, PHONE, SELLER_NOTICE
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import ADDRESS, BY_HAND, PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.ticket import TICKET
 from pipeline.notices.rules import News, Rung
@@ -156,6 +157,7 @@ def due(
     and what."""
     if not times.is_asked or kept_back(entries) is not None:
         return Decision()
+    entries = _standing(entries)
     silent = is_silent(entries)
     counted = ladder([it for it in rungs if silent or not it.if_silent], times)
     steps = sorted([*counted, *news], key=lambda pair: pair[0])
@@ -164,6 +166,18 @@ def due(
     is_open = call is not None and _is_open(entries, *call)
     found = _message_due(entries, now, steps)
     return replace(found, call=call[1]) if call is not None and is_open else found
+
+
+def _standing(entries: Sequence[Said]) -> list[Said]:
+    """Without the calls and letters that were retracted."""
+    gone = {it.content.get("message_id") for it in entries if it.kind == RETRACTION}
+    return [
+        said
+        for said in entries
+        if said.kind != SELLER_NOTICE
+        or said.content.get("channel") not in BY_HAND
+        or said.content.get("message_id") not in gone
+    ]
 
 
 def _is_open(entries: Iterable[Said], at: int, rung: Rung) -> bool:

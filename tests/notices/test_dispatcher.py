@@ -144,6 +144,22 @@ def test_a_person_is_asked_to_call_where_the_schedule_says_so_and_once(office: O
     assert tasks(office) == [("after_0d", None)]
 
 
+def test_a_call_that_was_retracted_was_not_made(office: Office) -> None:
+    rungs = {"ACI": (Rung.model_validate({"after": "0d", "channel": "phone"}),), None: ()}
+    started.start(office.inbox, rungs, backlog=False, **ANA)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1")
+    about = {"process_id": "prc_1", "seller_id": "sel_1", "message_id": "msg_call"}
+    said = {"channel": "phone", "outcome": "reached", "language": "pt", "template": "call@1"}
+    for kind, rest in (("seller_notice", said), ("retraction", {"reason": "another seller"})):
+        line = {"kind": kind, "actor": "ana", **about, **rest}
+        line["occurred_at"] = instants.canonical(office.inbox.now())
+        office.inbox.append([read_line(json.dumps(line).encode(), recorded_by="ana")])
+        with WebhookServer().running() as server:
+            assert sender(office, rules_for(office, server.url)).turn() == 0
+        assert len(tasks(office)) == (kind == "retraction")
+
+
 def comes_back(office: Office) -> None:
     """The only message that was sent."""
     [notice] = office.notices()
