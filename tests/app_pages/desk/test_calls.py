@@ -77,7 +77,7 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         by = {"seller_id": "sel_ana", "recorded_by": "journey"}
         service.inbox.append([wished("not_me", journey_id="jrn_1", **by)])
         press(app, "Undo")
-        assert "something was said about it since" in page_text(app)
+        assert "it was changed meanwhile" in page_text(app)
         assert stands() == ("stopped", "not_me")
 
         app = visit("seller", as_of=None, seller_id="sel_ana")
