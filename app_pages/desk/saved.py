@@ -48,7 +48,7 @@ def show(page: str) -> None:
     if not access.may_read("saved_views"):
         return
     key = f"views {st.session_state.get(_OPENED, 0)}"  # another one is closed
-    with st.popover(_("Views"), icon=":material/bookmarks:", key=key, help=_("Views")):
+    with st.popover(_("Views"), icon=":material/bookmarks:", key=key):
         for name, query in BUILT_IN.get(page, {}).items():
             _open(_(name), query, f"built in: {name}")
         found = _found(page)

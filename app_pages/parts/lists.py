@@ -415,7 +415,7 @@ def more_filters(keys: Sequence[str]) -> Iterator[None]:
     label = _("More filters")
     if set_now:
         label = f"{label} **({formats.number(set_now)})**"
-    with st.popover(label, icon=":material/tune:", key="more_filters", help=_("More filters")):
+    with st.popover(label, icon=":material/tune:", key="more_filters"):
         yield
 
 

@@ -79,7 +79,7 @@ def control(rows: Sequence[views.Row], label: str) -> None:
             _mask_in_time()
         return
     with (
-        st.popover(label, icon=":material/visibility:", key="show_names", help=label),
+        st.popover(label, icon=":material/visibility:", key="show_names"),
         st.form("names_form", border=False),
     ):
         st.markdown(

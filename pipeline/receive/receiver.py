@@ -319,6 +319,7 @@ class Receiver:
         trying = asyncio.create_task(self._trials.faults())  # its gauges show what it finds
         if self._looking is None or self._looking.done():  # one at a time, if the inbox hangs
             self._looking = asyncio.create_task(asyncio.to_thread(self._look_at_inbox))
+            self._looking.add_done_callback(_heard)
         with contextlib.suppress(InboxUnavailable, TimeoutError):  # the gauges stay as they were
             last_seq, beats = await asyncio.wait_for(asyncio.shield(self._looking), READY_SECONDS)
             self._metrics.last_seq.set(last_seq)
@@ -326,6 +327,13 @@ class Receiver:
         await trying
         shown = prometheus_client.generate_latest(self._metrics.registry)
         return Response(shown, media_type=prometheus_client.CONTENT_TYPE_LATEST)
+
+
+def _heard(look: asyncio.Task[tuple[int, dict[Part, int]]]) -> None:
+    """Takes note of how a look ended for which nobody waits any more: asyncio would write a
+    traceback of one that failed into the log."""
+    if not look.cancelled():
+        look.exception()
 
 
 def _shown(show: Callable[[], Awaitable[Response]]) -> Handler:

@@ -138,8 +138,9 @@ def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
         assert _seconds(started) < END_SECONDS + 10
         said = running.log.read_text()
         assert "Traceback" not in said
-        assert "a write has not ended" in said
-        if engine == "postgres":
+        if engine == "sqlite":
+            assert "a write has not ended" in said
+        else:  # the end may come before the write is asked for: the receiver's sign of life hangs, too
             assert code == 1
             assert "these threads have not ended: " in said
             assert "in wait (session.py, line " in said
