@@ -140,7 +140,7 @@ def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
         assert "Traceback" not in said
         if engine == "sqlite":
             assert "a write has not ended" in said
-        else:  # the end may come before the write is asked for: the receiver's sign of life hangs, too
+        else:  # where the receiver's sign of life hangs, it ends before it asks for the write
             assert code == 1
             assert "these threads have not ended: " in said
             assert "in wait (session.py, line " in said
