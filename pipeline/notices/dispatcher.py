@@ -18,20 +18,17 @@ from pipeline.http.outgoing.mail_server import Mail
 from pipeline.inbox import Inbox, copies
 from pipeline.inbox.heartbeats import Part, beat
 from pipeline.log.entries import LIVE, Entry, content_of
-from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, to_call
 from pipeline.log.kinds.restoration import RESTORATION
-from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
-from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders, rungs_of
 from pipeline.notices.news import news_of, to_thank
 from pipeline.notices.rules import ACCEPTED, News, NoticeRules, Rung
-from pipeline.notices.schedule import STALE, Decision, Said, Times, due, ended_channels
+from pipeline.notices.schedule import READ, STALE, Decision, Said, Times, due, ended_channels
 from pipeline.notices.sellers import Open, Refused, Seller, accepted_type
 from pipeline.notices.sending import Done, Order, Sending
 from pipeline.notices.started import is_started
@@ -55,22 +52,8 @@ with one message, not with all."""
 LATER: Final = instants.HOUR
 """After this time a seller is looked at again to whom nothing could be sent."""
 RECORDED_BY: Final = "notices"
-SINCE: Final = (
-    WEBHOOK,
-    COLLECTION,
-    SUBMISSION_FINISHED,
-    TICKET,
-    NOTICE_SCHEDULE,
-    RESTORATION,
-    SELLER_NOTICE,
-    SELLER_NOTICE_RESULT,
-    RETRACTION,
-)
+SINCE: Final = (WEBHOOK, SUBMISSION_FINISHED, RESTORATION, *READ)
 """Kinds of entries that may change what is due."""
-_OF_SCHEDULE: Final = (
-    *(COLLECTION, TICKET, NOTICE_SCHEDULE),
-    *(SELLER_NOTICE, SELLER_NOTICE_RESULT, RETRACTION),
-)
 _KINDS: Final = ", ".join(f"'{it}'" for it in SINCE)
 _NEXT: Final = f"""
     select seq, kind, process_id, seller_id, origin from entries
@@ -481,7 +464,7 @@ class NoticeDispatcher:
         notices = dict[str, Entry]()
         for seq in sorted(by_seq):
             entry = by_seq[seq]
-            if entry.kind not in _OF_SCHEDULE:
+            if entry.kind not in READ:
                 continue
             said = Said(entry.kind, entry.occurred_at, content_of(entry), entry.origin == LIVE)
             yield said

@@ -19,15 +19,13 @@ from pipeline.inbox import Inbox
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
-from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import PHONE, SELLER_NOTICE
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
-from pipeline.log.kinds.ticket import TICKET
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.notices import ladders
 from pipeline.notices.results import Results
 from pipeline.notices.rules import ADDRESSED, NoticeRules
-from pipeline.notices.schedule import Said, Times, due
+from pipeline.notices.schedule import READ, Said, Times, due
 from pipeline.notices.sellers import of_records
 from pipeline.submit.rules import SELLER
 
@@ -36,10 +34,6 @@ FOLLOWED_DAYS: Final = 60
 WITHIN_DAYS: Final = (1, 3, 7, 14, 30, FOLLOWED_DAYS)
 MOST: Final = 10_000
 """Reviews of one run, the newest."""
-_READ: Final = (
-    *(COLLECTION, TICKET, NOTICE_SCHEDULE),
-    *(SELLER_NOTICE, SELLER_NOTICE_RESULT, RETRACTION),
-)
 
 
 class Past(NamedTuple):
@@ -112,7 +106,7 @@ def _said(entries: Iterable[Entry], results: Results) -> Iterator[Said]:
     """What people did, of what the schedule reads."""
     ours, by_hand = set[str](), dict[str, Entry]()
     for entry in entries:
-        if entry.kind not in _READ:
+        if entry.kind not in READ:
             continue
         said = content_of(entry)
         message = str(said.get("message_id", ""))

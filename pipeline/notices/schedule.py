@@ -29,6 +29,11 @@ APART: Final = 20 * instants.HOUR
 """Between two messages about one review, whoever sends them: nobody gets two on a day."""
 STALE: Final = 7 * instants.DAY
 """After its time, the last rung is sent no more."""
+READ: Final = (
+    *(COLLECTION, TICKET, NOTICE_SCHEDULE),
+    *(SELLER_NOTICE, SELLER_NOTICE_RESULT, RETRACTION),
+)
+"""Kinds of entries that say something of which the schedule takes account."""
 GONE: Final = ("accepted", "delivered", "opened", "uncertain")
 """Results of a message that went out, or may have."""
 
