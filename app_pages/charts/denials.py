@@ -17,6 +17,7 @@ from app_pages.charts.figure import (
     Rows,
     level,
     level_name,
+    share_bars,
     stacked_weeks,
     week_ticks,
 )
@@ -213,37 +214,24 @@ def reason_returns(rows: Rows) -> Figure:
     """Per reason of one month, the share of sellers that came back within 60 days, and of these the
     share that was cured."""
     names = [_wrapped(sellers.reason(row)) for row in rows]
-    parts = (
-        ("reonboarding_rate", _("Came back"), BLUE, ""),
-        ("cure_rate", _("of these cured"), GREEN, "/"),
-    )
-    return {
-        "data": [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "y": names,
-                "x": [row[column] for row in rows],
-                "text": [formats.share(row[column]) for row in rows],
-                "textposition": "outside",
-                "cliponaxis": False,
-                "marker": {
-                    "color": colour,
-                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
-                },
-                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
-            }
-            for column, name, colour, shape in parts
+    return share_bars(
+        names,
+        [
+            (
+                name,
+                colour,
+                shape,
+                [row[column] for row in rows],
+                [formats.share(row[column]) for row in rows],
+            )
+            for column, name, colour, shape in (
+                ("reonboarding_rate", _("Came back"), BLUE, ""),
+                ("cure_rate", _("of these cured"), GREEN, "/"),
+            )
         ],
-        "layout": {
-            "height": max(220, (_row_height(names) + 14) * len(rows) + 36),
-            "margin": {"l": 8, "r": 56, "t": 36, "b": 8},
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            "xaxis": {"visible": False, "range": [0, 1]},
-            "yaxis": {"autorange": "reversed", "automargin": True},
-        },
-    }
+        height=max(220, (_row_height(names) + 14) * len(rows) + 36),
+        room=56,
+    )
 
 
 def record_fields(rows: Rows) -> Figure:

@@ -5,7 +5,7 @@ The colours have a contrast of 3:1 or more on both the light and the dark backgr
 figure does not hear of a change of theme before the next run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -38,6 +38,7 @@ LEVEL_OR_UPRIGHT: Final[Mapping[str, Any]] = {
     "automargin": "height",
 }
 """A part of an x axis whose names run into each other on a phone: there they stand upright."""
+LEGEND_ABOVE: Final[Mapping[str, Any]] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
 _TICKS: Final = 4
 _DARK_CELLS: Final[Mapping[str, Any]] = {
     "colorscale": [[0, "#3A171D"], [1, "#A93440"]],
@@ -47,6 +48,46 @@ _DARK_CELLS: Final[Mapping[str, Any]] = {
 
 Figure = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
+
+
+def patterned(colour: str, shape: str) -> Figure:
+    """What bars are filled with: a colour, and a pattern for those who see no colours."""
+    return {"color": colour, "pattern": {"shape": shape, "fillmode": "overlay", "size": 7}}
+
+
+def share_bars(
+    names: Sequence[str],
+    parts: Iterable[tuple[str, str, str, Sequence[float | None], Sequence[str]]],
+    *,
+    height: int,
+    room: int,
+) -> Figure:
+    """Some shares of each row, one bar below the other. `parts`: name, colour and pattern of a
+    share, its values, and what stands behind each. `height`, `room` for that: in pixels."""
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": name,
+                "y": names,
+                "x": values,
+                "text": said,
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": patterned(colour, shape),
+                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
+            }
+            for name, colour, shape, values, said in parts
+        ],
+        "layout": {
+            "height": height,
+            "margin": {"l": 8, "r": room, "t": 36, "b": 8},
+            "legend": LEGEND_ABOVE,
+            "xaxis": {"visible": False, "range": [0, 1]},
+            "yaxis": {"autorange": "reversed", "automargin": True},
+        },
+    }
 
 
 def show(

@@ -18,6 +18,8 @@ from app_pages.charts.figure import (
     Figure,
     Rows,
     count_axis,
+    patterned,
+    share_bars,
     stacked_weeks,
     week_ticks,
 )
@@ -47,8 +49,7 @@ what is green has none, for those who do not tell these apart."""
 
 
 def _marker(outcome: str) -> Figure:
-    colour, shape = LOOKS[outcome]
-    return {"color": colour, "pattern": {"shape": shape, "fillmode": "overlay", "size": 7}}
+    return patterned(*LOOKS[outcome])
 
 
 def outcome_shares(rows: Rows) -> Figure:
@@ -169,35 +170,24 @@ def outcome_periods(rows: Rows, period: str, names: Mapping[object, str]) -> Fig
 def retries(rows: Rows) -> Figure:
     """Per outcome, the share of next attempts that were accepted: with the same bytes, and with
     others. The number behind each share stands beside it."""
-    names = [code_texts.word(codes.OUTCOMES, row["outcome"]) for row in rows]
-    parts = (("again", _("Same content"), BLUE, ""), ("changed", _("Changed content"), GREEN, "/"))
-    return {
-        "data": [
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "y": names,
-                "x": [row[f"acceptance_{part}"] for row in rows],
-                "text": [_accepted_of(row, part) for row in rows],
-                "textposition": "outside",
-                "cliponaxis": False,
-                "marker": {
-                    "color": colour,
-                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
-                },
-                "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
-            }
-            for part, name, colour, shape in parts
+    return share_bars(
+        [code_texts.word(codes.OUTCOMES, row["outcome"]) for row in rows],
+        [
+            (
+                name,
+                colour,
+                shape,
+                [row[f"acceptance_{part}"] for row in rows],
+                [_accepted_of(row, part) for row in rows],
+            )
+            for part, name, colour, shape in (
+                ("again", _("Same content"), BLUE, ""),
+                ("changed", _("Changed content"), GREEN, "/"),
+            )
         ],
-        "layout": {
-            "height": 70 + 52 * len(rows),
-            "margin": {"l": 8, "r": 110, "t": 36, "b": 8},
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            "xaxis": {"visible": False, "range": [0, 1]},
-            "yaxis": {"autorange": "reversed", "automargin": True},
-        },
-    }
+        height=70 + 52 * len(rows),
+        room=110,
+    )
 
 
 def _accepted_of(row: Mapping[str, Any], part: str) -> str:

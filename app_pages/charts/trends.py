@@ -10,6 +10,7 @@ from app_pages.charts.figure import (
     GREEN,
     GREY,
     INK,
+    LEGEND_ABOVE,
     LEVEL_OR_UPRIGHT,
     RED,
     TICK_ROOM,
@@ -18,6 +19,7 @@ from app_pages.charts.figure import (
     Rows,
     level,
     level_name,
+    patterned,
 )
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
@@ -165,7 +167,7 @@ def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:
             "height": 90 + 38 * len(shown),
             "bargap": 0.45,
             "margin": {"l": 8, "r": 96, "t": 36, "b": 28},
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "legend": LEGEND_ABOVE,
             "xaxis": {"rangemode": "tozero", "title": {"text": _("days")}},
             "yaxis": {"autorange": "reversed", "automargin": True},
         },
@@ -189,10 +191,7 @@ def backlog(rows: Rows, nobody: str) -> Figure:
                 "name": name,
                 "y": people,
                 "x": [row[column] for row in rows],
-                "marker": {
-                    "color": colour,
-                    "pattern": {"shape": shape, "fillmode": "overlay", "size": 7},
-                },
+                "marker": patterned(colour, shape),
                 "hovertemplate": "%{y}: <b>%{x:,d}</b><extra>%{fullData.name}</extra>",
             }
             for column, name, colour, shape in parts
@@ -201,7 +200,7 @@ def backlog(rows: Rows, nobody: str) -> Figure:
             "barmode": "stack",
             "height": 100 + 32 * len(rows),
             "margin": {"l": 8, "r": TICK_ROOM, "t": 36, "b": 28},
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "legend": LEGEND_ABOVE,
             "xaxis": {"rangemode": "tozero", "tickformat": ",d"},
             "yaxis": {"autorange": "reversed", "automargin": True},
         },
@@ -257,10 +256,7 @@ def expected_expiries(rows: Rows) -> Figure:
                 "name": _("Expected to expire"),
                 "x": ends,
                 "y": [row["expected"] for row in known],
-                "marker": {
-                    "color": RED,
-                    "pattern": {"shape": "/", "fillmode": "overlay", "size": 7},
-                },
+                "marker": patterned(RED, "/"),
                 "error_y": {
                     "type": "data",
                     "symmetric": False,
@@ -278,7 +274,7 @@ def expected_expiries(rows: Rows) -> Figure:
             "barmode": "overlay",
             "height": 280,
             "margin": {"l": 40, "r": TICK_ROOM, "t": 36, "b": 28},
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "legend": LEGEND_ABOVE,
             "xaxis": {"type": "category", "showgrid": False, **LEVEL_OR_UPRIGHT},
             "yaxis": {"rangemode": "tozero", "tickformat": ",d"},
         },
