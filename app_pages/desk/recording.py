@@ -1,6 +1,7 @@
 """What forms about processes share: their inputs, and the entries that they make under a name."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal
 
 import streamlit as st
@@ -213,17 +214,8 @@ def number_key(key: str) -> str:
 def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Feedback:
     """Records a ticket as opened for each of these processes, unless one of them has one. For a
     moment it can be taken back."""
-
-    def undo() -> acting.Feedback:
-        return _record_unless(
-            lambda rows: _another_ticket(rows, "opened", number),
-            processes,
-            lambda row: ticket("closed", reason=acting.UNDONE, **signed(row, actor)),
-            actor,
-            "",
-            acting.taken_back(),
-        )
-
+    closes = partial(ticket, "closed", reason=acting.UNDONE)
+    undo = partial(_undo_ticket, processes, "opened", number, closes, actor)
     return _record_unless(
         lambda rows: _ticket_in_the_way(rows, number),
         processes,
@@ -237,18 +229,8 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
 def close_ticket(process: views.Row, drawn: views.Row, actor: str) -> acting.Feedback:
     """Records the ticket that was drawn, a row of `tickets`, as closed, unless somebody else has
     closed it since. For a moment it can be taken back."""
-    number = drawn["number"] or "–"
-
-    def undo() -> acting.Feedback:
-        return _record_unless(
-            lambda rows: _another_ticket(rows, "closed", drawn["number"]),
-            [process],
-            lambda row: ticket("opened", number=number, reason=acting.UNDONE, **signed(row, actor)),
-            actor,
-            "",
-            acting.taken_back(),
-        )
-
+    opens = partial(ticket, "opened", number=drawn["number"] or "–", reason=acting.UNDONE)
+    undo = partial(_undo_ticket, [process], "closed", drawn["number"], opens, actor)
     return _record_unless(
         lambda rows: _another_ticket(rows, "opened", drawn["number"]),
         [process],
@@ -256,6 +238,25 @@ def close_ticket(process: views.Row, drawn: views.Row, actor: str) -> acting.Fee
         actor,
         "",
         recorded([process])._replace(undo=undo),
+    )
+
+
+def _undo_ticket(
+    processes: Sequence[views.Row],
+    step: str,
+    number: str | None,
+    draft: Callable[..., Draft],
+    actor: str,
+) -> acting.Feedback:
+    """Takes back the step of a ticket by another, whose draft this gives, where it is still the
+    latest word of each of these processes."""
+    return _record_unless(
+        lambda rows: _another_ticket(rows, step, number),
+        processes,
+        lambda row: draft(**signed(row, actor)),
+        actor,
+        "",
+        acting.taken_back(),
     )
 
 

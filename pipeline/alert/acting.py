@@ -10,7 +10,7 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Subject
 from pipeline.alert_rules import LONGEST_SNOOZE_DAYS
 from pipeline.errors import CallerError
-from pipeline.inbox import Inbox, Outcome
+from pipeline.inbox import Inbox
 from pipeline.log.entries import Draft
 
 _RAISED = "select process_id, seller_id, occurred_at from entries where ingest_key = $1"
@@ -99,8 +99,7 @@ def _record(inbox: Inbox, draft: Draft, once_by: tuple[str, ...]) -> int:
         return _happened(inbox, draft)
     once = entries.once(draft, *once_by)
     [receipt] = inbox.append([once])
-    if receipt.outcome is not Outcome.DUPLICATE:
-        assert receipt.entry is not None
+    if receipt.entry is not None:
         return receipt.entry.occurred_at
     [(seq, at)] = inbox.query(_RECORDED, once.ingest_key)
     if at > inbox.clock() + instants.ALLOWED_AHEAD:
