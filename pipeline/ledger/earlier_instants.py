@@ -26,12 +26,15 @@ from pipeline.ledger.views.catalogue import catalogue, script, whole_sql
 
 LOG = logging.getLogger(__name__)
 
-KEPT: Final = 3
-"""Instants whose rows are kept: those that were asked for last."""
-
 MOST_ROWS: Final = 500_000
 """Processes, or sellers, whose rows are kept for an instant, of some 130 bytes each. An instant
 with more is worked out from the log."""
+
+ROWS_IN_ALL: Final = 3 * MOST_ROWS
+"""Of both, of all instants that are kept: those that were asked for last."""
+
+LEAST_ROWS: Final = ROWS_IN_ALL // 12
+"""As many as which an instant of few rows counts, since its tables alone take room."""
 
 _TOUCHED: Final = {"process_id": "touched", "seller_id": "touched_sellers"}
 """The tables of those whose rows are made."""
@@ -59,6 +62,7 @@ class _Instant:
         self.database = f"earlier_{next(_NUMBERS)}"
         self.lock = threading.Lock()  # held while its rows are made, or begin to be read
         self.entries = -1  # that its rows count; -1 before they are made
+        self.rows = 0
         self.is_kept = True  # false where its rows are too many, and once it made room for another
 
 
@@ -109,12 +113,17 @@ class EarlierInstants:
                 too_old = [instant] if instant else []
                 instant = self._instants[key] = _Instant(key, at)
             self._instants.move_to_end(key)
-            chosen = [it for it in self._instants if it != _NOW]
-            too_old += [self._instants.pop(it) for it in chosen[:-KEPT]]
+            too_old += [self._instants.pop(it.key) for it in self._too_many()]
         for each in too_old:
             with each.lock:
                 self._let_go(each)
         return instant
+
+    def _too_many(self) -> list[_Instant]:
+        """Those for which the ones that were asked for later leave no room."""
+        last_first = [it for it in reversed(self._instants.values()) if it.key != _NOW]
+        rows = itertools.accumulate(max(it.rows, LEAST_ROWS) for it in last_first)
+        return [it for it, in_all in zip(last_first, rows, strict=True) if in_all > ROWS_IN_ALL]
 
     def _let_go(self, instant: _Instant) -> None:
         """Drops its rows. Those who are reading them read on."""
@@ -133,6 +142,7 @@ class EarlierInstants:
                     if not watermark.has_all_rows:  # what waits is in the facts already
                         raise StateMoved
                     are_few = _make(cursor, instant)
+                    instant.rows = _count(cursor, instant.database)
             instant.entries = watermark.entries
         except duckdb.Error as error:
             LOG.warning("rows of an earlier instant could not be kept: %s", type(error).__name__)
@@ -172,6 +182,13 @@ def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
     for subject, table in materialized.UNSETTLED.items():
         _replace(cursor, f"{instant.database}.{table}", _TOUCHED[subject], subject)
     return True
+
+
+def _count(cursor: duckdb.DuckDBPyConnection, database: str) -> int:
+    """The processes and sellers that have rows of their own."""
+    counts = (f"(select count(*) from {database}.{it})" for it in materialized.UNSETTLED.values())
+    [(rows,)] = cursor.execute(f"select {' + '.join(counts)}").fetchall()
+    return int(rows)
 
 
 def _touched_processes(made: Made, *, is_first: bool) -> int:

@@ -2,10 +2,10 @@
 
 The processes are real: `prazo receive` and `prazo dashboard` over PRAZO_BENCH_CLICKS processes
 (300,000 by default), while five deliveries a second come in. They run on one core; people and the
-sender, this process, on the other. First one person makes each kind of click some times: the CPU
-from the click to five seconds later, less what the processes used in the five seconds before, so
-that work which is done aside counts. Then thirty people, each with a session, click every five
-seconds, by `MIX`. Last, nobody clicks, and five deliveries a minute come in.
+sender, this process, on the other. Thirty people, each with a session, click every five seconds,
+for a while each kind of click, then by `MIX`. A click costs the CPU of that while, less what as
+long a while takes without people, divided by the clicks, so that work which is done aside counts.
+Last, nobody clicks, and five deliveries a minute come in.
 
 The aims are those of the read side (docs/performance.md#what-a-click-costs). It takes ten minutes.
 """
@@ -20,12 +20,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline import instants
 from pipeline.inbox import open_inbox
@@ -40,11 +40,10 @@ PROCESSES_OF_A_SELLER: Final = 3
 ENTRIES_PER_COMMIT: Final = 5000
 PEOPLE: Final = 30
 BETWEEN_CLICKS: Final = 5.0
-CROWD_SECONDS: Final = 60.0
+CROWD_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 30.0
 DELIVERIES_PER_SECOND: Final = 5.0
 FOLLOWED_SECONDS: Final = 900
-CLICKS_OF_A_KIND: Final = 6
 LATE_MS: Final = 1000
 IDLE_SHARE: Final = 0.03
 
@@ -173,6 +172,10 @@ class _Clicks:
             case _:
                 return self._random.choice(PAGES), ""
 
+    def instants(self) -> Iterator[tuple[str, str]]:
+        """All to which clicks look back."""
+        return (("", f"as_of={self._instant(it + 1)}") for it in range(INSTANTS))
+
     def _any(self, below: int) -> int:
         return next(self._numbers) * 7919 % below
 
@@ -189,6 +192,8 @@ class _Person:
     """Somebody who clicks in one tab. One who has looked back looks at now again in a new one,
     since a session stays at its instant."""
 
+    _looks_back = False
+
     def __init__(self, port: int, seed: int) -> None:
         self.clicks = _Clicks(seed)
         self._port = port
@@ -196,11 +201,11 @@ class _Person:
 
     def click(self, page: str, query: str) -> float:
         """Milliseconds until the page has run."""
-        took = self._tab.run(page, query)
-        if query.startswith("as_of="):
+        looked_back, self._looks_back = self._looks_back, query.startswith("as_of=")
+        if looked_back and not self._looks_back:
             self.close()
             self._tab = Tab(self._port)
-        return took
+        return self._tab.run(page, query)
 
     def close(self) -> None:
         self._tab.close()
@@ -239,21 +244,14 @@ def _on_core(core: int) -> Iterator[None]:
 
 
 def _bare_seconds(folder: Path) -> float:
-    """What a click costs on a page that says one word, measured as the others are: now and then,
-    by a process that idles in between."""
+    """What a click costs on a page that says one word, measured as the others are."""
     bare = folder / "bare.py"
     bare.write_text(BARE)
     with _on_core(0), _serving("-m", "streamlit", "run", str(bare)) as (port, server):
-        tab, cpu = Tab(port), _Measured(server)
-        tab.run()
-        return statistics.median(_cost(cpu, tab.run) for _ in range(CLICKS_OF_A_KIND))
-
-
-def _cost(cpu: _Measured, click: Callable[[], object]) -> float:
-    """CPU seconds of a click: what is used until the next one, less what is used in as long a time
-    without one, right before it, as what comes in meanwhile costs more in some minutes."""
-    quiet = cpu.of(BETWEEN_CLICKS)
-    return cpu.of(BETWEEN_CLICKS, click) - quiet
+        cpu = _Measured(server)
+        with _on_core(1):
+            quiet = cpu.of(BETWEEN_CLICKS) / BETWEEN_CLICKS
+            return _crowd(port, cpu, quiet, lambda _clicks: ("", "")).cost
 
 
 def run() -> list[Row]:
@@ -272,7 +270,7 @@ def run() -> list[Row]:
             sender.start()
             running.callback(sender.is_over.set)
             cpu = _Measured(receiver, dashboard)
-            return [*_kinds(port, cpu, bare), *_crowd(port, cpu, bare), _idle(sender, cpu)]
+            return [*_people(port, cpu, bare), _idle(sender, cpu)]
 
 
 def _followed(folder: Path, environment: dict[str, str]) -> None:
@@ -287,30 +285,50 @@ def _followed(folder: Path, environment: dict[str, str]) -> None:
     )
 
 
-def _kinds(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
-    person, costs = _Person(port, 1), {}
-    costs[FIRST] = [_cost(cpu, partial(person.click, "", ""))]
+def _people(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
+    person = _Person(port, 1)
+    costs = {FIRST: cpu.of(BETWEEN_CLICKS, partial(person.click, "", ""))}
+    time.sleep(QUIET_SECONDS)  # what the first one began ends
+    quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS
     for kind in MIX:
-        person.click(*person.clicks.of("the same list"))  # none pays for what one before it began
-        for _ in range(CLICKS_OF_A_KIND):
-            there = person.clicks.of(kind)
-            for visit in [kind, AGAIN] if kind == "another instant" else [kind]:
-                costs.setdefault(visit, []).append(_cost(cpu, partial(person.click, *there)))
+        if kind == "another instant":
+            there = [partial(person.click, *it) for it in person.clicks.instants()]
+            costs[kind] = statistics.median(cpu.of(BETWEEN_CLICKS, it) for it in there)
+            costs[kind] -= quiet * BETWEEN_CLICKS
+        cost = _crowd(port, cpu, quiet, lambda clicks, kind=kind: clicks.of(kind)).cost
+        costs[AGAIN if kind == "another instant" else kind] = cost
     person.close()
-    for kind, some in costs.items():
-        pages = statistics.median(some) / bare
+    for kind, cost in costs.items():
         aim = AIMS.get(kind)
         yield Row(
             f"clicks: {kind}, aim / bare pages" if aim else f"clicks: {kind}, 1 / bare pages",
-            (aim or 1) / pages,
-            f"{statistics.median(some) * 1000:.0f} ms of CPU ({min(some) * 1000:.0f} to"
-            f" {max(some) * 1000:.0f}), {pages:.0f} bare pages of {bare * 1000:.1f} ms",
+            (aim or 1) / (cost / bare),
+            f"{cost * 1000:.0f} ms of CPU, {cost / bare:.0f} bare pages of {bare * 1000:.1f} ms",
             1 if aim else None,
         )
+    crowd = _crowd(port, cpu, quiet, _Clicks.mixed)
+    p95 = sorted(crowd.took)[int(len(crowd.took) * 0.95)]
+    yield Row(
+        f"clicks: {PEOPLE} people, p95",
+        LATE_MS / p95,
+        f"p50 {statistics.median(crowd.took):.0f} ms, p95 {p95:.0f} ms, {len(crowd.took)} clicks,"
+        f" {crowd.cost * 1000:.0f} ms of CPU each, {crowd.cost / bare:.0f} bare pages",
+        1,
+    )
 
 
-def _crowd(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
-    quiet = cpu.of(QUIET_SECONDS) / QUIET_SECONDS
+class _Crowd(NamedTuple):
+    """What `PEOPLE` clicked."""
+
+    took: Sequence[float]  # milliseconds
+    cost: float  # CPU seconds of a click
+
+
+def _crowd(
+    port: int, cpu: _Measured, quiet: float, where: Callable[[_Clicks], tuple[str, str]]
+) -> _Crowd:
+    """What clicks of `where` cost, without the first one of each session. `quiet`: seconds of CPU
+    that a second takes without people."""
     took: list[float] = []
     is_over = threading.Event()
 
@@ -319,31 +337,22 @@ def _crowd(port: int, cpu: _Measured, bare: float) -> Iterator[Row]:
         is_over.wait(number * BETWEEN_CLICKS / PEOPLE)
         while not is_over.is_set():
             began = time.monotonic()
-            took.append(person.click(*person.clicks.mixed()))
+            took.append(person.click(*where(person.clicks)))
             is_over.wait(max(0.0, began + BETWEEN_CLICKS - time.monotonic()))
         person.close()
 
     people = [threading.Thread(target=click, args=(it,)) for it in range(PEOPLE)]
-
-    def all_click() -> None:
-        for person in people:
-            person.start()
-        time.sleep(CROWD_SECONDS)
-        is_over.set()
-        for person in people:
-            person.join()
-
+    for person in people:
+        person.start()
+    time.sleep(2 * BETWEEN_CLICKS)
+    took.clear()
     began = time.monotonic()
-    worked = cpu.of(CROWD_SECONDS, all_click) - quiet * (time.monotonic() - began)
-    p95 = sorted(took)[int(len(took) * 0.95)]
-    yield Row(
-        f"clicks: {PEOPLE} people, p95",
-        LATE_MS / p95,
-        f"p50 {statistics.median(took):.0f} ms, p95 {p95:.0f} ms, {len(took)} clicks,"
-        f" {worked / len(took) * 1000:.0f} ms of CPU each,"
-        f" {worked / len(took) / bare:.0f} bare pages",
-        1,
-    )
+    used = cpu.of(CROWD_SECONDS) - quiet * (time.monotonic() - began)
+    counted = [*took]
+    is_over.set()
+    for person in people:
+        person.join()
+    return _Crowd(counted, used / len(counted))
 
 
 def _idle(sender: _Sender, cpu: _Measured) -> Row:

@@ -14,7 +14,7 @@ from pipeline import instants
 from pipeline.continuity.definitions import altered_in_ledger
 from pipeline.continuity.service import LedgerService
 from pipeline.ledger import earlier_instants, materialized
-from pipeline.ledger.earlier_instants import KEPT
+from pipeline.ledger.earlier_instants import LEAST_ROWS, ROWS_IN_ALL
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import whole_sql
 from pipeline.ledger.views.reader import Reader
@@ -30,6 +30,7 @@ from tests.support.rich import RICH
 SECOND = instants.SECOND
 AT = OPENED + SECOND  # the deliveries of `deliver` occur in the microseconds before
 LATER = AT + SECOND
+KEPT = ROWS_IN_ALL // LEAST_ROWS  # instants of few rows
 
 
 @st.composite
@@ -170,7 +171,18 @@ def test_rows_of_the_last_instants_alone_are_kept(service):
     for number in range(KEPT + 2):
         assert finished(service, AT + number) == 0
     assert len(databases(service)) == KEPT
-    assert [*service.ledger.earlier._instants] == [AT + it for it in (2, 3, 4)]
+    assert [*service.ledger.earlier._instants] == [AT + it for it in range(2, KEPT + 2)]
+
+
+def test_instants_of_many_rows_leave_less_room(service, monkeypatch):
+    for number in range(10, 13):
+        finish(service, number)
+    monkeypatch.setattr(earlier_instants, "LEAST_ROWS", 1)
+    monkeypatch.setattr(earlier_instants, "ROWS_IN_ALL", 9)
+    for number in range(4):
+        finished(service, AT + number)
+    # Four processes have rows of their own at each. The last one counted as one before it had them.
+    assert [*service.ledger.earlier._instants] == [AT + it for it in (1, 2, 3)]
 
 
 def test_a_reader_reads_on_while_its_instant_makes_room_for_others(service):
