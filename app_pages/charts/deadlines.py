@@ -65,7 +65,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
     for row in rows:
         if first <= row["day"] <= last and not row["is_older"]:
             totals[row["day"].isoformat()] += row["due"]
-    axis = count_axis(totals)
+    axis = count_axis(totals.values())
     edge = f"{today - timedelta(1)}T12:00:00"
     today_line = mark(edge, _("today"))
     return {
@@ -129,7 +129,7 @@ def review_flow(rows: Rows) -> Figure:
                 "yanchor": "top",
                 "traceorder": "normal",
             },
-            "xaxis": {"tickformat": ",d", "nticks": 6, "rangemode": "tozero"},
+            "xaxis": count_axis(counts.values()),
             "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
         },
     }

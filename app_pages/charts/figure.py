@@ -237,10 +237,10 @@ def week_ticks(first: date, last: date) -> Figure:
     }
 
 
-def count_axis(totals: Mapping[str, int]) -> Figure:
-    """The y axis of bars of these heights (x -> how many)."""
+def count_axis(totals: Iterable[int]) -> Figure:
+    """The axis along which bars or lines show these numbers."""
     axis: Figure = {"tickformat": ",d", "nticks": _TICKS, "rangemode": "tozero"}
-    if max(totals.values(), default=0) <= _TICKS:
+    if max(totals, default=0) <= _TICKS:
         axis["dtick"] = 1  # there would be halves, each with the label of a whole number
     return axis
 
@@ -251,7 +251,7 @@ def stacked_weeks(rows: Rows, total: str, parts: Mapping[str, tuple[str, Figure]
     draw."""
     weeks = [formats.short_day(row["ends_on"]) for row in rows]
     names = 36 if len(parts) < 3 else 60  # on a phone three take two lines
-    axis = count_axis({week: row[total] for week, row in zip(weeks, rows, strict=True)})
+    axis = count_axis(row[total] for row in rows)
     return {
         "data": [
             {

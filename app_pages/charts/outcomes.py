@@ -134,7 +134,7 @@ def outcome_periods(rows: Rows, period: str, names: Mapping[object, str]) -> Fig
     totals = dict.fromkeys(names.values(), 0)
     for row in shown:
         totals[names[row[period]]] += row["attempts"]
-    axis = count_axis(totals)
+    axis = count_axis(totals.values())
     return {
         "data": [
             {
@@ -222,7 +222,7 @@ def outcome_days(rows: Rows, today: date, days: int) -> Figure:
     totals: Counter[str] = Counter()
     for row in recent:
         totals[row["day"].isoformat()] += row["attempts"]
-    axis = count_axis(totals)
+    axis = count_axis(totals.values())
     return {
         "data": traces,
         "layout": {

@@ -17,6 +17,7 @@ from app_pages.charts.figure import (
     VIOLET,
     Figure,
     Rows,
+    count_axis,
     level,
     level_name,
     patterned,
@@ -201,7 +202,7 @@ def backlog(rows: Rows, nobody: str) -> Figure:
             "height": 100 + 32 * len(rows),
             "margin": {"l": 8, "r": TICK_ROOM, "t": 36, "b": 28},
             "legend": LEGEND_ABOVE,
-            "xaxis": {"rangemode": "tozero", "tickformat": ",d"},
+            "xaxis": count_axis(row["processes"] for row in rows),
             "yaxis": {"autorange": "reversed", "automargin": True},
         },
     }
@@ -216,7 +217,7 @@ def flow(rows: Rows) -> Figure:
         "data": [
             {
                 "type": "scatter",
-                "mode": "lines+text",
+                "mode": "lines+markers+text",
                 "name": name,
                 "x": weeks,
                 "y": [row[column] for row in rows],
@@ -232,7 +233,7 @@ def flow(rows: Rows) -> Figure:
             "showlegend": False,
             "margin": {"l": 40, "r": TICK_ROOM, "t": 12, "b": 28},
             "xaxis": {"type": "category", "showgrid": False, "nticks": 8, **LEVEL_OR_UPRIGHT},
-            "yaxis": {"rangemode": "tozero", "tickformat": ",d"},
+            "yaxis": count_axis(row[it] for row in rows for it in ("opened", "finished")),
         },
     }
 
@@ -276,7 +277,7 @@ def expected_expiries(rows: Rows) -> Figure:
             "margin": {"l": 40, "r": TICK_ROOM, "t": 36, "b": 28},
             "legend": LEGEND_ABOVE,
             "xaxis": {"type": "category", "showgrid": False, **LEVEL_OR_UPRIGHT},
-            "yaxis": {"rangemode": "tozero", "tickformat": ",d"},
+            "yaxis": count_axis(row["due"] for row in known),
         },
     }
 

@@ -209,6 +209,8 @@ def draw_steps() -> None:
     latest = [row for row in rows if row["month"] == month]
     types = sorted({type_name(row["review_type"]) for row in latest})
     if not types:
+        st.header(_("Where the time goes"), anchor=False)
+        st.markdown(formats.muted(_("No review has been finished yet.")))
         return
     chosen = address.choice(_("Type"), {it: it for it in types}, "type")
     of_type = [row for row in latest if type_name(row["review_type"]) == chosen]

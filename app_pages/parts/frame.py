@@ -163,9 +163,17 @@ def _back_to_now() -> None:
 
 
 def working() -> None:
-    """What a browser shows, by our style and script, while it waits for what was asked for."""
+    """What a browser shows, by our style and script, while it waits for what was asked for, and
+    while it has no server to ask."""
     with st.container(key="working"):
         st.markdown(f":material/progress_activity: {_('Working …')}", width="content")
+    with st.container(key="away"):
+        st.markdown(
+            _(
+                "**No connection to Prazo.** What stands here is from before, and nothing that you"
+                " press is recorded. It is tried again by itself."
+            )
+        )
 
 
 def time_travel_banner() -> None:

@@ -184,3 +184,29 @@
     }
     for (const way of ['click', 'change', 'keyup']) document.addEventListener(way, asked, true)
 })();
+
+// What a page shows while it works, or has no server to ask, is said to the ear, too. Of a server that
+// is away the page speaks at once and in its language: Streamlit's own dialog, which would lie over
+// what somebody reads, does neither.
+(() => {
+    const region = document.createElement('div')
+    region.className = 'prazo-said'
+    region.setAttribute('role', 'status')
+    const words = key => [...document.querySelector(`.st-key-${key} p`)?.childNodes ?? []]
+        .filter(it => !it.matches?.('[role="img"]')).map(it => it.textContent).join('').trim()
+    const said = () => {
+        const state = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState
+        if (state !== 'CONNECTED' && words('away')) {
+            document.querySelector('[data-testid="stDialog"] section > button')?.click()
+            return words('away')
+        }
+        return document.documentElement.classList.contains('prazo-asked') ? words('working') : ''
+    }
+    document.addEventListener('DOMContentLoaded', () => {
+        document.body.append(region)
+        setInterval(() => {
+            const now = said()
+            if (region.textContent !== now) region.textContent = now
+        }, 1000)
+    })
+})();

@@ -13,7 +13,7 @@ import httpx
 import numpy
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, ViewportSize, WebSocketRoute
 
 from app_pages.parts import lists
 from pipeline import instants
@@ -480,6 +480,25 @@ def test_the_keyboard_reaches_everything(tab: Reader) -> None:
     for name in ("Watchlist", "View as of", "Who are you?", "Act now (", "AC", "Download"):
         assert name in " | ".join(reached), f"{name} is not among {reached}"
     assert unseen == []
+
+
+def test_while_its_server_is_away_a_page_says_so_in_the_readers_language(look: Look) -> None:
+    """It said nothing for seconds, and then in English that Streamlit's server does not respond."""
+    tab, sockets = look(locale="pt-BR"), []
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    tab.page.route_web_socket("**/_stcore/stream", pass_on)
+    said = tab.open("/help").page.get_by_text("Sem conexão com o Prazo").first
+    assert not said.is_visible()
+    tab.page.route("**/_stcore/health", lambda asked: asked.abort())
+    sockets[-1].close()
+    said.wait_for()
+    tab.page.get_by_role("status").filter(has_text="nada do que").wait_for(state="attached")
+    tab.page.unroute("**/_stcore/health")
+    said.wait_for(state="hidden", timeout=RUN_SECONDS * 1000)
 
 
 def test_a_contrast_theme_shows_what_is_chosen_and_states_that_can_be_read(look: Look) -> None:

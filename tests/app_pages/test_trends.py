@@ -86,3 +86,17 @@ def test_it_says_what_followed_a_missed_deadline(open_log: OpenLog, visit: Visit
     assert [list(row) for row in app.table[-1].value.to_numpy()] == [
         ["30 d", "2", "50.0% (1)", "0.0% (0)"]
     ]
+
+
+def test_a_single_review_is_counted_in_whole_numbers_and_leaves_no_box_empty(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Its axes had 0, 0, 0, 1, 1, 1, and its only week was a line without a length."""
+    with open_log([review("prc_1", before(days=20))]):
+        app = visit("trends")
+        at_work = chart(visit(), 0)["layout"]
+    assert "No review has been finished yet." in page_text(app)
+    flow, backlog = (chart(app, number) for number in (0, 1))
+    assert "markers" in flow["data"][0]["mode"]
+    axes = (flow["layout"]["yaxis"], backlog["layout"]["xaxis"], at_work["yaxis"])
+    assert [axis["dtick"] for axis in axes] == [1, 1, 1]
