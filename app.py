@@ -29,7 +29,6 @@ from app_pages.parts import acting, elements, frame, freshness, links, lists, vi
 from pipeline import memory, places, signals, text_log, traces
 from pipeline.assign import assigner
 from pipeline.continuity import service
-from pipeline.errors import PrazoError
 from pipeline.http import limits
 from pipeline.http.sockets import LimitedSocket
 from pipeline.serve import api
@@ -53,15 +52,12 @@ def page() -> None:
     """One run of one page. Whatever fails on it, the page says what to do."""
     try:
         _draw()
-    except PrazoError as error:
-        LOG.exception("a page could not be shown")
-        elements.say(error)
     except Exception as error:
-        LOG.exception("a page could not be shown")
         if str(error) == OVERTAKEN and not st.session_state.get(DRAWN_AGAIN):
+            LOG.exception("a page was overtaken")
             st.session_state[DRAWN_AGAIN] = True
             st.rerun()
-        elements.say(PrazoError("This page failed", "its log says more"))
+        elements.say_failure(error)
     else:
         st.session_state.pop(DRAWN_AGAIN, None)
 

@@ -208,6 +208,7 @@ def watch() -> None:
 
 
 @st.fragment(run_every=WATCH_SECONDS)
+@elements.failures_said()
 def _watch(batch: Batch) -> None:
     done, total = batch.done, len(batch.seller_ids)
     with st.container(border=True, key="asked"):

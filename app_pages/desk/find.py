@@ -18,7 +18,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, links, seller_names, views
+from app_pages.parts import acting, elements, links, seller_names, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
@@ -108,14 +108,8 @@ def _show(page: str) -> None:
         if len(text) < FEWEST_CHARACTERS:
             st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
         else:
-            with st.spinner(_("Searching …")):
-                found = look_up(text)
-            if found.total == 1:
-                del st.session_state[_ASKED]
-                if found.processes:
-                    links.open_process(found.processes[0]["process_id"])
-                links.open_seller(found.sellers[0])
-            _list(text, found)
+            with elements.failures_said():
+                _find(text)
         st.button(
             _("Close"),
             icon=":material/close:",
@@ -123,6 +117,17 @@ def _show(page: str) -> None:
             args=(_ASKED, None),
             key="found_closed",
         )
+
+
+def _find(text: str) -> None:
+    with st.spinner(_("Searching …")):
+        found = look_up(text)
+    if found.total == 1:
+        del st.session_state[_ASKED]
+        if found.processes:
+            links.open_process(found.processes[0]["process_id"])
+        links.open_seller(found.sellers[0])
+    _list(text, found)
 
 
 def _list(text: str, found: Found) -> None:

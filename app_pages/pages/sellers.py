@@ -143,6 +143,7 @@ def card(row: views.Row) -> None:
 
 
 @st.fragment(run_every=views.TICK_SECONDS)
+@elements.failures_said()
 def progress(this: dict[str, object]) -> None:
     """How far the seller has come with each review of the latest notices, as it happens. It stands
     last, so nothing moves under whoever is writing in the card."""

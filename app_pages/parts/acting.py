@@ -366,6 +366,7 @@ def offer_undo() -> None:
 
 
 @st.fragment(run_every=UNDO_SECONDS + 1)
+@elements.failures_said()
 def _undo_for_a_moment() -> None:
     undo: _Undo | None = st.session_state.get(_UNDO)
     if undo is None or time.monotonic() >= undo.until:

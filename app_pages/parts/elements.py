@@ -1,6 +1,8 @@
 """Pieces of a page that several pages show: empty states, errors, figures, actions, fields."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, Literal, NoReturn
@@ -14,6 +16,8 @@ from app_pages.parts import views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language.next_actions import ACTIONS
+
+LOG = logging.getLogger(__name__)
 
 MAX_PATHS: Final = 30  # a whole ACP has half as many
 
@@ -82,6 +86,24 @@ def say(error: PrazoError) -> None:
         title=_(fault.name),
         icon=":material/error:",
     )
+
+
+def say_failure(error: Exception) -> None:
+    """Shows that something could not be drawn, to be called while the error is handled."""
+    LOG.exception("a page could not be shown")
+    is_ours = isinstance(error, PrazoError)
+    say(error if is_ours else PrazoError("This page failed", "its log says more"))
+
+
+@contextmanager
+def failures_said() -> Iterator[None]:
+    """For a part of a page that is drawn by itself, as what runs every few seconds: it says what
+    fails in it, and the rest of the page stands. Streamlit would say in English alone that
+    something is hidden."""
+    try:
+        yield
+    except Exception as error:
+        say_failure(error)
 
 
 def in_its_words(message: str) -> str:

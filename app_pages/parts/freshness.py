@@ -39,6 +39,7 @@ def show() -> None:
 
 
 @st.fragment(run_every=FRESHNESS_SECONDS)
+@elements.failures_said()
 def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
     """While a page stands open the log goes on: this line says by how much, and offers a redraw.
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from app_pages.desk import find
+from pipeline.errors import LedgerStalled
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review, seller_event
 from tests.app_pages.support.reading import links, page_text, press
@@ -158,3 +159,20 @@ def test_a_search_by_part_of_a_name_is_one_entry_however_often_the_page_is_drawn
         find.look_up("11144477735")
         find.look_up("sel_dora")
         assert len(held.inbox.find(kind="search")) == 1
+
+
+def test_a_search_that_fails_says_so_where_it_was_asked_and_the_page_stands(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamlit said in English alone that it hides an error, and the rest was not drawn."""
+
+    def fail(text: str) -> find.Found:
+        raise LedgerStalled("The ledger has no room", "the disk is full", "make room")
+
+    monkeypatch.setattr(find, "look_up", fail)
+    with open_log(HISTORY):
+        app = searched(visit, "prc_many", page="watchlist")
+        [said] = app.error
+        assert said.proto.title == "This cannot be done right now"
+        assert "The ledger has no room" in said.value
+        assert "10 processes" in page_text(app)
