@@ -91,8 +91,8 @@ def say(error: PrazoError) -> None:
 def say_failure(error: Exception) -> None:
     """Shows that something could not be drawn, to be called while the error is handled."""
     LOG.exception("a page could not be shown")
-    is_ours = isinstance(error, PrazoError)
-    say(error if is_ours else PrazoError("This page failed", "its log says more"))
+    unknown = PrazoError("This page failed", "its log says more")
+    say(error if isinstance(error, PrazoError) else unknown)
 
 
 @contextmanager
