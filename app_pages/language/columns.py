@@ -11,6 +11,7 @@ from app_pages.language.i18n import N_, said_in
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.language.next_actions import ACTIONS
+from pipeline.log.kinds import collection
 from pipeline.serve.compared import THEN
 
 LABELS: Final[Mapping[str, str]] = {
@@ -176,7 +177,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
     "change": {code: it.name for code, it in changes.CHANGES.items()},
     "channel": codes.SELLER_CHANNELS,
-    "step": occurrences.STEPS,
+    "step": collection.KIND.steps,
     "error": codes.ERRORS,
     "origin": codes.ORIGINS,
     "via": codes.VIAS,

@@ -20,7 +20,6 @@ from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
-STEPS: Final = collection.KIND.steps
 
 
 # Why a delivery could not be read, as `pipeline/contract/` says it and the receiver records it.
@@ -110,8 +109,8 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         return EntryInWords(webhook.KIND.icon, title, "")
     if kind == COLLECTION:
         channel = formats.plain(word(codes.CHANNELS, row["channel"]))
-        title = formats.plain(word(STEPS, row["step"]))
-        if row["source"] != "seller":
+        title = formats.plain(word(collection.STEPS, collection.shown_as(row)))
+        if collection.is_suspect(row):
             source = word(codes.SOURCES, row["source"])
             return EntryInWords(
                 ":material/warning:",

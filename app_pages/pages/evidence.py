@@ -4,10 +4,11 @@ import streamlit as st
 
 from app_pages.desk import packages, saved
 from app_pages.door.pages import Page, Section
-from app_pages.language import code_texts, formats, occurrences
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 from pipeline.language import codes
+from pipeline.log.kinds import collection as kind
 
 PAGE = Page(
     title=N_("Collection and audit export"),
@@ -23,7 +24,7 @@ def listed() -> lists.Listed:
 
     def cells(row: views.Row) -> dict[str, object]:
         return {
-            "step": code_texts.word(occurrences.STEPS, row["step"]),
+            "step": code_texts.word(kind.STEPS, kind.shown_as(row)),
             "channel": code_texts.word(codes.CHANNELS, row["channel"]),
         }
 
@@ -48,9 +49,9 @@ def card(collection: views.Row) -> None:
     st.markdown(
         f"{elements.cell(collection, 'process_id')} {elements.cell(collection, 'seller_id')}"
     )
-    st.markdown(f"**{formats.plain(code_texts.word(occurrences.STEPS, collection['step']))}**")
+    st.markdown(f"**{formats.plain(code_texts.word(kind.STEPS, kind.shown_as(collection)))}**")
     source = formats.plain(code_texts.word(codes.SOURCES, collection["source"]))
-    colour = "green" if collection["source"] == "seller" else "red"
+    colour = "red" if kind.is_suspect(collection) else "green"
     elements.details(
         {
             _("When"): formats.second(collection["occurred_at"]),
@@ -97,12 +98,12 @@ with lists.filters():
         process = address.text(
             _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
         )
-where = {"step": address.asked_for("step", occurrences.STEPS)}
+where = {"step": address.asked_for("step", kind.KIND.steps)}
 facets = views.Facets("collections", where, views.filtered(contains={"process_id": process}))
 with by_step:
     address.choices(
         _("Step"),
-        facets.numbered("step", code_texts.by_code(occurrences.STEPS)),
+        facets.numbered("step", code_texts.by_code(kind.KIND.steps)),
         "step",
     )
 lists.with_card(

@@ -176,7 +176,10 @@ VIAS: Final[Mapping[str, str]] = {
 ORIGINS: Final[Mapping[str, str]] = {"live": N_("live"), "ingested": N_("ingested")}
 """How an entry came into the log."""
 
-SOURCES: Final[Mapping[str, str]] = {"seller": N_("the seller")}
+SOURCES: Final[Mapping[str, str]] = {
+    "seller": N_("the seller"),
+    "marketplace": N_("the marketplace"),
+}
 """Of an answer."""
 
 ERRORS: Final[Mapping[str, str]] = {

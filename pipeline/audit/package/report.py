@@ -22,6 +22,7 @@ from pipeline.contract import review_types
 from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
+from pipeline.log.kinds.collection import shown_as
 from pipeline.texts import printable
 
 FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
@@ -317,4 +318,9 @@ _TEMPLATES: Final = jinja2.Environment(
     keep_trailing_newline=True,
     finalize=_shown,
 )
-_TEMPLATES.filters |= {"readable": _readable, "plain": _plain, "paths": _paths}
+_TEMPLATES.filters |= {
+    "readable": _readable,
+    "plain": _plain,
+    "paths": _paths,
+    "shown_as": shown_as,
+}

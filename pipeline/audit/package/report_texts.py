@@ -10,7 +10,7 @@ from pipeline.audit.package.first_page import FIRST_PAGE
 from pipeline.contract import review_types
 from pipeline.language import codes, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
-from pipeline.log.kinds import kinds
+from pipeline.log.kinds import collection, kinds
 
 STATES: Final = ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED")
 """What is worst first."""
@@ -273,7 +273,8 @@ def tables(into: Language) -> Mapping[str, Mapping[str, str]]:
             f"{code} {step}": name
             for code, kind in kinds().items()
             for step, name in kind.steps.items()
-        },
+        }
+        | {f"{collection.COLLECTION} {step}": name for step, name in collection.STEPS.items()},
         "rule": {code: rule.name for code, rule in findings.rules().items()},
         "why": _WHY,
     }

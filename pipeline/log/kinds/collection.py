@@ -1,5 +1,6 @@
 """What a seller did in a collection journey (docs/rules.md#collection-evidence)."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 from pipeline.language.catalogue import N_
@@ -27,3 +28,22 @@ KIND: Final = Kind(
     is_about_seller=True,
     is_in_files=True,
 )
+
+ADDED: Final = "added"
+STEPS: Final = {**KIND.steps, ADDED: N_("Evidence added")}
+"""What people read for a step, by `shown_as`."""
+
+
+def shown_as(entry: Mapping[str, object]) -> str:
+    """Which of `STEPS` an entry is, by its `step` and `source`. A `confirmed` that is not the
+    seller's is no confirmation: our journey keeps the receipt and pictures of screens by one
+    (docs/journey.md#evidence)."""
+    is_added = entry["step"] == "confirmed" and entry["source"] != "seller"
+    return ADDED if is_added else str(entry["step"])
+
+
+def is_suspect(entry: Mapping[str, object]) -> bool:
+    """Whether an answer is not the seller's, or anything comes from neither of both sides."""
+    if entry["step"] == "answered":
+        return entry["source"] != "seller"
+    return entry["source"] not in ("seller", "marketplace")
