@@ -20,8 +20,8 @@ EVERYWHERE: Final[Sequence[str]] = (
         " row."
     ),
     N_(
-        "**Undo** stands at the bottom for some seconds after you have recorded something. What is"
-        " sent to a seller or to the platform cannot be undone, and says so before."
+        "**Undo** (Ctrl-Z) stands at the bottom for some seconds after you have recorded something."
+        " What is sent to a seller or to the platform cannot be undone, and says so before."
     ),
     N_(
         "Personal data is masked. Whoever shows it gives a reason, and the log says who saw it and"

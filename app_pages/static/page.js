@@ -28,8 +28,8 @@
 // focus moves into it when the keyboard opens it; Escape moves it back to the button, some frames
 // later. When a card is drawn for another row, or a form again after an act, its former buttons are
 // gone, and Tab would begin at the top of the page. So the card gets the focus, or what is still open,
-// or the comparison that was asked for there: never one of its buttons, since a reader who still
-// presses Enter meant another one.
+// or the comparison that was asked for there, and anywhere else what the button stood in, or the one
+// that had opened it: never another button, since a reader who still presses Enter meant this one.
 (() => {
     const enter = (opener, frames) => {
         if (document.activeElement !== opener) return
@@ -45,18 +45,24 @@
         if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
     })
     const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
-    let was = null, place = -1, byKeys = false
+    let was = null, place = -1, around = [], byKeys = false
     document.addEventListener('keydown', () => { byKeys = true }, true)
     document.addEventListener('pointerdown', () => { byKeys = false }, true)
     document.addEventListener('focusin', ({target}) => {
         was = target
         place = places.findIndex(it => target.closest(it))
+        const isOpened = target.closest(places[0])
+        let it = isOpened && document.querySelector('[data-testid="stPopoverButton"][aria-expanded="true"]')
+            || target
+        if (isOpened && it === target) return  // what it was opened by stays known
+        around = []
+        while ((it = it.parentElement?.closest('[data-testid="stMain"] *'))) around.push(it)
     })
-    const isLost = () =>
-        place >= 0 && !was.isConnected && document.activeElement === document.body
+    const isLost = () => was && !was.isConnected && document.activeElement === document.body
     const follow = () => {
         if (!isLost()) return
-        const now = places.slice(place).map(it => document.querySelector(it)).find(it => it)
+        const known = place < 0 ? [] : places.slice(place).map(it => document.querySelector(it))
+        const now = [...known, ...around].find(it => it?.isConnected)
         if (!now) return
         now.tabIndex = -1
         now.focus({preventScroll: true})
@@ -92,6 +98,23 @@
         pressed.preventDefault()
         ways.at((ways.indexOf(document.activeElement) + step) % ways.length).focus()
     }, true)
+})();
+
+// What was just done is taken back by the keys that do so everywhere: its button stands far from where
+// the keyboard is, and not for long. An icon beside words says nothing that they do not: a screen reader
+// spelled its name, in English.
+(() => {
+    document.addEventListener('keydown', pressed => {
+        const isUndo = (pressed.ctrlKey || pressed.metaKey) && !pressed.shiftKey && pressed.key === 'z'
+        const button = document.querySelector('.st-key-undo button')
+        if (!isUndo || !button || pressed.target.matches('input, textarea, [contenteditable]')) return
+        pressed.preventDefault()
+        button.click()
+    })
+    const icons = '[data-testid="stMarkdownContainer"] [role="img"][translate="no"]:not([aria-hidden])'
+    new MutationObserver(() => {
+        for (const it of document.querySelectorAll(icons)) it.ariaHidden = true
+    }).observe(document.documentElement, {childList: true, subtree: true})
 })();
 
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.

@@ -99,6 +99,26 @@ def test_what_stays_open_has_the_focus_once_its_form_is_gone(tab: Reader) -> Non
     assert comes_to(tab, '[data-testid="stPopoverButton"]')
 
 
+def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_icons(
+    tab: Reader,
+) -> None:
+    """On the page of a process Tab went on at its top, *Undo* was some forty presses away, and each
+    icon was read by its English name."""
+    page = tab.go("/process?process=prc_soon").page
+    page.get_by_role("button", name="Assign to me").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Assigned to Ana").wait_for()
+    note = page.get_by_role("button", name="Write a note").element_handle()
+    page.wait_for_function("it => document.activeElement.contains(it)", arg=note)
+    assert page.evaluate("document.activeElement.querySelector('h1') === null")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText").startswith("person_remove")
+    assert page.get_by_role("img", name=" icon").count() == 0
+    page.keyboard.press("Control+z")
+    page.get_by_text("Taken back.").first.wait_for(state="attached")
+    page.get_by_role("button", name="Assign to me").wait_for()
+
+
 def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
     page = tab.go("/watchlist").page
     open_by_key(tab, "Compare")
