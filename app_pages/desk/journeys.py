@@ -103,15 +103,24 @@ def _make(process_id: str, own: str) -> acting.Feedback:
 # --- what is answered ----------------------------------------------------------------------------
 
 
+def how_many_ready() -> int | None:
+    """How many reviews are fully answered; None for a reader who may not see them."""
+    if not access.may_read("open_processes"):
+        return None
+    return views.count("open_processes", where=_READY)
+
+
 def ready_to_send() -> None:
     """The reviews that are fully answered, and the buttons that check and submit those that were
     chosen, or all."""
-    if not access.may_read("open_processes"):
-        return
     is_open = views.as_of() is None and access.may(Permission.SUBMIT)
     may_send = is_open and service.current().settings.platform_url is not None
     rows = views.read("open_processes", where=_READY, limit=AT_ONCE if may_send else SHOWN)
     if not rows:
+        elements.empty(
+            _("Nothing is ready to send"),
+            _("A review appears here once its seller has answered all that was requested."),
+        )
         return
     st.header(_("Answered, ready to send"), anchor=False)
     st.markdown(formats.muted(_(ACTIONS[_SUBMIT].how)))  # of each of them the same

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from pipeline.language import codes
 OPENED_DAYS: Final = "90"
 """As the Overview counts: of a process that was opened just so long ago it says nothing more."""
 ANY: Final = "any"
-FOLDED: Final = ("opened", "seller")
+FOLDED: Final = ("type", "opened", "seller")
 _FINISHED: Final[Mapping[str, Sequence[object]]] = {
     "finished_in_time": [False, None],  # None where no deadline is known, as the Overview has it
     "finished_late": [True],
@@ -81,13 +81,14 @@ def card(row: views.Row) -> None:
     links.to_seller(row["seller_id"])
 
 
-def show() -> None:
-    """The list under its filters, all of which stand in the address."""
-    with lists.filters():
+def show(line: Any) -> None:
+    """The list under its filters, all of which stand in the address, and in `line` of the page."""
+    with line:
         with st.container(width="content"):
             saved.show("process")
-        by_end, by_type = st.container(width="content"), st.container(width="content")
+        by_end = st.container(width="content")
         with st.container(width="content"), lists.more_filters(FOLDED):
+            by_type = st.container()
             opened = address.choices(_("Opened"), {OPENED_DAYS: _("In the last 90 days")}, "opened")
             seller = address.text(
                 _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"

@@ -18,6 +18,8 @@ PAGE = Page(
     for_analysts=False,
 )
 
+COLLECTIONS, PACKAGE = "collections", "package"
+
 
 def listed() -> lists.Listed:
     """What the list shows of each row."""
@@ -85,19 +87,28 @@ def counted(total: int) -> str:
     return ngettext("{n} collection", "{n} collections", total, n=formats.number(total))
 
 
-packages.show()
-
-# --- the collections -----------------------------------------------------------------------------
-
-st.header(_("Collections"), anchor=False)
+# Whoever comes with a subject, as from a seller, comes for its package.
+comes_for_package = not {"subject", "scope", "days"}.isdisjoint(st.query_params)
 with lists.filters():
     with st.container(width="content"):
-        saved.show("evidence")
-    by_step = st.container(width="content")
-    with st.container(width=220):
-        process = address.text(
-            _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
+        shown = address.choice(
+            _("List"),
+            {COLLECTIONS: _("Collections"), PACKAGE: _("Audit package")},
+            "list",
+            default=PACKAGE if comes_for_package else COLLECTIONS,
         )
+    if shown == COLLECTIONS:
+        with st.container(width="content"):
+            saved.show("evidence")
+        by_step = st.container(width="content")
+        with st.container(width=220):
+            process = address.text(
+                _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
+            )
+if shown == PACKAGE:
+    packages.show()
+    elements.end_page()
+
 where = {"step": address.asked_for("step", kind.KIND.steps)}
 facets = views.Facets("collections", where, views.filtered(contains={"process_id": process}))
 with by_step:

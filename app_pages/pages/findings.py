@@ -71,8 +71,6 @@ def counted(total: int) -> str:
     return ngettext("{n} finding", "{n} findings", total, n=formats.number(total))
 
 
-st.markdown(_("Every rule of the contract that is broken, overridden attempts included."))
-
 rules = views.read("finding_counts")
 if not rules:
     elements.empty_of_processes(
@@ -80,20 +78,6 @@ if not rules:
         _("Findings appear here by themselves as deliveries, collections and attempts come in."),
     )
     elements.end_page()
-
-st.container(key="rules").table(
-    {
-        _("Severity"): [rulebook.chip(row["severity"]) for row in rules],
-        _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in rules],
-        _("Findings"): [formats.number(row["findings"]) for row in rules],
-        _("Processes"): [formats.number(row["processes"]) for row in rules],
-        _("Newest"): [formats.minute(row["latest_at"]) for row in rules],
-    },
-    hide_index=True,
-    height=RULES_HEIGHT if len(rules) > RULES_SHOWN else "content",
-    alt=_("Findings by rule, most severe first"),
-)
-
 
 with lists.filters():
     with st.container(width="content"):
@@ -135,4 +119,17 @@ lists.with_card(
     card,
     counted=counted,
     nothing_matches=_("No finding matches these filters"),
+)
+lists.about(_("Every rule of the contract that is broken, overridden attempts included."))
+st.container(key="rules").table(
+    {
+        _("Severity"): [rulebook.chip(row["severity"]) for row in rules],
+        _("Rule"): [formats.plain(rulebook.name(row["rule"])) for row in rules],
+        _("Findings"): [formats.number(row["findings"]) for row in rules],
+        _("Processes"): [formats.number(row["processes"]) for row in rules],
+        _("Newest"): [formats.minute(row["latest_at"]) for row in rules],
+    },
+    hide_index=True,
+    height=RULES_HEIGHT if len(rules) > RULES_SHOWN else "content",
+    alt=_("Findings by rule, most severe first"),
 )

@@ -111,11 +111,12 @@ def entries(rows: Sequence[views.Row], key: str) -> None:
 
 
 def show_rows(asked: str) -> None:
-    """The rows that a figure counts, in the place of the rest of the page."""
+    """The rows that a figure counts, in the place of the page."""
     view, where, title, draw, count = LISTS[asked]
-    st.header(_(title), anchor=False)
-    back = _("Back to the ledger")
-    st.button(back, icon=":material/arrow_back:", on_click=address.leave_out, args=("list",))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        back = _("Back to the ledger")
+        st.button(back, icon=":material/arrow_back:", on_click=address.leave_out, args=("list",))
+        st.header(_(title), anchor=False, width="content")
     lists.paged(view, draw, counted=count, where=where, order_by="seq desc")
 
 
@@ -179,6 +180,10 @@ LISTS = {
     "entries": Counted("timeline", None, N_("Entries"), entries, count_entries),
 }
 
+asked = st.query_params.get("list", "")
+if asked in LISTS and may_list(asked):
+    show_rows(asked)
+    elements.end_page()
 held = service.current()
 status = held.status()
 health = views.read_one("ledger_health")
@@ -228,10 +233,6 @@ with elements.facts(4):
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
-asked = st.query_params.get("list", "")
-if asked in LISTS and may_list(asked):
-    show_rows(asked)
-    elements.end_page()
 if status.recovered:
     st.info(elements.in_its_words(status.recovered), icon=":material/healing:")
 

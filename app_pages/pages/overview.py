@@ -207,18 +207,19 @@ elif access.may_read("open_processes"):
         first_to_save(row)
 for row in actions:
     code = row["next_action"]
+    is_ready = code == "submit"  # what is answered is sent where it is listed
     elements.action_row(
         code,
         " ".join(_counts(row)),
         partial(
             links.to_named,
-            "watchlist",
+            "submissions" if is_ready else "watchlist",
             _(
                 "{what}: view {n}",
                 n=formats.number(row["processes"]),
                 what=next_actions.action(code),
             ),
-            action=code,
+            **({"list": "ready"} if is_ready else {"action": code}),
         ),
         key=f"todo_{code}",
     )

@@ -126,9 +126,11 @@ def finding_line(finding: views.Row) -> str:
     return f"{rulebook.chip(finding['severity'])} {' · '.join(parts)}"
 
 
-asked = address.text(_("Process"), "process", placeholder="prc_…", width=360)
+line = lists.filters()
+with line, st.container(width=360 if "process" in st.query_params else 150):
+    asked = address.text(_("Process"), "process", placeholder="prc_…", width="stretch")
 if not asked:
-    processes.show()
+    processes.show(line)
     lists.about(_("Type the id of a review process, or choose one of all that are known."))
     elements.end_page()
 

@@ -32,7 +32,8 @@ PAGE = Page(
 
 DAYS = 30
 WEEKS = 12
-WAITING = 15
+MOST_WAITING = 15
+ATTEMPTS, WAITING, READY = "attempts", "waiting", "ready"
 LAST_PLACE = 5  # it stands for all later ones
 FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 # What a figure counts, as it stands in the URL: the column that says so, and a sentence.
@@ -343,10 +344,76 @@ def counted(total: int) -> str:
     return ngettext("{n} attempt", "{n} attempts", total, n=formats.number(total))
 
 
-journeys.ready_to_send()
+def list_waiting() -> None:
+    """The processes whose submission waits, for what and for whom."""
+    rows = views.read("waiting_submissions", limit=MOST_WAITING)
+    for row in rows:
+        waiting_row(row)
+    if not rows:
+        elements.empty(_("Nothing waits"), _("What failed and can be sent again appears here."))
+    elif len(rows) == MOST_WAITING:
+        lists.about(_("Showing the {n} nearest to their deadline.", n=formats.number(MOST_WAITING)))
+
+
+def list_attempts(by_outcome: Any, by_via: Any, process: str) -> None:
+    """Each attempt under its filters, of which those with numbers stand in `by_outcome` and
+    `by_via`."""
+    place = st.query_params.get("place", "")
+    numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
+    since_number = (LAST_PLACE, None) if place == str(LAST_PLACE) else (None, None)
+    day = address.day("day")
+    standing: dict[str, Sequence[object]] = {}
+    if st.query_params.get("standing") in STANDINGS:
+        standing = {STANDINGS[st.query_params["standing"]][0]: [True]}
+    led_to: dict[str, Sequence[object]] = {"attempt_number": numbers, **standing}
+    others = views.filtered(
+        where=led_to,
+        contains={"process_id": process},
+        between={
+            "attempt_number": since_number,
+            "started_at": (None, None) if day is None else periods.utc_days(day, day),
+        },
+    )
+    where: dict[str, Sequence[object]] = {
+        "outcome": address.asked_for("outcome", codes.OUTCOMES),
+        "via": address.asked_for("via", codes.VIAS),
+    }
+    facets = views.Facets("submission_attempts", where, others)
+    # Only now is it known among which attempts each of these counts.
+    with by_outcome:
+        address.choices(
+            _("Outcome"),
+            facets.numbered("outcome", code_texts.by_code(codes.OUTCOMES)),
+            "outcome",
+            placeholder=_("Outcome"),
+        )
+    with by_via:
+        address.choices(
+            _("Via"),
+            facets.numbered("via", code_texts.by_code(codes.VIAS)),
+            "via",
+        )
+    if numbers or since_number[0]:
+        only_led("place", _("Attempts at place **{n}** of their process.", n=place))
+    if day is not None:
+        only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
+    if standing:
+        only_led("standing", _(STANDINGS[st.query_params["standing"]][1]))
+    lists.with_card(
+        facets,
+        listed(),
+        card,
+        counted=counted,
+        nothing_matches=_("No attempt matches these filters"),
+    )
+
+
 figures = views.read_one("submission_figures")
 assert figures is not None  # the view is one row, always
+ready = journeys.how_many_ready()
 if not figures["attempts"] and not figures["refused"]:
+    if ready:
+        journeys.ready_to_send()
     elements.empty(
         _("Nothing has been submitted yet"),
         _(
@@ -355,6 +422,32 @@ if not figures["attempts"] and not figures["refused"]:
         ),
     )
     elements.end_page()
+
+# --- the lists -----------------------------------------------------------------------------------
+
+waiting = views.count("waiting_submissions")
+names = {ATTEMPTS: _("Attempts"), WAITING: _("Waiting ({n})", n=formats.number(waiting))}
+if ready is not None:
+    names[READY] = _("Ready to send ({n})", n=formats.number(ready))
+with lists.filters():
+    with st.container(width="content"):
+        shown = address.choice(_("List"), names, "list")
+    if shown == ATTEMPTS:
+        with st.container(width="content"):
+            saved.show("submissions")
+        by_outcome = st.container(width=260)
+        with st.container(width=220):
+            process = address.text(
+                _("Process"), "of", placeholder=lists.sought_process(), width="stretch"
+            )
+        with lists.more_filters(("via",)):
+            by_via = st.container()
+if shown == READY:
+    journeys.ready_to_send()
+elif shown == WAITING:
+    list_waiting()
+else:
+    list_attempts(by_outcome, by_via, process)
 
 # --- the four figures --------------------------------------------------------------------------
 
@@ -460,78 +553,3 @@ with right.container(border=True, height="stretch"):
 
 draw_retries()
 draw_failure_times()
-
-# --- what needs a person -------------------------------------------------------------------------
-
-waiting = views.read("waiting_submissions", limit=WAITING)
-if waiting:
-    st.header(_("What is waiting, and for whom"), anchor=False)
-    for row in waiting:
-        waiting_row(row)
-    if len(waiting) == WAITING:
-        st.markdown(
-            formats.muted(
-                _("Showing the {n} nearest to their deadline.", n=formats.number(WAITING)),
-            )
-        )
-
-# --- each attempt --------------------------------------------------------------------------------
-
-st.header(_("Each attempt"), anchor=False)
-with lists.filters():
-    with st.container(width="content"):
-        saved.show("submissions")
-    by_outcome, by_via = st.container(width=300), st.container(width="content")
-    with st.container(width=220):
-        process = address.text(
-            _("Process"), "of", placeholder=lists.sought_process(), width="stretch"
-        )
-
-place = st.query_params.get("place", "")
-numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
-since_number = (LAST_PLACE, None) if place == str(LAST_PLACE) else (None, None)
-day = address.day("day")
-standing: dict[str, Sequence[object]] = {}
-if st.query_params.get("standing") in STANDINGS:
-    standing = {STANDINGS[st.query_params["standing"]][0]: [True]}
-led_to: dict[str, Sequence[object]] = {"attempt_number": numbers, **standing}
-others = views.filtered(
-    where=led_to,
-    contains={"process_id": process},
-    between={
-        "attempt_number": since_number,
-        "started_at": (None, None) if day is None else periods.utc_days(day, day),
-    },
-)
-where: dict[str, Sequence[object]] = {
-    "outcome": address.asked_for("outcome", codes.OUTCOMES),
-    "via": address.asked_for("via", codes.VIAS),
-}
-facets = views.Facets("submission_attempts", where, others)
-# Only now is it known among which attempts each of these counts.
-with by_outcome:
-    address.choices(
-        _("Outcome"),
-        facets.numbered("outcome", code_texts.by_code(codes.OUTCOMES)),
-        "outcome",
-        placeholder=_("Outcome"),
-    )
-with by_via:
-    address.choices(
-        _("Via"),
-        facets.numbered("via", code_texts.by_code(codes.VIAS)),
-        "via",
-    )
-if numbers or since_number[0]:
-    only_led("place", _("Attempts at place **{n}** of their process.", n=place))
-if day is not None:
-    only_led("day", _("Started on **{day}**, a UTC day.", day=formats.day(day)))
-if standing:
-    only_led("standing", _(STANDINGS[st.query_params["standing"]][1]))
-lists.with_card(
-    facets,
-    listed(),
-    card,
-    counted=counted,
-    nothing_matches=_("No attempt matches these filters"),
-)

@@ -85,16 +85,25 @@ def asked_for(key: str, codes: Container[str]) -> list[str]:
     return [code for code in dict.fromkeys(found) if code in codes]
 
 
-def choice(label: str, options: Mapping[str, str], key: str, *, help: str | None = None) -> str:
-    """One of the options (code -> label); the first of them until another is chosen."""
+def choice(
+    label: str,
+    options: Mapping[str, str],
+    key: str,
+    *,
+    help: str | None = None,
+    default: str | None = None,
+) -> str:
+    """One of the options (code -> label); until another is chosen `default`, or the first of
+    them."""
     codes = list(options)
-    asked = st.query_params.get(key, codes[0])
-    _follow(key, asked if asked in options else codes[0])
+    default = default or codes[0]
+    asked = st.query_params.get(key, default)
+    _follow(key, asked if asked in options else default)
     picked = st.segmented_control(
         label, codes, format_func=options.__getitem__, required=True, key=key, help=help
     )
-    chosen = picked or codes[0]
-    _write(key, [chosen] if chosen != codes[0] else [])
+    chosen = picked or default
+    _write(key, [chosen] if chosen != default else [])
     return chosen
 
 

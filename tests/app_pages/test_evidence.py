@@ -31,7 +31,8 @@ def test_what_goes_in_is_counted_kind_by_kind(open_log: OpenLog, visit: Visit) -
 def test_a_scope_without_entries_says_so(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         assert "No entry of the log is in this scope." in page_text(visit("evidence", subject="x"))
-        assert "Enter a process or a seller to see what goes in." in page_text(visit("evidence"))
+        asked = page_text(visit("evidence", list="package"))
+        assert "Enter a process or a seller to see what goes in." in asked
 
 
 def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Visit) -> None:

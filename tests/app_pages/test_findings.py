@@ -78,8 +78,8 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
 
 
 def test_the_table_by_rule_stays_whole(open_log: OpenLog, visit: Visit) -> None:
-    """It stands above the filters: a shorter one would draw them away under the hand that sets
-    them, and say again what is behind each rule's name."""
+    """Whatever is filtered above it: a shorter one would say again what is behind each rule's
+    name."""
     with open_log(HISTORY):
         app = visit("findings", of="sent", severity="risk")
     assert "No finding matches these filters" in page_text(app)

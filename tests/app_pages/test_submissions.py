@@ -9,7 +9,7 @@ from app_pages.charts.outcomes import LOOKS, outcome_days
 from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
-from tests.app_pages.support.reading import chart, links, metrics, page_text
+from tests.app_pages.support.reading import chart, links, metrics, page_text, table
 from tests.support.dashboard import BACKGROUNDS, contrast
 
 # Three processes: one accepted at once, one after a failure, one that failed for good.
@@ -107,7 +107,7 @@ def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: 
 
 def test_what_needs_a_person_is_listed_with_the_reason(drawn: Visit) -> None:
     """prc_3 was refused with 400; its deadline is 30 days after its request."""
-    app = drawn("submissions")
+    app = drawn("submissions", list="waiting")
     shown = page_text(app)
     assert "Correct the payload" in shown
     assert "The platform found the payload invalid (400). Correct it and send it again." in shown
@@ -192,7 +192,7 @@ def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> No
     assert "After “Platform error”: 100.0% of retries accepted" in shown
     assert "With the same bytes right after “Platform error”: 1 accepted of 1 in all" in shown
     assert "5 min from first failures to acceptance, after “Platform error”" in shown
-    assert [list(row) for row in app.table[0].value.to_numpy()] == [
+    assert table(app, "First failure") == [
         ["Platform error", "1", "1", "5 min", "5 min", "5 min"],
         ["Payload refused", "1", "0", "–", "–", "–"],
     ]

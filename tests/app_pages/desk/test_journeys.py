@@ -126,10 +126,10 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
 ) -> None:
     with open_log([], **way) as service:
         sent, held = answered(service), answered(service, "much")
-        app = visit("submissions", as_of=None)
+        app = visit("submissions", as_of=None, list="ready")
         press(app, "Validate all (2): sends nothing")
         checked = page_text(app)
-        in_portuguese = visit("submissions", as_of=None, lang="pt")
+        in_portuguese = visit("submissions", as_of=None, list="ready", lang="pt")
         press(in_portuguese, "Simular envio de todos (2)")
         on_their_own_pages = [visit("process", as_of=None, process=it) for it in (sent, held)]
         checked_in_portuguese = page_text(in_portuguese)
@@ -178,7 +178,7 @@ def test_where_not_all_could_be_sent_the_page_says_how_the_others_ended(
             f" when new.name = 'submission {refused}'"
             " begin select raise(abort, 'database or disk is full'); end"
         )
-        app = visit("submissions", as_of=None)
+        app = visit("submissions", as_of=None, list="ready")
         app.text_input(key="ready_actor").set_value("Ana Lima")
         press(app, "Send all (2)")
         shown = page_text(app)
@@ -202,7 +202,7 @@ def test_what_is_sent_is_what_was_chosen_or_there_when_it_was_pressed_and_not_se
     is left then."""
     with open_log([], **way) as service:
         chosen, other = answered(service), answered(service)
-        rita, otto, eva = (visit("submissions", as_of=None) for _ in range(3))
+        rita, otto, eva = (visit("submissions", as_of=None, list="ready") for _ in range(3))
         for app, name in ((rita, "Rita"), (otto, "Otto"), (eva, "Eva")):
             app.text_input(key="ready_actor").set_value(name)
             app.checkbox(key=f"choose {chosen}").check().run()
@@ -245,7 +245,7 @@ def test_before_it_is_sent_the_page_says_what_nobody_knows_and_masks_what_looks_
         collected(cpf, "answered", before(days=1), seller="sel_caio", fields=wrong),
     ]
     with open_log(history, **way):
-        app = visit("submissions", as_of=None)
+        app = visit("submissions", as_of=None, list="ready")
         press(app, "Validate all (3): sends nothing")
         shown = page_text(app)
         keys = [it.key for kind in ("button", "checkbox") for it in app.get(kind)]
