@@ -39,7 +39,7 @@ SUBJECT_ID_WIDTH = 154
 MARK = "chosen"
 """The column that shows which row is chosen."""
 SELLER = "seller_name"
-"""The column with the name of a row's seller, masked or not; where none is known, with the id."""
+"""The column with a row's seller: its id, or while names are shown its name where one is known."""
 SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
 NAME_WIDTH = 170
@@ -273,7 +273,8 @@ class _Grid:
         modes: list[Any] = ["single-cell", "single-column"]
         if self._listed.act is not None:
             modes.append("multi-row")
-        sellers = seller_names.of(rows) if SELLER in self._listed.columns else {}
+        sellers = seller_names.of(rows) if self._names_sellers() else {}
+        columns = self._columns()
         shown = still(
             {
                 MARK: "▸" if name == asked else "",
@@ -295,11 +296,11 @@ class _Grid:
             on_select=partial(self._take, key, names),
             selection_mode=modes,
             selection_default={"selection": {"rows": kept}} if kept else None,
-            column_config={MARK: text("▸", 20), **self._columns()},
-            column_order=[MARK, *self._listed.columns],
+            column_config={MARK: text("▸", 20), **columns},
+            column_order=[MARK, *columns],
             alt=self._listed.alt,
         )
-        printed(shown, self._listed.columns)
+        printed(shown, columns)
         ticked = [it for it in event["selection"]["rows"] if it < len(rows)]
         self._ticked = [rows[it] for it in ticked]
         ticks = _Ticks(key, unticked(), kept, {names[it] for it in ticked})
@@ -318,6 +319,11 @@ class _Grid:
         if line is not None and SELLER in self._listed.columns:
             with line, st.container(width="content"):
                 seller_names.control(self._rows, _("Show names on this list"))
+
+    def _names_sellers(self) -> bool:
+        """Whether sellers are named now. Masked names beside the ids of those without one made a
+        column of two things, by which nobody was found."""
+        return SELLER in self._listed.columns and seller_names.showing() is not None
 
     def _name(self, row: views.Row) -> str:
         """The key of a row as text, as the URL holds it. For a reader who may not see people it is
@@ -354,8 +360,11 @@ class _Grid:
         column, _, direction = (self._order or "").partition(" ")
         sorts = _sorts(self._view, self._listed)
         columns = dict(self._listed.columns)
-        if SELLER in columns and seller_names.showing() is not None:
+        if self._names_sellers():
             columns[SELLER] = {**columns[SELLER], "width": NAME_WIDTH}
+        elif SELLER in columns and "seller_id" in columns:  # once is enough, and whole
+            order = ["seller_id" if it == SELLER else it for it in columns]
+            columns = {it: columns[it] for it in order}
         if not column:
             return columns
         mark = "↓" if direction == "desc" else "↑"

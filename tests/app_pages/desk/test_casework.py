@@ -128,10 +128,11 @@ def test_a_deadline_is_asked_for_by_month_and_by_the_day_of_a_bar(
     assert listed(no_day)[0] == "prc_soon"
 
 
-def test_a_list_names_sellers_masked(open_log: OpenLog, visit: Visit) -> None:
+def test_a_list_has_sellers_by_their_ids(open_log: OpenLog, visit: Visit) -> None:
+    """Half of a column was masked names, and half the ids of those without one."""
     with open_log(HISTORY):
         names = list(visit("watchlist").dataframe[0].value["seller_name"])
-    assert names == ["A*** S***", "sel_caio", "sel_caio", "sel_bia"]
+    assert names == ["sel_ana", "sel_caio", "sel_caio", "sel_bia"]
 
 
 def test_a_process_is_taken_with_one_click_and_is_mine_then(
