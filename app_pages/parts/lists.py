@@ -36,8 +36,6 @@ ROW_HEIGHT = 36
 VISIBLE_ROWS = 14
 SUBJECT_ID_WIDTH = 154
 """Pixels for one of the platform's usual ids, a prefix and 16 hexadecimal digits."""
-MARK = "chosen"
-"""The column that shows which row is chosen."""
 SELLER = "seller_name"
 """The column with a row's seller: its id, or while names are shown its name where one is known."""
 SELLER_ID_CHARACTERS = 11
@@ -265,7 +263,8 @@ class _Grid:
         self._rows = rows
         names = [self._name(row) for row in rows]
         row = self._chosen(rows, names)
-        asked = None if row is None else self._name(row)
+        chosen = None if row is None else self._name(row)
+        mark(names.index(chosen) if chosen in names else None)
         # Ticks come as places of rows, so a grid with other rows needs another key.
         listed = elements.edition(f"list {self._view}", names)
         key = f"{key} {self._order or ''} {unticked()} {listed}"
@@ -277,13 +276,12 @@ class _Grid:
         columns = self._columns()
         shown = still(
             {
-                MARK: "▸" if name == asked else "",
                 SELLER: sellers.get(row.get("seller_id"))
                 or views.shown("seller_id", row.get("seller_id") or ""),
                 **row,
                 **self._listed.cells(row),
             }
-            for name, row in zip(names, rows, strict=True)
+            for row in rows
         )
         named = set(sellers.values())
         event = st.dataframe(
@@ -296,8 +294,8 @@ class _Grid:
             on_select=partial(self._take, key, names),
             selection_mode=modes,
             selection_default={"selection": {"rows": kept}} if kept else None,
-            column_config={MARK: text("▸", 20), **columns},
-            column_order=[MARK, *columns],
+            column_config=columns,
+            column_order=list(columns),
             alt=self._listed.alt,
         )
         printed(shown, columns)
@@ -445,6 +443,13 @@ def grid(
         alt=alt,
     )
     printed(rows, columns)
+
+
+def mark(place: int | None) -> None:
+    """Says which row is the chosen one of the grid that comes next; None: it has none such. By
+    that a browser marks the whole row, over the grid (`static/page.js`): a column or a style in it
+    would have the grid sent, and drawn, again for each row that is chosen."""
+    st.html(f'<i class="prazo-chosen" data-row="{"" if place is None else place}"></i>')
 
 
 def printed(rows: Sequence[dict[str, Any]], columns: Mapping[str, Any]) -> None:

@@ -132,6 +132,29 @@
     }, true)
 })();
 
+// The chosen row of a list is marked from end to end. A grid is a picture that marks single cells, so
+// this lies over it, follows what is scrolled, and ends where the heads of the columns begin.
+(() => {
+    const place = mark => {
+        const grid = mark.closest('[data-testid="stElementContainer"]').nextElementSibling
+            ?.querySelector('[data-testid="stDataFrame"]')
+        if (!grid) return
+        const head = Math.round(2.1875 * parseFloat(getComputedStyle(document.documentElement).fontSize))
+        const {row, height} = {row: mark.dataset.row, height: 36}
+        const scrolled = grid.querySelector('.dvn-scroller')?.scrollTop ?? 0
+        const top = head + height * row - scrolled
+        const seen = [Math.max(top, head), Math.min(top + height, grid.clientHeight)]
+        grid.toggleAttribute('data-chosen', row !== '' && seen[1] > seen[0])
+        grid.style.setProperty('--row-top', `${seen[0]}px`)
+        grid.style.setProperty('--row-height', `${seen[1] - seen[0]}px`)
+    }
+    const all = () => document.querySelectorAll('.prazo-chosen').forEach(place)
+    new MutationObserver(all).observe(document.documentElement, {childList: true, subtree: true})
+    document.addEventListener('scroll', ({target}) => {
+        if (target.matches?.('.dvn-scroller')) all()
+    }, true)
+})();
+
 // Adds instant, zone and language to a link's address once somebody points at it, so that a new tab
 // shows the same instant. The page cannot add them itself: within a session Streamlit carries them to
 // the next page, and they would be there twice.

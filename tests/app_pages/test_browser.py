@@ -111,6 +111,13 @@ HEAD_OF_PAGE = """() => [...document.querySelectorAll(
         const {x, y, width, height} = it.getBoundingClientRect()
         return [x, y, width, height].map(Math.round)
     })"""
+MARKED = """([scrolled, height]) => {
+    const grid = document.querySelector('[data-testid="stDataFrame"]')
+    grid.querySelector('.dvn-scroller').scrollTop = scrolled
+    const mark = getComputedStyle(grid, '::after')
+    return parseFloat(mark.height) === height && parseFloat(mark.width) > 0.99 * grid.clientWidth
+}"""
+"""Whether the chosen row of a list is marked from end to end, as far as it is in sight."""
 LIST_AND_FOOT = """() => ['[data-testid="stDataFrame"] canvas', '.st-key-freshness_line'].map(
     it => document.querySelector(it).getBoundingClientRect().y)"""
 BASIS = re.compile("Table and query|Tabela e consulta")
@@ -161,7 +168,9 @@ def look(browser: Browser, url: str) -> Iterator[Look]:
         yield lambda **options: tabs.enter_context(opened(browser, url, **options))
 
 
-def test_a_list_begins_where_the_eye_does_and_the_head_of_a_page_stands_still(tab: Reader) -> None:
+def test_a_list_begins_where_the_eye_does_its_chosen_row_is_marked_and_the_head_stands_still(
+    tab: Reader,
+) -> None:
     """The first row stood 435 pixels down, and what stands beside a title in another place on each
     page."""
     places = set()
@@ -175,6 +184,9 @@ def test_a_list_begins_where_the_eye_does_and_the_head_of_a_page_stands_still(ta
             assert grid + HEADER_ROW <= 200, path
             assert grid + HEADER_ROW + 12 * lists.ROW_HEIGHT <= foot, path
         assert len(places) == 1
+        tab.go("/watchlist")
+        for scrolled, left in ((0, lists.ROW_HEIGHT), (20, lists.ROW_HEIGHT - 20)):
+            tab.page.wait_for_function(MARKED, arg=[scrolled, left])
     finally:
         tab.page.set_viewport_size(WINDOW)
         tab.go("/findings?lang=en")

@@ -8,7 +8,7 @@ from pipeline import instants
 from pipeline.notices import texts
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review, seller_event
-from tests.app_pages.support.reading import metrics, page_text, press
+from tests.app_pages.support.reading import marked, metrics, page_text, press
 
 HISTORY = [
     review("prc_late", before(days=40), seller="sel_bia"),
@@ -51,11 +51,11 @@ def test_the_chosen_row_is_in_the_url_and_a_link_opens_its_card(
         elsewhere = visit("watchlist", row="prc_pending")
         unknown = visit("watchlist", row="prc_nobody")
     assert metrics(app)["Deadline"][0] == "4 days left"
-    assert list(app.dataframe[0].value["chosen"]) == ["▸", "", "", ""]
+    assert marked(app) == "0"
     assert metrics(elsewhere)["Deadline"][0] == "50 days left"
     assert "This list does not have prc_nobody, or not any more" in page_text(unknown)
     assert "Deadline" not in metrics(unknown)
-    assert list(unknown.dataframe[0].value["chosen"]) == [""] * 4
+    assert marked(unknown) == ""
 
 
 def test_what_can_still_be_saved_comes_first_and_what_waits_stands_in_a_queue_of_its_own(

@@ -81,6 +81,14 @@ def all_links(app: AppTest) -> list[tuple[str, str]]:
     return [(plain(it.label), it.proto.query_string) for it in app.get("page_link")]
 
 
+def marked(app: AppTest) -> str:
+    """The place of the chosen row in the list, from 0; "" where the list does not have it."""
+    [place] = re.findall(
+        r'class="prazo-chosen" data-row="(\d*)"', "".join(it.proto.body for it in app.get("html"))
+    )
+    return place
+
+
 def chart(app: AppTest, number: int = 0) -> dict[str, object]:
     """The Plotly specification of a figure on the page, which Plotly itself finds right: the page
     sends it without looking."""
