@@ -2,7 +2,7 @@
 what becomes of them while it does."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,7 +20,7 @@ from pipeline.language import codes
 from pipeline.notices import batches, texts
 from pipeline.notices.batches import Batch
 from pipeline.notices.rules import CORRECT, FIRST, MOVED, REMINDER
-from pipeline.notices.sellers import REFUSALS
+from pipeline.notices.sellers import REFUSALS, Refused
 from pipeline.notices.sending import TAKEN, Done, Order, Preview, Sending
 from pipeline.serve.roles import Permission
 
@@ -29,15 +29,16 @@ AT_ONCE: Final = 500
 PATIENCE: Final = 3.0
 """Seconds for which a press waits for its end: a few messages take no longer."""
 LOOKED_AT: Final = 10
-"""Sellers of a list whose messages can be looked at before it is pressed."""
+"""Sellers of a list whose messages can be looked at, and who are checked for what keeps messages
+back, before it is pressed."""
 WATCH_SECONDS: Final = 3
 SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
 
 
 Which = Callable[[int], Sequence[str]]
-"""Gives the ids of at most so many sellers: asked when the button is pressed, they are whom the
-press is for, whatever comes afterwards."""
+"""Gives the ids of at most so many sellers: asked when the form is drawn, they are whom a press is
+for, whatever comes afterwards."""
 
 
 def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
@@ -53,9 +54,7 @@ def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
     with st.popover(label, icon=":material/outgoing_mail:", disabled=not total, key=key):
         if of_all and total > AT_ONCE:
             st.markdown(_("The first {n} of this list.", n=formats.number(AT_ONCE)))
-        ticked = [row["seller_id"] for row in rows]
-        which = listed if of_all else lambda most: ticked[:most]
-        _form(key, which, min(total, AT_ONCE) if of_all else len(ticked))
+        _form(key, listed(AT_ONCE) if of_all else [row["seller_id"] for row in rows])
 
 
 def seller(seller_id: str) -> None:
@@ -63,12 +62,12 @@ def seller(seller_id: str) -> None:
     if casework.is_open():
         key = f"ask {views.shown('seller_id', seller_id)}"
         with st.popover(_("Ask again"), icon=":material/outgoing_mail:", key=key):
-            _form(key, lambda _most: [seller_id], 1)
+            _form(key, [seller_id])
 
 
-def _form(key: str, which: Which, total: int) -> None:
+def _form(key: str, drawn: Sequence[str]) -> None:
     """The channel, the message that goes, to whom nothing goes, and the button that sends."""
-    first = which(LOOKED_AT)
+    first, total = drawn[:LOOKED_AT], len(drawn)
     if not first:
         return
     try:
@@ -98,26 +97,23 @@ def _form(key: str, which: Which, total: int) -> None:
     order = Order(channel or ways[0], acting.RECORDED_BY, None, language, template)
     try:
         shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
+        refused = sending.refusals(first, order) if total > 1 else {}
     except PrazoError as error:
         elements.say(error)
         return
     _show(shown)
+    _say_refused(refused, total)
     # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
     warned = shown.warned if total == 1 and shown.refused == shown.warned else None
     with st.form(f"ask_form {key}", border=False):
         acting.name_of_reader(f"ask_actor {key}")
-        label = ngettext(
-            "Send to {n} seller: cannot be undone",
-            "Send to {n} sellers: cannot be undone",
-            total,
-            n=formats.number(total),
-        )
+        label = _label(total, total - len(refused))
         if warned is not None:
             label = _("Send all the same: cannot be undone")
             order = order._replace(despite={warned})
-        press = partial(_send, key, which, order, first[0], total)
-        chosen = [channel or "", language, template or "", str(total), warned or ""]
-        about = elements.edition("ask", [*chosen, *first])
+        press = partial(_send, key, drawn, order)
+        chosen = [channel or "", language, template or "", warned or ""]
+        about = elements.edition("ask", [*chosen, *drawn])
         acting.submit(f"send {key}", label, press, about=about, may=Permission.ANNOTATE)
 
 
@@ -160,21 +156,42 @@ def _show(shown: Preview) -> None:
         st.code(shown.message.text, language=None, wrap_lines=True)
 
 
-def _send(key: str, which: Which, order: Order, first: str, total: int) -> acting.Feedback:
-    """Sends, and says what became of each message; of many, that they are on their way. Nothing is
-    sent where the list has not as many sellers as when it was drawn, `first` and all `total`."""
+def _say_refused(refused: Mapping[str, Refused], total: int) -> None:
+    """Who of those that were checked gets nothing, and why."""
+    if refused:
+        several = _(
+            "Of the first {n}, nothing goes to {refused}:",
+            n=formats.number(min(total, LOOKED_AT)),
+            refused=formats.number(len(refused)),
+        )
+        lines = [_refusal(seller_id, why) for seller_id, why in refused.items()]
+        st.warning("  \n".join([several, *lines]), icon=":material/block:")
+
+
+def _label(total: int, reached: int) -> str:
+    """What the button says: to how many messages go, where each was checked."""
+    if total > LOOKED_AT:
+        return _("Send to {n} sellers at most: cannot be undone", n=formats.number(total))
+    return ngettext(
+        "Send to {n} seller: cannot be undone",
+        "Send to {n} sellers: cannot be undone",
+        reached,
+        n=formats.number(reached),
+    )
+
+
+def _send(key: str, drawn: Sequence[str], order: Order) -> acting.Feedback:
+    """Sends to those for whom the form was drawn, and says what became of each message; of many,
+    that they are on their way."""
     actor = acting.actor_of(f"ask_actor {key}")
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     held = service.current()
     begun: list[Batch] = []
-    wanted = which(AT_ONCE)
-    if len(wanted) != total or (order.despite and wanted[0] != first):
-        return acting.Feedback(_("The list has changed: nothing was sent. Look at it again."))
 
     def send() -> None:
         by = order._replace(actor=actor)
-        begun.append(batches.start(held.settings, held.inbox, wanted, by))
+        begun.append(batches.start(held.settings, held.inbox, drawn, by))
         begun[0].wait(PATIENCE)
         if begun[0].error is not None:
             raise begun[0].error
@@ -308,13 +325,13 @@ def came_of(done: Sequence[Done]) -> str:
             )
         )
     refused = [it for it in done if it.result == "refused"]
-    parts += [_refusal(it) for it in refused[:NAMED]]
+    parts += [_refusal(it.seller_id, it.why) for it in refused[:NAMED]]
     if len(refused) > NAMED:
         parts.append(_("{n} more were left out.", n=formats.number(len(refused) - NAMED)))
     return "  \n".join(parts)
 
 
-def _refusal(done: Done) -> str:
-    """To whom nothing was sent, and why."""
-    why = _(REFUSALS[done.why]) if done.why else ""
-    return f"{formats.plain(views.shown('seller_id', done.seller_id))}: {why}"
+def _refusal(seller_id: str, why: str | None) -> str:
+    """To whom nothing goes, and why."""
+    said = _(REFUSALS[why]) if why else ""
+    return f"{formats.plain(views.shown('seller_id', seller_id))}: {said}"

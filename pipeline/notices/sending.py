@@ -16,7 +16,7 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import MappingProxyType
@@ -213,11 +213,7 @@ class Sending:
         `InboxUnavailable`."""
         self.check(order)
         seller = self.sellers.look(seller_id)
-        to, refused = None, None
-        try:
-            to = self._to(seller, order)
-        except _Refused as error:
-            refused = error.why
+        to, refused = self._reached(seller, order)
         warned = self._warned(seller)
         if warned not in order.despite:
             refused = refused or warned
@@ -227,13 +223,26 @@ class Sending:
         message = self._written(seller, order, template, [LINK] * len(seller.to_ask), {})
         return Preview(seller, refused, message, to, warned)
 
+    def refusals(self, seller_ids: Iterable[str], order: Order) -> dict[str, Refused]:
+        """Those of the sellers to whom nothing would go, and why. Raises `InboxUnavailable`."""
+        found = {}
+        for seller_id in seller_ids:
+            seller = self.sellers.look(seller_id)
+            _, refused = self._reached(seller, order)
+            if refused := refused or self._warned(seller):
+                found[seller_id] = refused
+        return found
+
+    def _reached(self, seller: Seller, order: Order) -> tuple[str | None, Refused | None]:
+        """The address that the channel needs, or why nothing goes to the seller."""
+        try:
+            return self._to(seller, order), None
+        except _Refused as error:
+            return None, error.why
+
     def refusal(self, seller: Seller, channel: str) -> Refused | None:
         """Why nothing goes to a seller by a channel; None where something may."""
-        try:
-            self._to(seller, Order(channel, ""))
-        except _Refused as error:
-            return error.why
-        return None
+        return self._reached(seller, Order(channel, ""))[1]
 
     # --- sending ---
 

@@ -10,12 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.desk import asking
-from app_pages.parts import acting
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
-from pipeline.notices import batches
-from pipeline.notices.sellers import REFUSALS, Refused
-from pipeline.notices.sending import Done, Order
+from pipeline.notices import batches, started
+from pipeline.notices.sellers import REFUSALS
+from pipeline.notices.sending import Done
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.desk.test_many import tick
@@ -199,21 +198,20 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
     assert "sent 3" not in hidden
 
 
-@pytest.mark.parametrize(
-    ("found", "despite"), [(["sel_ana", "sel_bia", "sel_eva"], ()), (["sel_eva"], ("held",))]
-)
-def test_nothing_is_sent_to_others_than_the_button_said(
-    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch, found: list[str], despite: tuple[Refused]
+def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
-    """The list went on between its drawing and the press: of "Send to 40" 55 got a message."""
-    monkeypatch.setattr(acting, "actor_of", lambda _: "Bia")
-    monkeypatch.setattr(batches, "start", lambda *_: pytest.fail("it was sent"))
-    order = Order("sms", "test", despite={*despite})
-    drawn = 1 if despite else 2
-    with open_log(HISTORY):
-        said = asking._send("press", lambda most: found[:most], order, "sel_ana", drawn)
-    assert said.text.startswith("The list has changed: nothing was sent.")
-    assert not said.is_done
+    """ "Send to 3 sellers" sent one."""
+    with (
+        WebhookServer().running() as bridge,
+        open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
+    ):
+        started.hold(service.inbox, "sel_bia", is_held=True, actor="Ana", recorded_by="test")
+        app = visit("sellers", as_of=None, seller="sel_")
+        said, pressed = page_text(app), [it.label for it in app.button]
+    assert "Of the first 3, nothing goes to 1:" in said
+    assert said.count(REFUSALS["held"]) == 1
+    assert "Send to 2 sellers: cannot be undone" in pressed
 
 
 def now() -> datetime:
