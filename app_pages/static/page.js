@@ -117,6 +117,14 @@
     }).observe(document.documentElement, {childList: true, subtree: true})
 })();
 
+// Links are left out of a printed page, but for ids: they are one word, and it is of them that a list of
+// links speaks.
+addEventListener('beforeprint', () => {
+    for (const it of document.querySelectorAll('[data-testid="stMain"] [data-testid="stPageLink"]')) {
+        it.classList.toggle('prazo-id', !/\s/.test(it.querySelector('p')?.textContent ?? ' '))
+    }
+})
+
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
 (() => {
     document.addEventListener('click', clicked => {

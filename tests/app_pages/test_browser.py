@@ -578,6 +578,14 @@ def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
         .filter(it => getComputedStyle(it).overflowY !== 'visible').length"""
     assert page.evaluate(cut) == 0
     page.emulate_media(media="screen")
+    tab.go("/seller?seller_id=sel_bia")
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    card = page.locator('[data-testid="stLayoutWrapper"]').filter(has_text="Act now").last
+    assert card.evaluate("it => getComputedStyle(it).breakInside") == "avoid"
+    links = page.get_by_role("link").filter(visible=True).all_inner_texts()
+    assert [it.split()[-1] for it in links] == ["prc_acp", "prc_acp"]  # its ids, and no control
+    page.emulate_media(media="screen")
 
 
 @pytest.mark.long
