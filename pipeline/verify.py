@@ -130,6 +130,7 @@ STATED = {  # what may be stated of a withheld body, by the kind of its entry: t
     **dict.fromkeys(("seller_notice_result", "retraction"), ("actions", "notice_results")),
     "": ("actions",),  # any other
 }
+NAMING_ARTIFACTS = {"collection", "seller_notice", "notice_schedule"}  # kinds of entries
 OF_MESSAGES = {"seller_notice_result", "retraction"}  # may name no process, but only its message
 MANY_STATED = {"unreadable_parts", "sent_fields", "answered_fields", "artifacts"}
 BODY_COLUMNS = b"seq,salt,file,offset,size,withheld"
@@ -1623,7 +1624,7 @@ class Entries:
             raise Fault("its body is not what was recorded")
         elif is_action:
             self._name_actor(body.bytes or b"")
-        if leaf["kind"] in ("collection", "seller_notice") and body.bytes is not None:
+        if leaf["kind"] in NAMING_ARTIFACTS and body.bytes is not None:
             for artifact in _parsed(body.bytes.decode("utf-8")).get("artifacts") or []:
                 if artifact.get("sha256"):
                     self._name(artifact, leaf)

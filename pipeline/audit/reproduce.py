@@ -28,7 +28,7 @@ from pipeline.ledger import facts
 from pipeline.log.actors import in_bytes
 from pipeline.log.commitments import pseudonym_in
 from pipeline.log.entries import ARE_REMAINS, Entry
-from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds import naming_artifacts
 from pipeline.log.kinds.key_rotation import KEY_ROTATION
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.verify import (
@@ -271,8 +271,10 @@ def _take_screens(
         return None if is_long else package.read(paths[digest])
 
     for entry in batch:
-        if entry.kind != COLLECTION or entry.body is None or len(screens) >= MAX_ENTRIES:
+        if entry.kind not in naming_artifacts() or entry.body is None:
             continue
+        if len(screens) >= MAX_ENTRIES:
+            return
         found = screens_of(entry.body, paths.get, read)
         if found:
             screens[entry.seq] = found

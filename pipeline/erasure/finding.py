@@ -20,7 +20,7 @@ from pipeline.inbox.erased import erased_in
 from pipeline.ledger.facts import Keys, facts_of
 from pipeline.ledger.facts.rows import Artifact, SellerEvent
 from pipeline.log.commitments import uncommitted
-from pipeline.log.entries import Entry
+from pipeline.log.entries import Entry, content_of
 from pipeline.log.kinds import kinds
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.export import EXPORT
@@ -100,14 +100,14 @@ def find(inbox: Inbox, keys: Keys, seller_id: str) -> Found:
     _require_done(inbox, keys, of_seller, processes)
     entries: dict[str | None, list[Entry]] = defaultdict(list)
     for _, entry in sorted(by_seq.items()):
-        if entry.kind in ERASED_KINDS and entry.received is not None:
+        if _is_about_seller(entry):
             entries[entry.process_id].append(entry)
     person = person_of(by_seq.values(), keys)
     elsewhere: dict[str | None, list[Entry]] = defaultdict(list)
     quoted = [*quoting(inbox, person, [seller_id, *processes])]
     for entry in (it.entry for it in quoted):
         if entry.seq in by_seq:
-            if entry.kind not in ERASED_KINDS:
+            if not _is_about_seller(entry):
                 entries[entry.process_id].append(entry)
         else:
             elsewhere[_process_of(inbox, entry)].append(entry)
@@ -144,11 +144,18 @@ def recorded_again(inbox: Inbox, seller_id: str, until: int) -> list[int]:
     return [
         entry.seq
         for entry in [*of_seller, *_unplaced(inbox, seller_id, of_seller)]
-        if entry.kind in ERASED_KINDS
-        and entry.received is not None
+        if _is_about_seller(entry)
         and (came := instants.parse(entry.particulars.get("was_recorded_at"))) is not None
         and came <= until
     ]
+
+
+def _is_about_seller(entry: Entry) -> bool:
+    """Whether its bytes are there and say something of the seller."""
+    if entry.received is None:
+        return False
+    of_seller = kinds()[entry.kind].of_seller
+    return entry.kind in ERASED_KINDS or not of_seller.isdisjoint(content_of(entry))
 
 
 def _processes(named: Iterable[Entry]) -> list[str]:

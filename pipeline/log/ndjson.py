@@ -33,6 +33,7 @@ from pipeline.log.entries import INGESTED, LIVE, MOST_BYTES, Draft, public
 from pipeline.log.kinds import alert, collection, kinds
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.collection import COLLECTION, Channel
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.retraction import RETRACTION
 from pipeline.log.kinds.seller_notice import OF_OURS, SELLER_NOTICE, CallOutcome, SellerChannel
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT, NoticeResult
@@ -49,6 +50,7 @@ _READ_BY_FORM: Final = frozenset(
         COLLECTION,
         ALERT,
         SELLER_NOTICE,
+        NOTICE_SCHEDULE,
         SELLER_NOTICE_RESULT,
         RETRACTION,
     }
@@ -215,6 +217,13 @@ class SellerNoticeLine(NamedLine):
     language: str | None = Field(default=None, max_length=35)
 
 
+class NoticeScheduleLine(NamedLine):
+    """A step of the schedule of seller notices; that of a message sent again names its words."""
+
+    kind: Annotated[str, _one_of(NOTICE_SCHEDULE)]
+    artifacts: Annotated[tuple[Artifact, ...], FailFast()] = ()
+
+
 class SellerNoticeResultLine(NamedLine):
     """What became of a message; without a process, for all of them that it names."""
 
@@ -243,6 +252,7 @@ Line = Annotated[
     | CollectionLine
     | AlertLine
     | SellerNoticeLine
+    | NoticeScheduleLine
     | SellerNoticeResultLine
     | RetractionLine
     | NamedLine,
@@ -297,7 +307,8 @@ def list_in(value: JsonValue) -> str | None:
 
 def _read(value: JsonValue, recorded_by: str, keep: KeepArtifact | None) -> Draft:
     value, occurrence = _validated(value)
-    if isinstance(occurrence, CollectionLine | SellerNoticeLine) and keep is not None:
+    names = CollectionLine | SellerNoticeLine | NoticeScheduleLine
+    if isinstance(occurrence, names) and keep is not None:
         value = _with_artifacts(value, keep)
     key = _ingest_key(occurrence, value)
     if isinstance(occurrence, WebhookLine):
@@ -435,7 +446,7 @@ def _ingest_key(occurrence: Line, value: Mapping[str, JsonValue]) -> bytes:
     content = {**value, "occurred_at": instants.canonical(occurrence.occurred_at)}
     if "body" in value and (body := _body(value["body"])) is not None:
         content["body"] = body.decode("utf-8")
-    if isinstance(occurrence, CollectionLine) and content.get("artifacts"):
+    if isinstance(occurrence, CollectionLine | NoticeScheduleLine) and content.get("artifacts"):
         content["artifacts"] = [
             {name: it for name, it in artifact.items() if name != KEPT}
             for artifact in content["artifacts"]

@@ -17,9 +17,8 @@ from pipeline.errors import CallerError
 from pipeline.ledger.store import Ledger
 from pipeline.log.artifacts import ArtifactDamaged, ArtifactStore, is_kept_here
 from pipeline.log.entries import Entry, public_name
-from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds import naming_artifacts
 from pipeline.log.kinds.key_rotation import KEY_ROTATION
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.verify import BY_EXPORTER, BY_PROFILE, ERASED, EXTENSIONS, KEPT_ELSEWHERE
 
 LOST: Final = frozenset({"damaged in the artifact store", "not in the artifact store"})
@@ -148,7 +147,7 @@ class Artifacts:
     def add(self, entry: Entry) -> None:
         """Takes up what an entry names, as the package shows it. Raises `CallerError` where it is
         more than a verifier reads."""
-        if entry.kind not in (COLLECTION, SELLER_NOTICE) or entry.body is None:
+        if entry.kind not in naming_artifacts() or entry.body is None:
             return
         for artifact in parse_json(entry.body).get("artifacts") or ():
             digest = artifact.get("sha256")

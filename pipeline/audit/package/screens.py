@@ -28,7 +28,7 @@ class Screen(NamedTuple):
 def screens_of(
     body: bytes, path_of: Callable[[str], str | None], read: Callable[[str], bytes | None]
 ) -> list[Screen]:
-    """The artifacts that a collection names and the package holds. Pure but for `read`.
+    """The artifacts that an entry names and the package holds. Pure but for `read`.
 
     `path_of`: digest -> path in the package, None where it is not there. `read`: digest -> its
     bytes; None may stand for more than `MAX_TEXT_BYTES`.

@@ -19,8 +19,7 @@ from pipeline.log.artifacts import (
     is_digest,
     is_kept_here,
 )
-from pipeline.log.kinds.collection import COLLECTION
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds import naming_artifacts
 from pipeline.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _NAMING: Final = tuple(
     where kind = '{kind}' and seq > $1 and seq <= $2
     order by seq
     limit $3"""
-    for kind in (COLLECTION, SELLER_NOTICE)
+    for kind in sorted(naming_artifacts())
 )
 """One for each kind, since an index has the entries of one."""
 

@@ -90,7 +90,8 @@ def _stays(fact: Fact, says_why: bool) -> dict[str, Any]:
     if not isinstance(fact, Action) or fact.kind not in TYPED:
         return _kept(fact)
     said = json.loads(fact.content or "{}")
-    content = {name: it for name, it in said.items() if name not in TYPED[fact.kind]}
+    gone = TYPED[fact.kind] | kinds()[fact.kind].of_seller
+    content = {name: it for name, it in said.items() if name not in gone}
     kept = _kept(fact) | {"content": canonical_json(content).decode()}
     # The digest of the whole would let what was typed be tried.
     kept["body_sha256"] = ""

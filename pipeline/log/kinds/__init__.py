@@ -25,6 +25,11 @@ class Kind(NamedTuple):
     typed: frozenset[str] | None = None
     """Of people's work here: keys of its body under which somebody typed something. They go where
     it, or the reason, quotes a person who is forgotten; who did what, and when, stays."""
+    of_seller: frozenset[str] = frozenset()
+    """Of people's work here: keys of its body that say something of a seller. Where it has any, its
+    bytes go with the person, and these keys."""
+    names_artifacts: bool = False
+    """Entries of it may name artifacts."""
     is_in_files: bool = False
     """Files of other logs may have it."""
     touches_process: bool = False
@@ -41,6 +46,12 @@ def kinds() -> Mapping[str, Kind]:
     """Every kind by its code."""
     modules = (import_module(f"{__name__}.{it.name}") for it in pkgutil.iter_modules(__path__))
     return MappingProxyType({it.KIND.code: it.KIND for it in modules})
+
+
+@cache
+def naming_artifacts() -> frozenset[str]:
+    """The kinds whose entries may name artifacts."""
+    return frozenset(code for code, kind in kinds().items() if kind.names_artifacts)
 
 
 def macros() -> str:

@@ -26,6 +26,7 @@ KIND: Final = Kind(
         "confirmed": N_("Seller confirmed"),
     },
     is_about_seller=True,
+    names_artifacts=True,
     is_in_files=True,
 )
 

@@ -10,7 +10,7 @@ from pipeline.language.catalogue import N_
 from pipeline.log.actions import signed
 from pipeline.log.entries import LIVE, Draft, Entry, content_of
 from pipeline.log.kinds import NOTHING_TYPED, Kind
-from pipeline.log.kinds.seller_notice import PHONE
+from pipeline.log.kinds.seller_notice import ADDRESS, ARTIFACTS, COMMITMENT, PHONE
 
 NOTICE_SCHEDULE: Final = "notice_schedule"
 Wish = Literal["stop_writing", "not_me"]
@@ -36,6 +36,8 @@ KIND: Final = Kind(
         "stopped": N_("Schedule of seller notices stopped"),
     },
     typed=NOTHING_TYPED,
+    of_seller=frozenset({ADDRESS, ARTIFACTS, COMMITMENT}),
+    names_artifacts=True,
     is_in_files=True,
     touches_process=True,
 )

@@ -48,6 +48,7 @@ KIND: Final = Kind(
     icon=":material/outgoing_mail:",
     shows=("channel", "about"),
     is_about_seller=True,
+    names_artifacts=True,
     is_in_files=True,
     touches_process=True,
 )
