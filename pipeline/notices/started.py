@@ -13,7 +13,7 @@ from pipeline.errors import CallerError, WrongUsage
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
 from pipeline.log.entries import LIVE, Entry, content_of
-from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, WISHES, decided, wish_in
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in
 from pipeline.notices import ladders
 from pipeline.notices.ladders import Ladders
 from pipeline.texts import is_blank
@@ -86,20 +86,23 @@ def stop(inbox: Inbox, *, actor: str | None, recorded_by: str) -> int:
 
 
 def kept_back(inbox: Inbox) -> list[Entry]:
-    """The entries by which the schedule is held or stopped for a seller or a process now. Raises
+    """The entries by which the schedule is held or stopped for a seller or a process now: of each a
+    person's and the seller's own wish, since neither takes the place of the other. Raises
     `InboxUnavailable`."""
-    latest, wished = dict[str, Entry](), set[str]()
+    standing, wished = dict[tuple[str, bool], Entry](), set[str]()
     for entry in _by_time(inbox.find(kind=NOTICE_SCHEDULE)):
         about, step = entry.seller_id or entry.process_id, content_of(entry).get("step")
         is_live = entry.origin == LIVE
         if about is not None and step in ("held", "stopped"):
-            latest[about] = entry
-            if is_live and content_of(entry).get("reason") in WISHES:
+            key = about, (wish := wish_in([entry])) is not None
+            if wish is None or key not in standing or wish_in([standing[key]]) != "not_me":
+                standing[key] = entry
+            if is_live and wish is not None:
                 wished.add(about)
         elif about is not None and step == "released" and (is_live or about not in wished):
-            latest.pop(about, None)
+            standing = {key: it for key, it in standing.items() if key[0] != about}
             wished.discard(about)
-    return [*latest.values()]
+    return [*standing.values()]
 
 
 def hold(

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from pipeline.cli.doctor.examination import examine
 from pipeline.cli.group import main
 from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.log.kinds.notice_schedule import Wish, wished
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules
 from tests.alert.sinks import WebhookServer
@@ -97,6 +98,31 @@ def test_the_schedule_is_shown_started_held_and_stopped(asked: Office, tmp_path:
     assert run(asked, "stop", "--actor", "Ana")[0] == 0
     assert run(asked, "stop", "--actor", "Ana")[0] == 1
     assert run(asked, "status")[1].startswith("The schedule does not run here.")
+
+
+@pytest.mark.parametrize("is_held_first", [True, False])
+def test_a_hold_and_a_wish_that_stand_are_both_shown(
+    asked: Office, tmp_path: Path, is_held_first: bool
+) -> None:
+    """The later of them hid the other."""
+    (tmp_path / "n.toml").write_text("")
+
+    def wish(said: Wish) -> None:
+        about = {"journey_id": "j1", "recorded_by": "journey", "seller_id": "sel_1"}
+        asked.inbox.append([wished(said, **about)])
+
+    if not is_held_first:
+        wish("not_me")
+    assert run(asked, "hold", "--seller", "sel_1", "--actor", "Ana")[0] == 0
+    if is_held_first:
+        wish("not_me")
+    wish("stop_writing")  # whoever is not the seller stays so
+    said = run(asked, "status")[1].splitlines()
+    kept = sorted(line for line in said if line.startswith("sel_1  "))
+    assert kept == ["sel_1  held by Ana", "sel_1  stopped by the seller: not_me"]
+    release = ("release", "--seller", "sel_1", "--actor", "Ana", "--reason", "they called")
+    assert run(asked, *release)[0] == 0
+    assert "sel_1  " not in run(asked, "status")[1]
 
 
 @pytest.mark.parametrize(
