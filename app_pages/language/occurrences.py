@@ -13,11 +13,13 @@ from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
+from pipeline.log.kinds.assignment import RULES_WORDS
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
+from pipeline.names import BY_RULE
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
 
@@ -136,7 +138,10 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         said = [_shown(kind, it, row[it]) for it in known.shows if row[it]]
     if row["assignee"] is not None:
         said.append(_("to {name}", name=row["assignee"]))
-    detail = " · ".join(formats.plain(it) for it in (*said, row["actor"], reason) if it)
+    by = [it for it in (row["actor"], reason) if it]
+    if row["actor"] == BY_RULE:
+        by = [word(RULES_WORDS, it) for it in by]
+    detail = " · ".join(map(formats.plain, [*said, *by]))
     return EntryInWords(known.icon, title, detail)
 
 

@@ -29,7 +29,8 @@ MOST_PER_TURN: Final = 500
 HELD_SECONDS: Final = 30.0
 """Between looks whether a person has confirmed a copy."""
 STOP_SECONDS: Final = 10.0
-_REASONS: Final = {"turn": "in turn", "load": "fewest unfinished reviews"}
+REASONS: Final = {"turn": "in turn", "load": "fewest unfinished reviews"}
+"""As entries have them; `RULES_WORDS` says what people read for each."""
 _NONE_SINCE: Final = """
     update meta set value = value where name = 'log'
         and not exists (select 1 from entries where seq > $1 and kind = $2)"""
@@ -80,7 +81,7 @@ class Assigner:
         given = [*itertools.islice(chosen, MOST_PER_TURN)]
         if given:
             claim = Statement(_NONE_SINCE, (read, ASSIGNMENT))
-            drafts = [_draft(it, _REASONS[rules.by]) for it in given]
+            drafts = [_draft(it, REASONS[rules.by]) for it in given]
             receipts = service.inbox.append(drafts, claim=claim)
             if receipts[0].entry is None:
                 return 0

@@ -11,6 +11,8 @@ from pipeline.contract import review_types
 from pipeline.language import codes, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.log.kinds import collection, kinds
+from pipeline.log.kinds.assignment import RULES_WORDS
+from pipeline.names import BY_RULE
 
 STATES: Final = ("EXPIRED", "OVERDUE", "UNKNOWN", "PENDING", "FINISHED")
 """What is worst first."""
@@ -56,6 +58,12 @@ class Words:
         """The word for a step of a kind of entry, such as a ticket that was opened; where it has
         none, for the kind."""
         return tables(self.into)["step"].get(f"{kind} {step}") or self.of("kind", kind)
+
+    def by_whom(self, actor: str, reason: str) -> tuple[str, str]:
+        """Who did something and why, as people wrote it; what the rule says in this language."""
+        if actor != BY_RULE:
+            return actor, reason
+        return self.of("rule's words", actor), self.of("rule's words", reason)
 
     def not_of_log(self, rows: int) -> str:
         """What the report says of rows that other entries of the log contradict."""
@@ -277,6 +285,7 @@ def tables(into: Language) -> Mapping[str, Mapping[str, str]]:
         | {f"{collection.COLLECTION} {step}": name for step, name in collection.STEPS.items()},
         "rule": {code: rule.name for code, rule in findings.rules().items()},
         "why": _WHY,
+        "rule's words": RULES_WORDS,
     }
     return {
         table: {code: said_in(into, text) for code, text in words.items()}

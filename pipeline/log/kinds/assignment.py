@@ -1,5 +1,6 @@
 """A process was given to somebody, by a person or by rule."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pipeline.contract.body import canonical_json
@@ -9,6 +10,13 @@ from pipeline.log.kinds import NOTHING_TYPED, Kind
 from pipeline.names import BY_RULE
 
 ASSIGNMENT: Final = "assignment"
+
+RULES_WORDS: Final[Mapping[str, str]] = {
+    BY_RULE: N_("by rule"),
+    "in turn": N_("in turn"),
+    "fewest unfinished reviews": N_("fewest unfinished reviews"),
+}
+"""Who assigned where no person did, and why, as entries have them: what people read for each."""
 
 KIND: Final = Kind(
     ASSIGNMENT,

@@ -2,8 +2,11 @@
 
 import pytest
 
+from app_pages.language import code_texts, occurrences
+from pipeline.assign import assigner
 from pipeline.audit.package import report
 from pipeline.audit.package.report_texts import WORDS
+from pipeline.names import BY_RULE
 
 
 @pytest.mark.parametrize(
@@ -91,3 +94,20 @@ def test_an_entry_says_its_step_and_channel_as_pages_do() -> None:
     refused = said("en", "clearance", step="refused")
     assert refused == "<b>Refused by a second person</b> · Ana"
     assert said("pt", "assignment") == "<b>Atribuição</b> · Ana"
+
+
+def test_what_the_rule_says_is_read_in_the_readers_language(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It stood in Portuguese pages and reports in English. What a person wrote stays as it is."""
+    monkeypatch.setattr(code_texts, "language", lambda: "pt")
+    row = dict.fromkeys(("status", "error", "step", "assignee"), None)
+    row |= {"kind": "assignment", "channel": None, "about": None, "recipient": None}
+    said = [
+        occurrences.entry({**row, "actor": BY_RULE, "reason": reason}).detail
+        for reason in assigner.REASONS.values()
+    ]
+    assert said == ["por regra · em rodízio", "por regra · menos revisões em aberto"]
+    assert occurrences.entry({**row, "actor": "Ana", "reason": "in turn"}).detail == "Ana · in turn"
+    assert WORDS["pt"].by_whom(BY_RULE, "in turn") == ("por regra", "em rodízio")
+    assert WORDS["pt"].by_whom("Ana", "in turn") == ("Ana", "in turn")
