@@ -37,7 +37,7 @@ STEPS: Final = {**KIND.steps, ADDED: N_("Evidence added")}
 
 def shown_as(entry: Mapping[str, object]) -> str:
     """Which of `STEPS` an entry is, by its `step` and `source`. A `confirmed` that is not the
-    seller's is no confirmation: our journey keeps the receipt and pictures of screens by one
+    seller's confirms nothing: our journey keeps the receipt and pictures of screens by one
     (docs/journey.md#evidence)."""
     is_added = entry["step"] == "confirmed" and entry["source"] != "seller"
     return ADDED if is_added else str(entry["step"])
