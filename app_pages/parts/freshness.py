@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -43,9 +43,12 @@ def show() -> None:
 def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
     """While a page stands open the log goes on: this line says by how much, and offers a redraw.
 
-    It redraws nothing by itself: nothing may move under whoever is reading or writing there.
+    It redraws nothing by itself: nothing may move under whoever is reading or writing there. Only a
+    page that counts no entry at all is drawn again with the first ones.
     """
     status = service.current().status()
+    if not drawn_seq and status.last_seq:
+        _redraw()
     parts = [
         _("As of {instant}", instant=formats.second(drawn_at)),
         formats.plain(str(formats.zone())),
@@ -99,8 +102,12 @@ def _offer_redraw(new_entries: int, age: timedelta) -> None:
     else:
         label = _("updated {time} ago", time=formats.seconds(max(round(age.total_seconds()), 0)))
     if st.button(label, icon=":material/refresh:", type="tertiary", key="redraw"):
-        views.forget_answers()
-        st.rerun()
+        _redraw()
+
+
+def _redraw() -> NoReturn:
+    views.forget_answers()
+    st.rerun()
 
 
 def _verified_badge(status: Status) -> str:

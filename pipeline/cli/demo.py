@@ -202,7 +202,7 @@ def _notices_file(path: Path, known: dict[str, Any], secret: Path) -> Path:
     """How sellers are notified in the demo, at whatever hour it runs, once somebody starts it."""
     path.write_text(
         f"""\
-contact = "Ask Praça at help@market.example."
+contact = "help@market.example"
 
 [hours]
 days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]

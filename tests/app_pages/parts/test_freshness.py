@@ -128,6 +128,21 @@ def test_a_page_says_how_far_its_oldest_answer_has_come(
     assert "finished on 31 May 2026, 09:00" in process
 
 
+def test_a_page_that_counts_nothing_is_drawn_again_with_the_first_entries(
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody who came while the first entries were read saw "No review has come yet" for good."""
+    monkeypatch.setattr(answers, "AGE_TO_COST", 1_000_000)
+    with open_log([]) as service:
+        app = visit("watchlist", as_of=None)
+        assert "up to entry 0\n" in page_text(app)
+        fill(tmp_path, [review("prc_1", before(days=3))])
+        follow(service)
+        shown = page_text(app.run())
+    assert "up to entry 1\n" in shown
+    assert "No review has come yet" not in shown
+
+
 def test_a_page_is_drawn_while_the_receiver_hangs(open_log: OpenLog, visit: Visit) -> None:
     """The system takes the connection, and nothing ever answers on it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
