@@ -19,7 +19,7 @@ from streamlit import config, delta_generator
 
 import app_pages
 from app_pages.desk import find, people, visits
-from app_pages.door import access, audience, early, loggers, pages, starting
+from app_pages.door import access, audience, early, loggers, pages, starting, uploads
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
@@ -95,6 +95,7 @@ def _draw() -> None:
     line = freshness.place(heading)
     views.begin()
     lists.begin()
+    uploads.begin()
     with heading:
         frame.time_travel_banner()
         acting.offer_undo()
@@ -102,6 +103,7 @@ def _draw() -> None:
         with suppress(elements.PageEnd):
             current.run()
     finally:
+        uploads.end()
         with line:
             freshness.show()
 

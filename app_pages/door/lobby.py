@@ -43,6 +43,8 @@ _OF_ANYBODY: Final = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
 _OPERATION: Final = "deferred_file"
 """What a page may ask for without a run, once somebody has logged in: the file of a button. Another
 operation writes into the server's folder."""
+_PLACE_OF_A_FILE: Final = "file_urls_request"
+"""What a page asks for once a file is dropped on it; whether that is taken, `uploads` decides."""
 
 
 class Pace:
@@ -165,6 +167,8 @@ def _is_of_our_pages(message: Message, person: Person | None) -> bool:
     except DecodeError:
         return False
     kind = asked.WhichOneof("type")
+    if kind == _PLACE_OF_A_FILE:
+        return person is not None
     if kind == "backend_operation_request":
         wanted = asked.backend_operation_request.WhichOneof("payload")
         return person is not None and wanted == _OPERATION

@@ -1,7 +1,8 @@
 """Lists what the dashboard serves: which paths, by which methods, to whom. All else is not there.
 
 Streamlit answers any path with its page and 200, which a probe takes for an answer; and it serves
-uploads, components and figures of its own, which no page of ours uses, to whoever asks.
+components and figures of its own, which no page of ours uses, to whoever asks. It takes files from
+anybody, too: `uploads` says whose, and when.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +10,7 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Match
 
-from app_pages.door import handed, paths
+from app_pages.door import handed, paths, uploads
 from app_pages.door.callers import Callers
 from app_pages.door.security import INDEX
 from pipeline.http.answers import Json
@@ -71,8 +72,24 @@ class Served:
             name = path.removeprefix(MEDIA)
             file = handed.taken(name, self._callers.person(scope))
             await (file or _nothing_here())(scope, receive, send)
+        elif path.startswith(uploads.PLACE) and method in uploads.METHODS:
+            await self._take_in(path, scope, receive, send)
         else:
             await _nothing_here()(scope, receive, send)
+
+    async def _take_in(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """A file that somebody drops on a page, or takes away again."""
+        if not uploads.is_taken(path, self._callers.person(scope)):
+            await _nothing_here()(scope, receive, send)
+        elif scope["method"] == "DELETE":
+            await self._app(scope, receive, send)
+        elif uploads.come(path):
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                uploads.came(path)
+        else:
+            await Json(429, {"error": "files are on their way already"})(scope, receive, send)
 
     def _is_own(self, scope: Scope) -> bool:
         return any(route.matches(scope)[0] is not Match.NONE for route in self._own)

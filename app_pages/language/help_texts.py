@@ -94,6 +94,12 @@ PAGES: Final[Mapping[str, Sequence[str]]] = {
         N_("What sellers did in their journeys, and packages of evidence for an auditor."),
         N_("Whoever gets a package can check it without us and without installing Prazo."),
     ),
+    "check": (
+        N_(
+            "Drop the ZIP of a package, and read what is proved, what is not checked and whether it"
+            " is of this log."
+        ),
+    ),
     "ledger": (
         N_(
             "Whether the log is whole and up to date, every entry and delivery, and what is in"

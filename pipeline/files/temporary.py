@@ -21,7 +21,13 @@ _PARTIAL: Final = ".partial"
 _FOLDER: Final = rf"[a-z0-9_]{{8}}(?:{re.escape(_NEW)})?"
 _FILE: Final = rf"[0-9a-f]{{8}}{re.escape(_PARTIAL)}"
 _DRAFT: Final = f"(?:{_FOLDER}|{_FILE})"
-IN_TMPDIR: Final = ("prazo-export-", "prazo-sheet-", "prazo-rows-", "prazo-picture-")
+IN_TMPDIR: Final = (
+    "prazo-export-",
+    "prazo-sheet-",
+    "prazo-rows-",
+    "prazo-picture-",
+    "prazo-verify-",
+)
 """The names of folders that an `OwnFolder` makes where the system keeps temporary files."""
 
 

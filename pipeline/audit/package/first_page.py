@@ -48,6 +48,10 @@ FIRST_PAGE: Final[Mapping[str, str]] = {
         " it did not check; that much is the word of whoever made the package, and so is this"
         " page."
     ),
+    "start_drop": N_(
+        "Without installing anything: drop the ZIP on the page “Check a package” of the"
+        " marketplace's Prazo. That is the word of its server; verify.py needs nobody's."
+    ),
     "start_ask": N_("Whom to ask"),
     "start_nobody": N_("Whoever handed you this package."),
     "start_name": N_("Name the log and what was asked for, as they stand above."),

@@ -22,7 +22,16 @@ FOR_ANALYSTS = [
     "dictionary",
     "help",
 ]
-NOT_FOR_ANALYSTS = ["watchlist", "sellers", "since", "alerts", "process", "seller", "evidence"]
+NOT_FOR_ANALYSTS = [
+    "watchlist",
+    "sellers",
+    "since",
+    "alerts",
+    "process",
+    "seller",
+    "evidence",
+    "check",
+]
 CLOSED_VIEWS = {
     "alerts",
     "new_alerts",

@@ -81,6 +81,7 @@ def asked(**message: Any) -> bytes:
 
 
 RERUN = asked(rerun_script=ClientState(query_string="a=1"))
+A_PLACE = asked(file_urls_request=FileURLsRequest(request_id="r", file_names=["a"]))
 A_FILE = asked(
     backend_operation_request=BackendOperationRequest(
         deferred_file=DeferredFileRequestPayload(file_id="f")
@@ -181,7 +182,7 @@ def test_whoever_is_known_needs_no_place_of_strangers(login: str, roles: Path):
 @pytest.mark.usefixtures("no_hurry")
 @pytest.mark.parametrize(
     ("user", "limit", "heard"),
-    [("ana", MESSAGE_BYTES, [RERUN, A_FILE]), ("eve", FIRST_BYTES, [RERUN])],
+    [("ana", MESSAGE_BYTES, [A_PLACE, RERUN, A_FILE]), ("eve", FIRST_BYTES, [RERUN])],
     ids=["an officer", "a stranger"],
 )
 def test_of_what_streamlit_takes_only_what_our_pages_send_is_heard(
@@ -194,7 +195,7 @@ def test_of_what_streamlit_takes_only_what_our_pages_send_is_heard(
         visitor = Visitor(opened(roles, "proxy"), user=user)
         for message in (
             asked(clear_cache=True),
-            asked(file_urls_request=FileURLsRequest(request_id="r", file_names=["a"])),
+            A_PLACE,
             asked(debug_shutdown_runtime=True),
             b"",
             b"\xff no message",

@@ -1,0 +1,165 @@
+"""Says whether a package that is dropped on a page is genuine and complete, in the verifier's own
+words, and whose log it is of."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from app_pages.door import audience, uploads
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from app_pages.parts import elements
+from pipeline.audit import apart, ours
+from pipeline.audit.apart import Found
+from pipeline.audit.ours import Origin, Whose
+from pipeline.continuity import service
+from pipeline.errors import PrazoError
+from pipeline.verify import read_key
+
+_SAID: Final = "what was found in a package"
+
+
+class _Said(NamedTuple):
+    """What this tab's last package came to."""
+
+    file_id: str
+    name: str  # which the browser gives
+    found: Found
+    origin: Origin
+
+
+def show(page: str) -> None:
+    """The whole section. `page`: the one on which it stands, which says who may drop a package."""
+    file = uploads.zip_file(
+        _(
+            "Is it genuine and complete? Drop its ZIP here, of {n} MB at most, as it came: nothing"
+            " in it is run, and nothing of it is kept.",
+            n=formats.number(st.get_option("server.maxUploadSize")),
+        ),
+        key="package_to_check",
+        may=lambda whoever: audience.may_open(whoever, page),
+    )
+    if file is None:
+        st.session_state.pop(_SAID, None)
+        return
+    said: _Said | None = st.session_state.get(_SAID)
+    if said is None or said.file_id != file.file_id:
+        said = _verified(file)
+    if said is not None:
+        with st.container(border=True, key="verdict"):
+            st.markdown(f"{formats.plain(said.name)} · SHA-256 {formats.code(said.found.sha256)}")
+            _say(said.found, said.origin)
+
+
+def _verified(file: UploadedFile) -> _Said | None:
+    """What the verifier finds; None where it came to no verdict, which is then said."""
+    st.session_state.pop(_SAID, None)
+    held = service.current()
+    try:
+        with st.spinner(_("Verifying …")):
+            found = apart.found_in(file.getvalue(), ours.keys(held))
+            said = _Said(file.file_id, file.name, found, ours.origin(held, found))
+    except PrazoError as error:
+        elements.say(error)
+        return None
+    uploads.forget(file)
+    st.session_state[_SAID] = said
+    return said
+
+
+def _say(found: Found, origin: Origin) -> None:
+    _say_result(found)
+    _say_whose(found, origin)
+    _list(_("Faults"), found.faults)
+    _list(_("What it cannot decide"), found.undecided)
+    _list(_("Not checked"), found.unchecked)
+    _list(_("Scope"), found.about)
+    _list(_("Notes"), found.notes)
+    if found.checked:
+        with st.expander(_("Checked ({n})", n=formats.number(len(found.checked)))):
+            _list("", found.checked)
+    st.markdown(
+        formats.muted(
+            _(
+                "This is the word of our server, and of the verifier that runs on it; what stands"
+                " in quotation marks is the package's own. To need neither, verify it by"
+                " `verify.py` with a key and an earlier checkpoint from a source that you trust:"
+                " see *Verifying a package* in the guide *Evidence*."
+            )
+        )
+    )
+
+
+def _say_result(found: Found) -> None:
+    """The verifier's last line, and what that means in the reader's language."""
+    if found.exit_code == 1:
+        name, say, icon = _("Not verified"), st.error, ":material/gpp_bad:"
+    elif found.exit_code:
+        name, say, icon = _("It cannot be decided"), st.warning, ":material/gpp_maybe:"
+    elif found.unchecked:
+        name = _("Verified, but for what is not checked")
+        say, icon = st.info, ":material/verified_user:"
+    else:
+        name, say, icon = _("Verified"), st.success, ":material/verified_user:"
+    # On a terminal the lines stand above the result.
+    result = formats.code(found.result.removesuffix(" above"))
+    words = _("The verifier says: {message}", message=result)
+    say(words, title=name, icon=icon)
+
+
+def _say_whose(found: Found, origin: Origin) -> None:
+    """Of which log it is, and what that log says of it here."""
+    entries, size = formats.number(found.size), formats.number(origin.size)
+    match origin.whose:
+        case Whose.GROWN:
+            st.markdown(
+                ":material/check_circle: "
+                + _(
+                    "It is of the log of this server, {log}: a key of it signed the package. The"
+                    " package ends at entry {entries}, up to which this log has the same root; it"
+                    " is now at entry {size}, so since then it has only grown.",
+                    log=_log(found),
+                    entries=entries,
+                    size=size,
+                )
+            )
+        case Whose.OTHERWISE:
+            st.error(
+                _(
+                    "A key of this server's log signed it, and up to entry {entries} the log as it"
+                    " is here has another root, or it does not reach so far. One of the two was"
+                    " rewritten, or a past was given up: ask why before you rely on either.",
+                    entries=entries,
+                ),
+                title=_("It does not fit the log of this server"),
+                icon=":material/error:",
+            )
+        case Whose.ANOTHER:
+            st.warning(
+                _(
+                    "It calls itself {log}, and is signed by a key that we do not know: {key}"
+                    " Whose that is, only somebody whom you trust can say.",
+                    log=_log(found),
+                    key=formats.code(found.signer),
+                ),
+                title=_("It is of another log than that of this server"),
+                icon=":material/help:",
+            )
+        case Whose.UNKNOWN:
+            st.markdown(
+                formats.muted(_("Of which log it is was not found out, since it has a fault."))
+            )
+
+
+def _log(found: Found) -> str:
+    return formats.code(read_key(found.signer).name)
+
+
+def _list(title: str, lines: Sequence[str]) -> None:
+    """Lines of the verdict as they are, below what they are."""
+    if title and lines:
+        st.markdown(f"**{title}**")
+    if lines:
+        st.markdown("\n".join(f"- {formats.plain(it)}" for it in lines))

@@ -1,0 +1,128 @@
+"""A package is dropped on a page, which shows the verifier's verdict; over a real server."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Request
+
+from pipeline.audit import export as evidence
+from pipeline.audit.request import Scope
+from pipeline.continuity.service import LedgerService
+from tests.app_pages.conftest import fill
+from tests.app_pages.support.occurrences import attempt, before, collected, review
+from tests.audit import forgery
+from tests.audit.conftest import request
+from tests.support.dashboard import Reader, dashboard
+from tests.support.stores import settings_in
+
+HISTORY = [
+    review("prc_1", before(days=10)),
+    collected("prc_1", "answered", before(days=8)),
+    *attempt("prc_1", before(days=7), status=200),
+]
+OURS, CHANGED, ANOTHER = "ours.zip", "changed.zip", "another.zip"
+BOMB, NO_ZIP = "bomb.zip", "text.zip"
+
+
+def packages_in(folder: Path) -> None:
+    """A genuine package of the log in a folder, one of another log, and what is neither."""
+    for name, place in ((OURS, folder), (ANOTHER, folder / "elsewhere")):
+        place.mkdir(exist_ok=True)
+        fill(place, HISTORY)
+        with closing(LedgerService(settings_in(place))) as service:
+            service.catch_up()
+            evidence.export(service, request(Scope(process_id="prc_1")), folder / name)
+    files = dict(forgery.read(folder / OURS))
+    report = files["data/report.html"]
+    at = report.index(b"prc_1")
+    files["data/report.html"] = report[:at] + b"q" + report[at + 1 :]
+    forgery.write(folder / CHANGED, files)
+    with zipfile.ZipFile(folder / BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
+        info = zipfile.ZipInfo("data/parameters.json", (1980, 1, 1, 0, 0, 0))
+        info.create_system, info.external_attr = 3, 0o100644 << 16
+        info.compress_type = zipfile.ZIP_DEFLATED
+        bomb.writestr(info, bytes(80 << 20))
+    (folder / NO_ZIP).write_bytes(b"<script>VERIFIED</script>\n" * 50)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("packages")
+    packages_in(made)
+    (made / "temporary").mkdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with dashboard(folder, TMPDIR=str(folder / "temporary")) as running:
+        yield running
+
+
+def drop(reader: Reader, file: Path) -> None:
+    reader.page.locator('input[type="file"]').set_input_files(file)
+
+
+def verdict(reader: Reader, said: str) -> str:
+    """The verdict on the page, once a text is in it."""
+    place = reader.page.locator(".st-key-verdict")
+    place.get_by_text(said).first.wait_for(timeout=60_000)
+    return place.inner_text()
+
+
+def test_a_package_that_is_dropped_is_verified_by_our_own_verifier_and_not_kept(
+    folder: Path, url: str, browser: Browser
+) -> None:
+    reader = Reader(browser.new_page(locale="en-GB"), url).open("/check")
+    other = Reader(browser.new_page(locale="pt-BR"), url).open("/check")
+    sent: list[Request] = []
+    reader.page.on("request", lambda asked: asked.method == "PUT" and sent.append(asked))
+
+    drop(reader, folder / OURS)
+    drop(other, folder / CHANGED)  # at the same time
+    genuine = verdict(reader, "so since then it has only grown")
+    for said in (
+        "Verified, but for what is not checked",
+        hashlib.sha256((folder / OURS).read_bytes()).hexdigest(),
+        "that the log was not rewritten before the export",
+        'exported by "Ana Auditor"',
+        "This is the word of our server",
+    ):
+        assert said in genuine
+    changed = verdict(other, "data/report.html has another digest")
+    assert "Não verificado" in changed
+    assert "NOT VERIFIED: 1 fault" in changed
+    assert "cresceu" not in changed
+
+    drop(reader, folder / ANOTHER)
+    another = verdict(reader, "a key that we do not know")
+    assert "Verified, but for what is not checked" in another
+    assert "this is the package's own word" in another
+    assert "only grown" not in another
+    for name, fault in (
+        (BOMB, "its files are far too large for a zip of this size"),
+        (NO_ZIP, "this is not a zip file"),
+    ):
+        drop(reader, folder / name)
+        assert "NOT VERIFIED: 1 fault" in verdict(reader, fault)
+    assert [*(folder / "temporary").iterdir()] == []
+
+    last = sent[-1]
+    fields = {it: last.headers[it] for it in ("x-xsrftoken", "cookie") if it in last.headers}
+    cookies = {it["name"]: it["value"] for it in reader.page.context.cookies()}
+
+    def put(size: int, place: str = last.url) -> int:
+        file = {"f": ("a.zip", bytes(size))}
+        answer = httpx.put(place, files=file, headers=fields, cookies=cookies, timeout=30)
+        return answer.status_code
+
+    assert put(1) == 204
+    assert put(33 << 20) == 413
+    assert put(1, last.url + "/more") == 404
+    reader.go("/help")
+    assert put(1) == 404
