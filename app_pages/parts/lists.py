@@ -40,8 +40,8 @@ SELLER = "seller_name"
 """The column with a row's seller: its id, or while names are shown its name where one is known."""
 SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
-NAME_WIDTH = 170
-"""Pixels for a name that is not masked."""
+NAME_WIDTH, NAME_CHARACTERS = 170, 24
+"""Pixels for a name that is not masked, and what has room there."""
 PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
 _LINE = "line of filters"
@@ -283,9 +283,9 @@ class _Grid:
             }
             for row in rows
         )
-        named = set(sellers.values())
+        room = NAME_CHARACTERS if self._names_sellers() else SELLER_ID_CHARACTERS
         event = st.dataframe(
-            [it if it[SELLER] in named else it | {SELLER: cut(it[SELLER])} for it in shown],
+            [it | {SELLER: cut(it[SELLER], room)} for it in shown],
             key=key,
             hide_index=True,
             placeholder="",
@@ -500,10 +500,9 @@ def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: shown(name, value) for name, value in row.items()} for row in rows]
 
 
-def cut(seller_id: str) -> str:
-    """A seller's id as far as its column has room, with a sign that there is more."""
-    is_cut = len(seller_id) > SELLER_ID_CHARACTERS
-    return f"{seller_id[: SELLER_ID_CHARACTERS - 1]}…" if is_cut else seller_id
+def cut(name: str, room: int) -> str:
+    """A seller's name or id as far as its column has room, with a sign that there is more."""
+    return f"{name[: room - 1]}…" if len(name) > room else name
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int:
