@@ -140,6 +140,13 @@ addEventListener('beforeprint', () => {
     }, true)
 })();
 
+// What is a picture to those who see it says its name under the pointer.
+document.addEventListener('pointerover', ({target}) => {
+    const pictures = '.st-key-filters [data-testid="stPopoverButton"], .st-key-choices summary'
+    const button = target.closest?.(pictures)
+    if (button) button.title = button.querySelector('p')?.innerText ?? ''
+});
+
 // The chosen row of a list is marked from end to end. A grid is a picture that marks single cells, so
 // this lies over it, follows what is scrolled, and ends where the heads of the columns begin.
 (() => {

@@ -111,6 +111,11 @@ HEAD_OF_PAGE = """() => [...document.querySelectorAll(
         const {x, y, width, height} = it.getBoundingClientRect()
         return [x, y, width, height].map(Math.round)
     })"""
+FOOT_FITS = """() => {
+    const foot = document.querySelector('.st-key-freshness')
+    return foot.scrollWidth <= foot.clientWidth
+}"""
+PICTURES = '.st-key-filters [data-testid="stPopoverButton"]'
 MARKED = """([scrolled, height]) => {
     const grid = document.querySelector('[data-testid="stDataFrame"]')
     grid.querySelector('.dvn-scroller').scrollTop = scrolled
@@ -173,7 +178,7 @@ def test_a_list_begins_where_the_eye_does_its_chosen_row_is_marked_and_the_head_
 ) -> None:
     """The first row stood 435 pixels down, and what stands beside a title in another place on each
     page."""
-    places = set()
+    places, names = set(), []
     tab.page.set_viewport_size({"width": 1280, "height": 720})
     try:
         for path in LISTS_FIRST:
@@ -183,8 +188,13 @@ def test_a_list_begins_where_the_eye_does_its_chosen_row_is_marked_and_the_head_
             grid, foot = tab.page.evaluate(LIST_AND_FOOT)
             assert grid + HEADER_ROW <= 200, path
             assert grid + HEADER_ROW + 12 * lists.ROW_HEIGHT <= foot, path
+            assert tab.page.evaluate(FOOT_FITS), path
         assert len(places) == 1
-        tab.go("/watchlist")
+        tab.go("/watchlist?lang=en")
+        for picture in tab.page.locator(PICTURES).all():
+            picture.hover()
+            names.append(picture.get_attribute("title"))
+        assert names == ["Views", "More filters", "Show names on this list"]
         for scrolled, left in ((0, lists.ROW_HEIGHT), (20, lists.ROW_HEIGHT - 20)):
             tab.page.wait_for_function(MARKED, arg=[scrolled, left])
     finally:

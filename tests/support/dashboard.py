@@ -216,7 +216,7 @@ class Reader:
     def speak(self, language: str) -> None:
         """Chooses a language in the menu of whoever reads."""
         self.page.locator(".st-key-menu_you summary").click()
-        self.page.get_by_role("radio", name=language, exact=True).click()
+        self.page.locator(".st-key-lang").get_by_text(language, exact=True).click()
 
     def title(self) -> str:
         return self.page.locator("h1").inner_text()
