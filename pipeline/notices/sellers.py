@@ -40,6 +40,8 @@ Refused = Literal[
     "busy",
     "came_back",
     "again",
+    "again_failed",
+    "again_unknown",
     "not_due",
     "not_me",
     "stop_writing",
@@ -60,6 +62,13 @@ REFUSALS: Final[Mapping[str, str]] = {
     "busy": N_("Another notice to this seller is on its way."),
     "came_back": N_("The last message to this address by this channel came back."),
     "again": N_("This notice was sent before."),
+    "again_failed": N_(
+        "This list was sent before, and the message to this seller failed: press again to send it."
+    ),
+    "again_unknown": N_(
+        "This list was sent before, and nobody knows yet whether the message to this seller went"
+        " out."
+    ),
     "not_due": N_("By the schedule nothing is due."),
     "not_me": N_("Whoever has this seller's link said that they are not the seller."),
     "stop_writing": N_("The seller wants no more messages."),

@@ -342,9 +342,8 @@ class Sending:
             if not is_again:
                 self._claim(seller, rungs, order, message_id, lease)
         reviews = seller.to_ask
-        said = [content_of(it) for each in reviews for it in self._notices(each.process_id)]
-        if not is_again and any(it.get("message_id") == message_id for it in said):
-            raise _Refused("again")
+        if not is_again and (before := self._before(reviews, message_id)) is not None:
+            raise _Refused(before)
         is_by_hand = decide is None and not is_again  # the schedule looks at this itself
         why = self._warned(seller) if is_by_hand else None
         if why is not None and why not in order.despite:
@@ -408,6 +407,22 @@ class Sending:
         if not found.to_ask:
             raise _Refused("not_due")
         return found
+
+    def _before(self, reviews: Sequence[Open], message_id: str) -> Refused | None:
+        """What is known of the same message where it went already, or may have; None where it did
+        not. A press that goes on after a crash meets those whose message failed, too."""
+        of_message = [
+            entry
+            for each in reviews
+            for entry in self._notices(each.process_id)
+            if content_of(entry).get("message_id") == message_id
+        ]
+        if not of_message:
+            return None
+        if all(map(self.results.has_failed, of_message)):
+            return "again_failed"
+        is_taken = any(self.results.is_any(it, TAKEN) for it in of_message)
+        return "again" if is_taken else "again_unknown"
 
     def thank(self, seller_id: str, process_id: str, review_type: str | None, order: Order) -> Done:
         """Says to a seller once that the platform has accepted their answers. The entry that it is

@@ -296,17 +296,34 @@ def test_links_that_nobody_has_for_sure_keep_no_message_back_and_end_with_the_ne
     assert live[0].ref == by_hand.journey.ref
 
 
+@pytest.mark.parametrize(
+    ("answer", "result", "why"),
+    [
+        (None, "accepted", "again"),
+        ("451 later", "failed", "again_failed"),
+        ("silence", "uncertain", "again_unknown"),
+    ],
+)
 def test_pressed_twice_for_the_same_list_nobody_gets_a_second_message(
-    office: Office, tmp_path: Path
+    office: Office,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str | None,
+    result: str,
+    why: str,
 ) -> None:
+    """Whoever pressed read "sent before" of a message that had failed, too."""
     with_two_reviews(office)
     order = BY_MAIL._replace(once="list 17")
+    if answer == "silence":
+        monkeypatch.setattr(sending.channels, "hand_over", lambda *_: Came("uncertain"))
     with MailServer(tmp_path).running() as server:
+        server.refuses = answer
         send = office.sending(mail=office.mail(server))
         first, second = (send.send(["sel_1"], order) for _ in range(2))
-    assert results_of(first) == {"sel_1": ("accepted", None)}
-    assert results_of(second) == {"sel_1": ("refused", "again")}
-    assert len(server.taken) == 1
+    assert results_of(first)["sel_1"][0] == result
+    assert results_of(second) == {"sel_1": ("refused", why)}
+    assert len(server.taken) == (result == "accepted")
 
 
 @pytest.mark.parametrize("why", ["not_me", "stop_writing", "held", "just_sent"])
