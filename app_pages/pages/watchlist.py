@@ -93,9 +93,12 @@ def card(row: views.Row) -> None:
     st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
     st.markdown(formats.muted(next_actions.reason(row)))
     st.markdown(next_actions.how(row))
+    # One line whoever it is: an assignment moves no button under whoever presses it.
     if row["assignee"]:
         st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
         casework.say_if_away(row["assignee"])
+    else:
+        st.markdown(_("Unassigned"))
     casework.buttons(row)
     casework.latest_notes(row)
     if row["last_outcome"]:
