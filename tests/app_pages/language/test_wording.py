@@ -71,6 +71,7 @@ def test_one_is_one_and_a_date_is_written_one_way(
 FIXED = {
     "Type at least {n} characters.",
     "At most {n} characters go into the log: this text has {total}.",
+    "Send to {n} sellers at most: cannot be undone",
     "nested deeper than {n} levels",
     "Showing its first {n} entries.",
     "The first {n} of {total} rows; the download has them all.",
