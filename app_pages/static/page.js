@@ -123,7 +123,7 @@ addEventListener('beforeprint', () => {
     for (const it of document.querySelectorAll('[data-testid="stMain"] [data-testid="stPageLink"]')) {
         it.classList.toggle('prazo-id', !/\s/.test(it.querySelector('p')?.textContent ?? ' '))
     }
-})
+});
 
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
 (() => {
