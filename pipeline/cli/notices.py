@@ -114,6 +114,9 @@ def status() -> None:
         sends.scope.read_on()
         if runs and sends.scope.ladders != _in_file(settings):
             say("The file has other rungs: they count once somebody starts it again.")
+        for name in sends.lacking():
+            gone = f"The file has no words of the template {printable(name)}: rungs that name it"
+            say(f"{gone} send nothing, and the next ones count.")
         _say_plan(sends, inbox)
         for entry in kept_back(inbox):
             said = content_of(entry)

@@ -228,7 +228,8 @@ class NoticeDispatcher:
             return 0
         first, why = self._first(plan)
         if why is not None:
-            self._ask_to_call(plan.seller, plan.rungs, why)
+            if why != "no_template":  # the next rung says it
+                self._ask_to_call(plan.seller, plan.rungs, why)
             self._look_at(seller_id, now + LATER)
             return 0
         channel = self._channel_of(plan) if first is None else first.channel
@@ -321,7 +322,15 @@ class NoticeDispatcher:
         """Why nothing goes to a seller by a rung; None where something may."""
         if rung.channel in ended:
             return "came_back"
-        return self._sending.refusal(seller, rung.channel)
+        why = self._sending.refusal(seller, rung.channel)
+        is_said = self._sending.has_words(rung.template)
+        return "no_template" if why is None and not is_said else why
+
+    def lacking(self) -> list[str]:
+        """The templates that rungs of the schedule name, as it was started, and the settings no
+        longer have."""
+        named = {it.template for rungs in (self.scope.ladders or {}).values() for it in rungs}
+        return sorted(it for it in named if it is not None and not self._sending.has_words(it))
 
     def _ask_to_call(self, seller: Seller, rungs: Mapping[str, Rung], why: Refused | None) -> None:
         """Records that a person is to call, once for each rung. Two senders at once may ask twice,
@@ -402,7 +411,7 @@ class NoticeDispatcher:
             plan = self.plan(seller, now)
             first, why = self._first(plan)
             calls = dict(plan.calls)
-            if why is not None and seller.refused is None:
+            if why not in (None, "no_template") and seller.refused is None:
                 calls |= self._not_asked(plan.rungs)
             if rungs := self._rungs(plan):
                 why = why or seller.refused

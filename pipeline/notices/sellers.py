@@ -39,6 +39,7 @@ Refused = Literal[
     "links_enough",
     "busy",
     "came_back",
+    "no_template",
     "again",
     "again_failed",
     "again_unknown",
@@ -61,6 +62,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "links_enough": N_("As many links of a process work as may: revoke some first."),
     "busy": N_("Another notice to this seller is on its way."),
     "came_back": N_("The last message to this address by this channel came back."),
+    "no_template": N_("The settings no longer have the template of what is due."),
     "again": N_("This notice was sent before."),
     "again_failed": N_(
         "This list was sent before, and the message to this seller failed: press again to send it."

@@ -199,14 +199,17 @@ class Sending:
                 f"there are {', '.join(texts.templates(self.rules))}",
                 "choose one of them, or write it into the file of PRAZO_NOTICES_FILE",
             )
-        language = self._language(order)
-        named = order.template or FIRST
-        if named not in OURS and self.rules.words(named, language) is None:
+        if not self.has_words(order.template, order.language):
             raise WrongUsage(
-                f"The template {named} has no words in {language}",
+                f"The template {order.template} has no words in {self._language(order)}",
                 "nothing else can be said in their place",
                 "write them into the file of PRAZO_NOTICES_FILE, or choose another language",
             )
+
+    def has_words(self, template: str | None, language: Language | None = None) -> bool:
+        """Whether a template is there, with words in a language; None: as in an `Order`."""
+        named = template or FIRST
+        return named in OURS or self.rules.words(named, language or self.rules.language) is not None
 
     def preview(self, seller_id: str, order: Order) -> Preview:
         """What would go to a seller, with `[link]` for each link. Raises as `check` does, and

@@ -439,6 +439,31 @@ def test_a_repeat_of_news_says_the_same_again(
     assert "Só falta corrigir" in json.loads(posted.body)["data"]["text"]
 
 
+def test_a_rung_whose_template_is_gone_leaves_it_to_the_next_and_holds_up_nobody(
+    office: Office,
+) -> None:
+    """Each such seller kept the whole channel for five minutes, again and again."""
+    gone = [
+        {"after": "0d", "channel": "sms", "template": "gone"},
+        {"after": "7d", "channel": "sms"},
+    ]
+    rungs = tuple(map(Rung.model_validate, gone))
+    started.start(office.inbox, {"ACI": rungs, None: rungs[1:]}, backlog=False, **ANA)
+    office.seller("sel_1")
+    office.review("prc_1", "sel_1", kind="INCONSISTENT_DATA_UPDATE_REQUIRED")
+    clock = [office.inbox.now()]
+    with WebhookServer().running() as server:
+        sends = sender(office, rules_for(office, server.url), now=lambda: clock[0])
+        assert sends.turn() == 0
+        assert sends._held == {}
+        assert sends.lacking() == ["gone"]
+        assert [it.refused for it in sends.planned(clock[0])] == ["no_template"]
+        assert office.said(NOTICE_SCHEDULE)[1:] == [], "nobody is asked to call"
+        clock[0] += 7 * instants.DAY
+        assert sends.turn() == 1
+    assert [(it["rung"], it["template"]) for it in office.notices()] == [("after_7d", "first@1")]
+
+
 def test_the_schedule_of_another_log_decides_nothing_here(office: Office) -> None:
     office.seller("sel_old")
     office.review("prc_old", "sel_old")
