@@ -98,7 +98,10 @@ def choice(
     codes = list(options)
     default = default or codes[0]
     asked = st.query_params.get(key, default)
-    _follow(key, asked if asked in options else default)
+    asked = asked if asked in options else default
+    _follow(key, asked)
+    if st.session_state[key] not in codes:  # another page has another input of that key
+        st.session_state[key] = asked
     picked = st.segmented_control(
         label, codes, format_func=options.__getitem__, required=True, key=key, help=help
     )

@@ -59,6 +59,16 @@ def test_weeks_show_what_was_accepted_at_once_later_and_not_so_far(drawn: Visit)
     assert "half took at most 5 min from the first failure" in page_text(app)
 
 
+def test_a_choice_is_marked_also_where_the_page_before_had_another_input_of_that_key(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """After the Watchlist, whose key `by` holds a list, none of four was marked as the chosen."""
+    with open_log(HISTORY):
+        app = visit("watchlist")
+        app.switch_page("app_pages/pages/submissions.py").run()
+        assert app.segmented_control(key="by").value == "day"
+
+
 def test_attempts_are_listed_newest_first_and_filtered(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         every = visit("submissions").dataframe[0].value
