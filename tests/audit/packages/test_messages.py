@@ -19,6 +19,7 @@ from tests.support.lines import aci, called, notice, result, retracted
 from tests.support.stores import settings_in
 
 ACCEPTED = "2026-03-02T00:00:05Z"
+LINK = "https://answer.market.example/j/secret"
 CPF = "529.982.247-25"
 LINES = [
     result("accepted", ACCEPTED),  # 1: before the notices of its message
@@ -66,12 +67,14 @@ def test_a_package_holds_what_is_said_of_its_messages_and_nothing_of_others(
     assert any("no stream holds these" in it for it in verdict.unchecked)
 
 
-@pytest.mark.parametrize("profile", ["full", "masked"])
+@pytest.mark.parametrize(("profile", "raw"), [("full", ["data/bodies/00001.bin"]), ("masked", [])])
 def test_the_report_tells_in_a_story_what_became_of_its_messages(
-    tmp_path: Path, profile: str
+    tmp_path: Path, profile: str, raw: list[str]
 ) -> None:
-    """Of a receipt that names no process it only said that there is one."""
-    lines = [result("accepted", ACCEPTED), aci(), notice(), result("bounced", ACCEPTED, "n4")]
+    """Of a receipt that names no process it only said that there is one. A file's words about it
+    stand in no table and no report: they may have a link, by which anybody answers."""
+    said = {**result("accepted", ACCEPTED), "detail": f"250 {LINK}"}
+    lines = [said, aci(), notice(), result("bounced", ACCEPTED, "n4")]
     with closing(LedgerService(settings_in(tmp_path / "log"))) as opened:
         opened.inbox.append([read_line(json.dumps(it).encode(), recorded_by="f") for it in lines])
         exported = export(opened, Scope(process_id="p1"), tmp_path / "told.zip", profile)
@@ -80,6 +83,8 @@ def test_the_report_tells_in_a_story_what_became_of_its_messages(
         page = package.read("data/report.html").decode()
     assert "Seller notice accepted by the service" in page
     assert "Seller notice bounced" not in page
+    files = forgery.read(exported.path)
+    assert [name for name, held in files.items() if LINK.encode() in held] == raw
 
 
 def test_a_message_whose_id_names_a_person_is_masked_with_what_became_of_it(
