@@ -49,6 +49,10 @@ create or replace macro overdue_instant(carried_at, opened_at, review_type) as
 create or replace macro gravity(status) as
     case status when 'PENDING' then 1 when 'OVERDUE' then 2 when 'EXPIRED' then 3 end;
 
+-- Whether the body of an entry of the log is what remains of it after somebody was forgotten.
+create or replace macro holds_remains(body, salt, record) as
+    body is not null and (salt is null or contains(decode(record), '"are_remains":true'));
+
 -- Outcomes after which the same payload is sent again (docs/rules.md#outcomes).
 create or replace macro is_retryable(outcome) as
     outcome in ('rate_limited', 'platform_error', 'timeout', 'tls_refused', 'network_error', 'unknown');

@@ -18,7 +18,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, elements, links, seller_names, views
+from app_pages.parts import acting, address, elements, links, seller_names, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.contract.body import MAX_ID_CHARACTERS
@@ -38,6 +38,8 @@ _ASKED: Final = "find asked"
 _PLACE: Final = "find asked on"
 _HITS: Final = "find hits"
 _SESSION: Final = "find session"
+_PERSON_BOX: Final = "person"
+_PERSON: Final = "person asked"
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -131,6 +133,21 @@ def _find(text: str) -> None:
 
 
 def _list(text: str, found: Found) -> None:
+    _say_refused(found)
+    if not found.total:
+        _say_nothing_fits(text)
+    for row in found.processes:
+        with _hit():
+            links.to_process(row["process_id"], is_named=True)
+            st.markdown(_about(found, row["seller_id"], row["state"], row), width="content")
+    for seller in found.sellers:
+        with _hit():
+            links.to_seller(seller, is_named=True)
+            _about_seller(found, seller)
+    _say_if_cut(found)
+
+
+def _say_refused(found: Found) -> None:
     if isinstance(found.refused, Awaited):
         st.info(_("To search by part of a name or an address waits for a second person."))
         links.to_alerts(_("What waits for a second person"))
@@ -143,25 +160,75 @@ def _list(text: str, found: Found) -> None:
             if isinstance(found.refused, searches.TooManySearches)
             else _("Names and addresses were not searched.")
         )
-    if not found.total:
-        st.markdown(
-            _(
-                "Nothing in the log fits {text}.",
-                text=formats.code(views.shown("process_id", text)),
-            )
-        )
-    for row in found.processes:
-        with _hit():
-            links.to_process(row["process_id"], is_named=True)
-            st.markdown(_about(found, row["seller_id"], row["state"], row), width="content")
-    for seller in found.sellers:
-        waiting = found.waiting.get(seller)
-        with _hit():
-            links.to_seller(seller, is_named=True)
-            state = "" if waiting is None else waiting["worst_state"]
-            st.markdown(_about(found, seller, state, waiting), width="content")
+
+
+def _say_nothing_fits(text: str) -> None:
+    shown = formats.code(views.shown("process_id", text))
+    st.markdown(_("Nothing in the log fits {text}.", text=shown))
+
+
+def _about_seller(found: Found, seller: str) -> None:
+    waiting = found.waiting.get(seller)
+    state = "" if waiting is None else waiting["worst_state"]
+    st.markdown(_about(found, seller, state, waiting), width="content")
+
+
+def _say_if_cut(found: Found) -> None:
     if found.is_cut:
         st.markdown(formats.muted(_("There are more: type more of it.")))
+
+
+def person() -> str:
+    """The seller whom a page is about: the one in its address, or whom the reader finds here by
+    what the box of the header takes, which counts as a search. Empty until there is one."""
+    with (
+        st.form("person", border=False, clear_on_submit=True),
+        st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
+    ):
+        label = _("Seller id, name, e-mail address or tax id")
+        st.text_input(label, key=_PERSON_BOX, max_chars=MAX_ID_CHARACTERS, width=360)
+        st.form_submit_button(_("Find the person"), icon=":material/search:", on_click=_seek)
+    if text := st.session_state.get(_PERSON, ""):
+        with elements.failures_said():
+            _find_person(text)
+    return st.query_params.get("seller_id", "")
+
+
+def _seek() -> None:
+    text = _SPACES.sub(" ", st.session_state[_PERSON_BOX]).strip()
+    st.session_state[_PERSON] = text
+    st.session_state.pop(_HITS, None)
+
+
+def _choose(seller: str) -> None:
+    """Shows a person who was found, on the first page of what the page lists."""
+    st.session_state.pop(_PERSON, None)
+    st.query_params.update({"seller_id": seller, address.PAGE: [], address.CHOSEN: []})
+
+
+def _find_person(text: str) -> None:
+    """Lists whom a text fits; one alone is shown at once."""
+    if len(text) < FEWEST_CHARACTERS:
+        st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
+        return
+    with st.spinner(_("Searching …")):
+        found = look_up(text)
+    of_processes = (it["seller_id"] for it in found.processes)
+    people = [it for it in dict.fromkeys([*found.sellers, *of_processes]) if it]
+    if len(people) == 1:
+        _choose(people[0])
+        return
+    with st.container(border=True, gap="xsmall"):
+        _say_refused(found)
+        if not people:
+            _say_nothing_fits(text)
+        for seller in people:
+            with _hit():
+                name = formats.plain(views.shown("seller_id", seller))
+                key = f"person {seller}"
+                st.button(name, key=key, type="tertiary", on_click=_choose, args=(seller,))
+                _about_seller(found, seller)
+        _say_if_cut(found)
 
 
 def _hit() -> Any:

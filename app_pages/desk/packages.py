@@ -248,7 +248,9 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
             ],
             _("Entries"): [formats.number(row["entries"]) for row in rows],
             _("When"): [
-                formats.day(row["day"]) if "day" in row else _span(row["first_at"], row["last_at"])
+                formats.day(row["day"])
+                if "day" in row
+                else formats.span(row["first_at"], row["last_at"])
                 for row in rows
             ],
         },
@@ -257,12 +259,6 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
         height=min(46 * (len(rows) + 1), 320),
         alt=_("What goes into the package"),
     )
-
-
-def _span(first: datetime, last: datetime) -> str:
-    """From when to when; once where that is one and the same minute."""
-    ends = dict.fromkeys((formats.minute(first), formats.minute(last)))
-    return " – ".join(ends)
 
 
 def _start_of(day: date) -> int:

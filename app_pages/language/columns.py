@@ -60,6 +60,7 @@ LABELS: Final[Mapping[str, str]] = {
     "first_denied_at": N_("First denied at"),
     "found_at": N_("True since"),
     "gives_up_at": N_("Given up at"),
+    "how": N_("What was seen"),
     "identity_changed": N_("Type or seller changed"),
     "is_cured": N_("Cured"),
     "is_due_within_7_days": N_("Due in 7 days"),
@@ -95,6 +96,7 @@ LABELS: Final[Mapping[str, str]] = {
     "reason": N_("Reason"),
     "reasons": N_("Reasons"),
     "recorded_at": N_("Recorded at"),
+    "recorded_by": N_("Recorded by"),
     "replayed_as": N_("Replayed as"),
     "reported_at": N_("Reported at"),
     "reported_status": N_("Status reported"),
@@ -112,6 +114,7 @@ LABELS: Final[Mapping[str, str]] = {
     "seller_type": N_("Type of seller"),
     "seq": N_("Entry"),
     "severity": N_("Severity"),
+    "shown_view": N_("View"),
     "since": N_("Due since"),
     "size_bytes": N_("Bytes"),
     "snoozed_until": N_("Snoozed until"),
@@ -151,6 +154,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "returned_sellers": N_("Sellers who came back"),
     "collections": N_("Collections"),
     "quarantine": N_("Quarantine"),
+    "personal_accesses": N_("Who saw a person's data"),
 }
 """The views that pages list, as a file of their rows is headed."""
 
@@ -175,6 +179,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "next_action": {code: it.name for code, it in ACTIONS.items()},
     "severity": codes.SEVERITIES,
     "rule": {code: it.name for code, it in rulebook.RULES.items()},
+    "how": occurrences.ACCESSES,
     "change": {code: it.name for code, it in changes.CHANGES.items()},
     "channel": codes.SELLER_CHANNELS,
     "step": collection.KIND.steps,

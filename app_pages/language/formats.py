@@ -49,6 +49,11 @@ def minute(instant: datetime | None) -> str:
     return _instant(instant, figures.MINUTE)
 
 
+def span(first: datetime, last: datetime) -> str:
+    """From when to when; once where that is one and the same minute."""
+    return " – ".join(dict.fromkeys((minute(first), minute(last))))
+
+
 def second(instant: datetime | None) -> str:
     """An instant of a view (naive UTC) to the second."""
     return _instant(instant, _SECOND)

@@ -100,6 +100,13 @@ PAGES: Final[Mapping[str, Sequence[str]]] = {
             " is of this log."
         ),
     ),
+    "privacy": (
+        N_(
+            "All that is held of one person, kind by kind, how much of it was erased, and who saw"
+            " it, when and why. Finding somebody by a part of their name counts as a search."
+        ),
+        N_("It ends with how the person is forgotten or corrected, and whom a copy was given to."),
+    ),
     "ledger": (
         N_(
             "Whether the log is whole and up to date, every entry and delivery, and what is in"

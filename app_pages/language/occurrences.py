@@ -22,6 +22,15 @@ from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.names import BY_RULE
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
+ACCESSES: Final[Mapping[str, str]] = {
+    "record": N_("Personal data shown"),
+    "names": N_("Name shown on a list or in a file"),
+    "rows": N_("Many rows shown, perhaps with theirs"),
+    "search": N_("Found by a search"),
+    "package": N_("Full package"),
+    "masked_package": N_("Masked package"),
+}
+"""How somebody saw a person's data, as `personal_accesses` says it."""
 
 
 # Why a delivery could not be read, as `pipeline/contract/` says it and the receiver records it.

@@ -1,7 +1,6 @@
 """Seller: one seller's status, its review processes side by side, its denials and its trail."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import streamlit as st
 
@@ -9,11 +8,9 @@ from app_pages.desk import calls, casework, holding
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, elements, links, seller_names, timeline, views
+from app_pages.parts import address, elements, links, records, seller_names, timeline, views
 from pipeline.alert_rules import reports
-from pipeline.continuity import service
 from pipeline.language import codes
-from pipeline.log.kinds.erasure import ERASURE
 
 PAGE = Page(
     title=N_("Seller"),
@@ -57,39 +54,6 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
             )
 
 
-def was_erased(seller_id: str, last_event_at: datetime | None) -> bool:
-    """Whether what the platform sent was erased since it last sent anything. As of an earlier
-    instant, too: it is gone from every page."""
-    rows = service.current().reader.read(
-        "timeline",
-        as_of=max(views.as_of() or 0, service.current().now()),
-        where={"seller_id": seller_id, "kind": ERASURE},
-        order_by="occurred_at desc",
-        limit=1,
-    )
-    erased = [it["occurred_at"] for it in rows.to_pylist()]
-    return any(last_event_at is None or it > last_event_at for it in erased)
-
-
-def unmasked(view: str, seller_id: str) -> views.Row:
-    """The seller's row of a view with its personal columns: never kept for another reader."""
-    service.current().require_unerased()
-    rows = service.current().reader.read(
-        view, as_of=views.as_of(), where={"seller_id": seller_id}, unmask=True
-    )
-    return next(iter(rows.to_pylist()), {})
-
-
-def title(seller_id: str, *, is_shown: bool) -> str:
-    """The seller's id, and their name where it is shown: with all personal data, or as on lists."""
-    if is_shown:
-        name = unmasked("seller_names", seller_id).get("seller_name")
-    else:
-        name = seller_names.in_clear(seller_id)
-    shown = seller_id if is_shown else views.shown("seller_id", seller_id)
-    return f"{name} · {shown}" if name else shown
-
-
 asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
 if not asked:
     elements.empty(
@@ -123,15 +87,15 @@ newest = timeline.newest_of_seller(asked)
 with st.container(border=True):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         # Behind a reason, for whoever gave one: the record below is, too.
-        is_shown = acting.may_see_personal_data("seller_state", asked)
-        st.header(formats.plain(title(asked, is_shown=is_shown)), anchor=False, width="content")
+        st.header(formats.plain(records.title(asked)), anchor=False, width="content")
         say_what_is_late(open_ones)
         st.badge(
             formats.plain(code_texts.word(codes.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
         links.to_package("seller", asked)
-        if not is_shown:
+        links.to_privacy(asked)
+        if not records.is_shown(asked):
             seller_names.control([seller], _("Show the name"))
     standing = sellers.STANDINGS.get(seller["status"], sellers.STANDINGS["unknown"])
     meaning, remedy = st.columns(2, gap="medium")
@@ -245,33 +209,6 @@ with left:
         elements.say_if_cut("bank_accounts", accounts, LISTED, where=this)
     with st.container(border=True, gap="xsmall"):
         st.header(_("Record"), anchor=False)
-        known = unmasked("seller_state", asked) if is_shown else seller
-
-        def as_shown(column: str) -> object:
-            value = known[column]
-            is_kept = is_shown or not isinstance(value, str)
-            return value if is_kept else views.shown(column, value)
-
-        record = {
-            _(label): sellers.in_record(column, as_shown(column))
-            for column, label in codes.SELLER_RECORD.items()
-            if known[column] is not None
-            and known[column] != known.get(sellers.OF_BUSINESS.get(column, ""))
-        }
-        if was_erased(asked, seller["last_event_at"]):
-            st.markdown(formats.muted(_("Personal data was erased, as the audit trail says.")))
-        elif record:
-            st.markdown(
-                formats.muted(
-                    _("As the platform last sent it.")
-                    if is_shown
-                    else _("As the platform last sent it; personal data is masked.")
-                )
-            )
-        else:
-            st.markdown(_("The platform has sent no record of this seller yet."))
-        if record:
-            elements.details(record, alt=_("The seller's record"))
-            acting.ask_for_personal_data("seller_state", asked, seller_id=asked)
+        records.show(seller)
 with right:
     timeline.show(newest)

@@ -74,6 +74,11 @@ def to_package(scope: str, subject: str) -> None:
     _to("evidence", _("Make a package"), "inventory_2", scope=scope, subject=subject)
 
 
+def to_privacy(seller_id: str) -> None:
+    """All that is held of a person, and who saw it."""
+    _to("privacy", _("View what is held, and who saw it"), "shield_person", seller_id=seller_id)
+
+
 def to_alerts(label: str, *, severity: Sequence[str] = (), **query: str) -> None:
     """What is due and nobody has taken yet, of these severities; of all where none is given."""
     _to("alerts", label, "notifications_active", shown="open", severity=severity, **query)

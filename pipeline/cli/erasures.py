@@ -106,19 +106,16 @@ def _say_copies(location: str, keep: str, erased_to: int | None) -> None:
     """Names the copies of backups that may hold what was erased up to an entry, each with the day
     on which it goes. None: nothing was erased yet, so each may."""
     from pipeline import instants
-    from pipeline.continuity.vault import Keep, Vault
+    from pipeline.continuity.vault import Keep, copies_of
 
     try:
-        copies = Vault(location).copies()
+        older = copies_of(location, Keep.read(keep), erased_to, instants.now())
     except OperatorError as error:
         say(f"  copies of backups in {location}, which cannot be named: {error.why}")
         return
-    ends = Keep.read(keep).ends(copies, instants.now())
-    older = [it for it in copies if erased_to is None or it.entries < erased_to]
-    for copy in older:
-        at = ends.get(copy.name)
+    for name, at in older.items():
         until = "for two years or more" if at is None else f"until {instants.canonical(at)[:10]}"
-        say(f"  {copy.name} in {location}: {until}, if a backup is made each day")
+        say(f"  {name} in {location}: {until}, if a backup is made each day")
     if older:
         say("  Whoever restores one of these forgets the person again.")
 

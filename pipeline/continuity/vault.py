@@ -83,6 +83,19 @@ class Keep(NamedTuple):
         return {it.name: gone[it.name] for it in copies if it.name in gone}
 
 
+def copies_of(location: str, keep: Keep, erased_to: int | None, now: int) -> dict[str, int | None]:
+    """The copies in a store that may hold what was erased up to an entry, each with the instant at
+    which it goes; None: for two years or more. `erased_to`: None where nothing was erased yet, so
+    that each copy may. Raises `OperatorError`."""
+    copies = Vault(location).copies()
+    ends = keep.ends(copies, now)
+    return {
+        copy.name: ends.get(copy.name)
+        for copy in copies
+        if erased_to is None or copy.entries < erased_to
+    }
+
+
 class Vault:
     """The store at a folder's path or an `s3://` URL."""
 

@@ -81,10 +81,7 @@ select
     log.seller_prev,
     leaves.body_size,
     case
-        when
-            log.body is not null
-            and (log.salt is null or contains(decode(log.record), '"are_remains":true'))
-            then 'erased'
+        when holds_remains(log.body, log.salt, log.record) then 'erased'
         when log.body is not null then 'disclosed'
         when leaves.body_size is not null then 'withheld'
     end as body,

@@ -26,23 +26,30 @@ from pipeline.ledger.views.catalogue import script
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.entries import LIVE, Draft, Entry
 from pipeline.log.kinds.clearance import CLEARANCE
+from pipeline.log.kinds.export import EXPORT
 from pipeline.log.kinds.forwarding import FORWARDING
 from pipeline.log.kinds.restoration import RESTORATION
+from pipeline.log.kinds.search import SEARCH
+from pipeline.log.kinds.unmask import UNMASK
 from pipeline.log.ndjson import read_line
 from tests.support import oracle
 from tests.support.oracle.model import entries
 
 KEYS = facts.Keys(values=b"v" * 32, taxpayer=b"t" * 32)
 
+_OURS: Final = (FORWARDING, CLEARANCE, RESTORATION, UNMASK, SEARCH, EXPORT)
+
 
 def draft(line: dict[str, Any]) -> Draft | None:
     """The draft of a line; a line with `origin: live` gives what a live occurrence would."""
-    if line["kind"] in (FORWARDING, CLEARANCE, RESTORATION):  # no file says what we record alone
+    if line["kind"] in _OURS:  # no file says what we record alone
         return Draft(
             line["kind"],
             instants.parse(line["occurred_at"]) or 0,
             "prazo",
             canonical_json(line["body"]),
+            process_id=line.get("process_id"),
+            seller_id=line.get("seller_id"),
         )
     content = {name: it for name, it in line.items() if name not in ("origin", "recorded_at")}
     try:

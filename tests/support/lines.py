@@ -239,6 +239,21 @@ def clearance(step: str, occurred_at: str, **content: Any) -> dict[str, Any]:
     return live({"kind": "clearance", "occurred_at": occurred_at, "body": body})
 
 
+def seen(
+    kind: str,
+    occurred_at: str,
+    *,
+    process_id: str | None = None,
+    seller_id: str | None = None,
+    **content: Any,
+) -> dict[str, Any]:
+    """What shows somebody personal data: an unmask, a search or an export, of a process or seller
+    where one is named."""
+    body = {"reason": "why", "actor": "Ana", **content}
+    named = {"process_id": process_id, "seller_id": seller_id}
+    return live({"kind": kind, "occurred_at": occurred_at, **named, "body": body})
+
+
 def live(line: dict[str, Any], recorded_at: str | None = None) -> dict[str, Any]:
     """As the product records it when it happens; an attempt came by the API unless it says how."""
     via = {"via": "api"} if line["kind"] == "submission_started" else {}

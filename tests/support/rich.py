@@ -17,6 +17,7 @@ from tests.support.lines import (
     result,
     retracted,
     schedule,
+    seen,
     seller,
     started,
     webhook,
@@ -106,6 +107,7 @@ RICH = [
     ),
     clearance("requested", "2026-05-20T00:00:00Z", act="export", until="2026-05-21T00:00:00Z"),
     forwarding("begun", "2026-05-20T00:00:00Z", position=0, settled=0),
+    seen("unmask", "2026-05-20T00:00:00Z", seller_id="s1", view="seller_state"),
     action(
         "alert",
         "2026-05-28T00:00:01Z",

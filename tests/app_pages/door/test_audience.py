@@ -31,6 +31,7 @@ NOT_FOR_ANALYSTS = [
     "seller",
     "evidence",
     "check",
+    "privacy",
 ]
 CLOSED_VIEWS = {
     "alerts",
@@ -55,6 +56,7 @@ CLOSED_VIEWS = {
     "on_time_by_person",
     "open_by_chance",
     "open_processes",
+    "personal_accesses",
     "phases_by_person",
     "process_contents",
     "process_journeys",
@@ -64,6 +66,7 @@ CLOSED_VIEWS = {
     "saved_views",
     "seller_contents",
     "seller_entries",
+    "seller_holdings",
     "seller_identities",
     "seller_names",
     "seller_state",

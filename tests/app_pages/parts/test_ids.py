@@ -55,6 +55,7 @@ PAGES: dict[str, dict[str, str]] = {
     "denials": {},
     "trends": {},
     "evidence": {},
+    "privacy": {"seller_id": CPF},
     "ledger": {},
 }
 
