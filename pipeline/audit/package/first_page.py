@@ -23,7 +23,7 @@ FIRST_PAGE: Final[Mapping[str, str]] = {
     "start_report": N_("The report"),
     "start_artifacts": N_(
         "The folder data/artifacts holds files as sellers and the marketplace's programs sent them,"
-        " and the words of messages to sellers. A web page among them runs its scripts when you"
+        " and the words of messages to sellers: a web page among them runs its scripts when you"
         " open it, and may look like one of ours."
     ),
     "start_tables": N_(
