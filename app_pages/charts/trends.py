@@ -25,7 +25,7 @@ from app_pages.charts.figure import (
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
 from pipeline.language import figures
-from pipeline.trends import one_page
+from pipeline.trends import in_time
 from pipeline.trends.forecast_score import Score
 
 TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
@@ -36,7 +36,7 @@ TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
 )
 """Colour and mark of each type of review, in turn."""
 _SHARES: Final[Figure] = {
-    "range": [0, 1.08],
+    "range": [-0.06, 1.08],  # a mark at either end is whole
     "tickvals": [0, 0.25, 0.5, 0.75, 1],
     "ticktext": ["0%", "25%", "50%", "75%", "100%"],
 }
@@ -126,7 +126,7 @@ def _share_hover(row: Mapping[str, Any]) -> str:
 
 
 def _so_far(name: str, row: Mapping[str, Any]) -> str:
-    return f"{name}: {one_page.so_far(row, language())}"
+    return f"{name}: {in_time.so_far(row, language())}"
 
 
 def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:

@@ -19,7 +19,7 @@ from pipeline.continuity import service
 from pipeline.language import codes
 from pipeline.serve.ledger_access import OwnLedger
 from pipeline.serve.roles import Person
-from pipeline.trends import forecast_score, one_page, printed
+from pipeline.trends import forecast_score, in_time, one_page, printed
 
 PAGE = Page(
     title=N_("Trends"),
@@ -101,40 +101,69 @@ def kind_name(kind: str, code: str | None) -> str:
 
 
 def on_time_reading(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
-    """The last whole period of each kind, beside the one before, in a sentence for each."""
+    """The last whole period beside the one before, of all and then of each kind, in a sentence for
+    each."""
     shares = {(row[cut.period], row[cut.kind]): row for row in rows}
     said = []
+    in_all, earlier_in_all = wholes(rows, cut, last)
+    if in_all and len({row[cut.kind] for row in rows}) > 1:
+        said.append(
+            share_reading(
+                _("All"),
+                in_all.share,
+                in_all.due,
+                earlier_in_all and (earlier_in_all.share, earlier_in_all.due),
+            )
+        )
     for (first, code), row in shares.items():
         if first != last or row["on_time_share"] is None:
             continue
-        known = {
-            "type": formats.plain(kind_name(cut.kind, code)),
-            "share": formats.share(row["on_time_share"]),
-            "due": formats.number(row["due_so_far"]),
-        }
         earlier = shares.get((before(last, cut.period), code))
-        if earlier is None or earlier["on_time_share"] is None:
-            said.append(_("{type}: **{share}** of {due} in time.", **known))
-        else:
-            share = formats.share(earlier["on_time_share"])
-            said.append(
-                _("{type}: **{share}** of {due} in time, after {before}.", **known, before=share)
+        known = earlier is not None and earlier["on_time_share"] is not None
+        said.append(
+            share_reading(
+                formats.plain(kind_name(cut.kind, code)),
+                row["on_time_share"],
+                row["due_so_far"],
+                (earlier["on_time_share"], earlier["due_so_far"]) if earlier and known else None,
             )
+        )
     return " ".join(said)
 
 
-def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date, name: str) -> str:
-    """What the chart finds: the last whole period's share of the kind of which most were due."""
-    found = [row for row in rows if row[cut.period] == last and row["on_time_share"] is not None]
-    if not found:
-        return _("Reviews in time")
-    most = max(found, key=lambda row: row["due_so_far"])
+def share_reading(name: str, share: float, due: int, earlier: tuple[float, int] | None) -> str:
+    """What was in time of some that were due, beside the share and number of the period before."""
+    said = {"type": name, "share": formats.share(share), "due": formats.number(due)}
+    if earlier is None:
+        return _("{type}: **{share}** of {due} in time.", **said)
     return _(
-        "{share} of {type} in time, {period}",
-        share=formats.share(most["on_time_share"]),
-        type=formats.plain(kind_name(cut.kind, most[cut.kind])),
-        period=name,
+        "{type}: **{share}** of {due} in time, after {before} of {n}.",
+        **said,
+        before=formats.share(earlier[0]),
+        n=formats.number(earlier[1]),
     )
+
+
+def wholes(
+    rows: Sequence[views.Row], cut: Cut, last: date
+) -> tuple[in_time.Whole | None, in_time.Whole | None]:
+    """All that was due in the last whole period, and in the one before."""
+    firsts = (last, before(last, cut.period))
+    found = [in_time.whole(row for row in rows if row[cut.period] == it) for it in firsts]
+    return found[0], found[1]
+
+
+def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
+    """What the chart finds: which way it went, of all kinds together."""
+    in_all, earlier = wholes(rows, cut, last)
+    if in_all is None:
+        return _("Reviews in time")
+    period = (
+        _("in {month}", month=formats.month(last))
+        if cut.period == "month"
+        else _("in the week of {day}", day=formats.short_day(last))
+    )
+    return in_time.headline(in_all, earlier, period, language())
 
 
 def offer_page() -> None:
@@ -182,7 +211,7 @@ def draw_on_time(today: date) -> None:
     rows = [row for row in found if row[period] in named]
     last = before(current, period)
     explained.chart(
-        on_time_title(rows, cut, last, named.get(last, "")),
+        on_time_title(rows, cut, last),
         on_time_reading(rows, cut, last),
         trends.on_time(
             rows,

@@ -15,6 +15,7 @@ from pipeline.language import codes, figures
 from pipeline.language.catalogue import N_, Language, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
+from pipeline.trends import in_time
 from pipeline.trends.forecast_score import Score
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _NONE_LATE: Final = N_("None is EXPIRED.")
 _IN_TIME: Final = N_("Finished in time: {type}, by month of the deadline")
 _UNKNOWN_TYPE: Final = N_("Unknown type")
 _SHARE: Final = N_("{share} of {n}")
-_SO_FAR: Final = N_("{n} of {due} due so far")
 _EXPECTED: Final = N_("Expected to expire, of those open now")
 _WEEK: Final = N_("up to {day}")
 _OF_DUE: Final = N_("{expected} of {due} due")
@@ -176,7 +176,7 @@ def _in_time(rows: Sequence[Row], today: date, into: Language) -> Iterator[Secti
         lines = [
             Line(
                 figures.month(row["month"], into),
-                so_far(row, into) if row["month"] == current else _share_said(row, into),
+                in_time.so_far(row, into) if row["month"] == current else _share_said(row, into),
                 None if row["month"] == current else row["on_time_share"],
             )
             for row in latest
@@ -189,13 +189,6 @@ def _in_time(rows: Sequence[Row], today: date, into: Language) -> Iterator[Secti
 def _share_said(row: Row, into: Language) -> str:
     share, due = figures.share(row["on_time_share"], into), figures.number(row["due"], into)
     return said_in(into, _SHARE, share=share, n=due)
-
-
-def so_far(row: Row, into: Language) -> str:
-    """Of a month or week that is not over, how many of those due so far were finished in time."""
-    in_time = round((row["on_time_share"] or 0) * row["due_so_far"])
-    n, due = (figures.number(it, into) for it in (in_time, row["due_so_far"]))
-    return said_in(into, _SO_FAR, n=n, due=due)
 
 
 def _expected(

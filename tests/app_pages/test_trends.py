@@ -28,17 +28,21 @@ def test_whole_months_have_a_share_and_the_one_that_is_not_over_says_what_was_du
     assert "ACI: 50.0% of 2 in time." in page_text(app)
     months = chart(app)
     assert months["data"][0]["y"] == [0.5]
-    assert [note["text"] for note in months["layout"]["annotations"]] == ["ACI: 1 of 1 due so far"]
+    assert [note["text"] for note in months["layout"]["annotations"]] == [
+        "ACI: 1 in time, of 1 due so far"
+    ]
 
 
-def test_the_title_is_about_the_kind_of_which_most_were_due(
+def test_the_title_is_about_all_and_the_sentence_about_all_and_then_each_kind(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """Of two ACIs one was in time, of one ACP none."""
+    """Of two ACIs one was in time, of one ACP none. By the ACP alone, of which there were more and
+    none the month before, it hid that fewer were in time than before."""
     history = [*HISTORY, review("prc_5", before(days=65), kind="ACP")]
     with open_log(history):
         shown = page_text(visit("trends"))
-    assert "50.0% of ACI in time, May 2026" in shown
+    assert "33.3% in time in May 2026" in shown
+    assert "All: 33.3% of 3 in time. ACI: 50.0% of 2 in time." in shown
     assert "ACP: 0.0% of 1 in time." in shown
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline import instants
-from pipeline.trends import forecast_score, one_page
+from pipeline.trends import forecast_score, in_time, one_page
 from tests.queries.trends.test_forecast import cohort, opened_with
 from tests.support.commands import here
 from tests.support.ledgers import ledger_of
@@ -56,7 +56,7 @@ def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
     shares = [(it.label, it.said, it.part) for it in in_time.lines]
     assert shares == [
         ("Mar 2026", "66.7% of 60", pytest.approx(2 / 3)),
-        ("May 2026", "0 of 0 due so far", None),
+        ("May 2026", "0 in time, of 0 due so far", None),
     ]
     assert len(expected.lines) == 8
     assert expected.lines[0].said == "1 (0.9 to 1) of 1 due"
@@ -76,11 +76,13 @@ def test_why_nothing_is_forecast_fits_both_reasons():
 
 def test_the_month_that_is_not_over_never_has_a_share():
     row = {"month": None, "on_time_share": 1.0, "due_so_far": 3}
-    assert one_page.so_far(row, "en") == "3 of 3 due so far"
+    assert in_time.so_far(row, "en") == "3 in time, of 3 due so far"
     today = instants.of(NOW).date().replace(day=20)
     known = {"month": today.replace(day=1), "review_type": "ACI", "due": 9}
     [section] = one_page._in_time([{**row, **known}], today, "pt")
-    assert [tuple(it) for it in section.lines] == [("mai. 2026", "3 de 3 já vencidas", None, False)]
+    assert [tuple(it) for it in section.lines] == [
+        ("mai. 2026", "3 no prazo, de 3 que venceram até agora", None, False)
+    ]
 
 
 def test_of_four_types_those_are_named_of_which_most_were_due():
