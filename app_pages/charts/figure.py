@@ -40,6 +40,8 @@ LEVEL_OR_UPRIGHT: Final[Mapping[str, Any]] = {
 """A part of an x axis whose names run into each other on a phone: there they stand upright."""
 LEGEND_ABOVE: Final[Mapping[str, Any]] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
 _TICKS: Final = 4
+_BAR: Final = 0.38
+"""Of a row: how much one of two bars takes."""
 _DARK_CELLS: Final[Mapping[str, Any]] = {
     "colorscale": [[0, "#3A171D"], [1, "#A93440"]],
     "textfont": {"color": "#FFFFFF"},
@@ -62,8 +64,15 @@ def share_bars(
     height: int,
     room: int,
 ) -> Figure:
-    """Some shares of each row, one bar below the other. `parts`: name, colour and pattern of a
-    share, its values, and what stands behind each. `height`, `room` for that: in pixels."""
+    """Some shares of each row, one bar below the other, around the middle of its name: a bar that
+    is not there leaves no gap, which would move the other towards its neighbour. `parts`: name,
+    colour and pattern of a share, its values, and what stands behind each. `height`, `room` for
+    that: in pixels."""
+    drawn = list(parts)
+    there = [
+        [values[place] is not None for *_look, values, _said in drawn]
+        for place in range(len(names))
+    ]
     return {
         "data": [
             {
@@ -76,9 +85,11 @@ def share_bars(
                 "textposition": "outside",
                 "cliponaxis": False,
                 "marker": patterned(colour, shape),
+                "width": _BAR,
+                "offset": [_BAR * (sum(row[:number]) - sum(row) / 2) for row in there],
                 "hovertemplate": "%{y}: %{text}<extra>%{fullData.name}</extra>",
             }
-            for name, colour, shape, values, said in parts
+            for number, (name, colour, shape, values, said) in enumerate(drawn)
         ],
         "layout": {
             "height": height,

@@ -29,6 +29,7 @@ from pipeline.language import codes
 
 _LEGEND_ROW: Final = 20  # pixels
 _LEGEND_COLUMNS: Final = 2
+_COUNT_ROOM: Final = 72  # pixels
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "accepted": (GREEN, ""),
     "in_flight": (BLUE, ""),
@@ -76,6 +77,9 @@ def outcome_shares(rows: Rows) -> Figure:
         for outcome in LOOKS
         if (mine := [row for row in rows if row["outcome"] == outcome])
     ]
+    counts = Counter[int]()
+    for row in rows:
+        counts[row["place"]] += row["attempts"]
     legend = _LEGEND_ROW * -(-len(traces) // _LEGEND_COLUMNS)
     quarters = [0, 0.25, 0.5, 0.75, 1]
     return {
@@ -84,7 +88,18 @@ def outcome_shares(rows: Rows) -> Figure:
             "barmode": "stack",
             "bargap": 0.35,
             "height": 260 + legend,
-            "margin": {"l": 8, "r": TICK_ROOM, "t": 8, "b": 36},
+            "margin": {"l": 8, "r": _COUNT_ROOM, "t": 8, "b": 36},
+            "annotations": [
+                {
+                    "x": 1,
+                    "xanchor": "left",
+                    "y": names[place],
+                    "text": f"n = {formats.number(counts[place])}",
+                    "showarrow": False,
+                    "font": {"color": GREY, "size": 12},
+                }
+                for place in places
+            ],
             "legend": {
                 "orientation": "h",
                 "xref": "container",
@@ -101,7 +116,7 @@ def outcome_shares(rows: Rows) -> Figure:
             "xaxis": {
                 "range": [0, 1],
                 "tickvals": quarters,
-                "ticktext": [f"{formats.number(100 * part)} %" for part in quarters],
+                "ticktext": [f"{formats.number(100 * part)}%" for part in quarters],
                 "showgrid": False,
             },
             "yaxis": {

@@ -131,7 +131,7 @@ LABELS: Final[Mapping[str, str]] = {
     "ticket_due": N_("A ticket is due"),
     "timeout_at": N_("Too late from"),
     "told": N_("Notified"),
-    "try_number": N_("Try"),
+    "try_number": N_("Content number"),
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),
     "was_in_vain": N_("In vain"),

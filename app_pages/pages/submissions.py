@@ -1,5 +1,6 @@
 """Submissions: how attempts ended, how often a retry succeeded, and each attempt."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
@@ -34,6 +35,7 @@ DAYS = 30
 WEEKS = 12
 MOST_WAITING = 15
 ATTEMPTS, WAITING, READY = "attempts", "waiting", "ready"
+LEAST_OF_AN_HOUR = 10  # attempts: of fewer, a share says little
 LAST_PLACE = 5  # it stands for all later ones
 FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 # What a figure counts, as it stands in the URL: the column that says so, and a sentence.
@@ -89,7 +91,7 @@ def card(attempt: views.Row) -> None:
             _("Started"): formats.second(attempt["started_at"]),
             _("Duration"): "–" if took is None else f"{formats.number(round(took))} ms",
             _("Attempt"): formats.number(attempt["attempt_number"]),
-            _("Try"): formats.number(attempt["try_number"]),
+            _("Content number"): formats.number(attempt["try_number"]),
             _("Via"): formats.plain(code_texts.word(codes.VIAS, attempt["via"])),
             _("Retry due"): formats.second(attempt["retry_due_at"]),
         },
@@ -197,35 +199,78 @@ def draw_weeks(today: date) -> None:
     )
 
 
-def draw_hours() -> None:
-    """Attempts per hour of the day by outcome, and in which most of them failed."""
-    rows = views.read("outcomes_by_hour")
-    failed = {
-        hour: sum(row["attempts"] for row in rows if row["hour"] == hour and is_failure(row))
-        for hour in range(24)
-    }
-    worst = max(failed, key=lambda hour: (failed[hour], -hour))
-    named = formats.hour_in_utc(worst)
-    explained.chart(
-        _("Most failures from {hour}: {n}", hour=named, n=formats.number(failed[worst]))
-        if failed[worst]
-        else _("Attempts by the hour of the day"),
-        _(
-            "Of all that started in the hour from {hour} in the last 28 days (**{n}**),"
-            " **{failed}** failed; in the whole day **{all}** of **{total}**.",
-            failed=formats.number(failed[worst]),
-            n=formats.number(sum(row["attempts"] for row in rows if row["hour"] == worst)),
-            hour=named,
-            all=formats.number(sum(failed.values())),
-            total=formats.number(sum(row["attempts"] for row in rows)),
-        )
-        if failed[worst]
-        else _("In the last 28 days no attempt failed."),
-        outcome_periods(rows, "hour", {hour: f"{hour:02}" for hour in range(24)}),
-        rests_on=("outcomes_by_hour",),
-        alt=_("Attempts per hour of the day by outcome"),
-        note=_("Hours are of UTC."),
+def days_title(failing: Sequence[views.Row]) -> str:
+    """The day on which most failed, of those whose failures stand out."""
+    if not failing:
+        return _("Attempts per day")
+    worst = max(failing, key=lambda row: row["failed"])
+    return _(
+        "{failed} of {n} failed on {day}",
+        failed=formats.number(worst["failed"]),
+        n=formats.number(worst["attempts"]),
+        day=formats.short_day(worst["day"]),
     )
+
+
+def failures_said(failing: Sequence[views.Row]) -> str:
+    """Each day that stands out, the one with the most failures first, beside the other days."""
+    return " ".join(
+        _(
+            "On {day} **{failed}** of **{n}** failed; on the other days {share}.",
+            day=formats.short_day(row["day"]),
+            failed=formats.number(row["failed"]),
+            n=formats.number(row["attempts"]),
+            share=formats.share(row["others_share"]),
+        )
+        for row in sorted(failing, key=lambda row: -row["failed"])
+    )
+
+
+def hours_said(rows: Sequence[views.Row]) -> tuple[str, str]:
+    """Title and reading: the hour of which the greatest share failed, of those with attempts enough
+    to say so, beside the whole day."""
+    sent, failed = Counter[int](), Counter[int]()
+    for row in rows:
+        sent[row["hour"]] += row["attempts"]
+        failed[row["hour"]] += row["attempts"] if is_failure(row) else 0
+    in_all = _(
+        "In the last 28 days **{failed}** of **{n}** failed ({share}).",
+        failed=formats.number(failed.total()),
+        n=formats.number(sent.total()),
+        share=formats.share(failed.total() / sent.total() if sent else None),
+    )
+    enough = [hour for hour in sent if sent[hour] >= LEAST_OF_AN_HOUR and failed[hour]]
+    if not enough:
+        return _("Attempts by the hour of the day"), in_all
+    worst = max(enough, key=lambda hour: (failed[hour] / sent[hour], failed[hour], -hour))
+    numbers = {
+        "failed": formats.number(failed[worst]),
+        "n": formats.number(sent[worst]),
+        "share": formats.share(failed[worst] / sent[worst]),
+    }
+    named = formats.hour_in_utc(worst)
+    title = _("Fails most from {hour}: {failed} of {n} ({share})", hour=named, **numbers)
+    return title, in_all
+
+
+def draw_hours() -> None:
+    """Attempts per hour of the day by outcome, and in which the greatest share failed."""
+    rows = views.read("outcomes_by_hour")
+    if not rows:
+        return
+    title, reading = hours_said(rows)
+    with st.container(border=True):
+        explained.chart(
+            title,
+            reading,
+            outcome_periods(rows, "hour", {hour: f"{hour:02}" for hour in range(24)}),
+            rests_on=("outcomes_by_hour",),
+            alt=_("Attempts per hour of the day by outcome"),
+            note=_(
+                "Hours are of UTC. Of fewer attempts than {n} the title says nothing.",
+                n=formats.number(LEAST_OF_AN_HOUR),
+            ),
+        )
 
 
 def draw_retries() -> None:
@@ -517,7 +562,6 @@ with right.container(border=True, height="stretch"):
         {
             "day": _("Attempt and day"),
             "attempts": _("Attempt and week"),
-            "hour": _("Attempt and hour"),
             "week": _("Process and week"),
         },
         "by",
@@ -528,19 +572,19 @@ with right.container(border=True, height="stretch"):
             views.moment().date(),
             DAYS,
         )
+        failing = views.read("failures_by_day", where={"stands_out": True})
+        said = days_reading(figures["recent_attempts"], figures["recent_accepted"])
         explained.chart(
-            _("Attempts per day"),
-            days_reading(figures["recent_attempts"], figures["recent_accepted"]),
+            days_title(failing),
+            f"{said} {failures_said(failing)}".strip(),
             by_day,
-            rests_on=("submission_outcomes",),
+            rests_on=("submission_outcomes", "failures_by_day"),
             take=take_day,
             alt=_("Attempts per day by outcome"),
             note=_("Days are UTC days."),
         )
     elif unit == "attempts":
         draw_weeks(views.moment().date())
-    elif unit == "hour":
-        draw_hours()
     else:
         explained.chart(
             _("First submitted, week by week"),
@@ -551,5 +595,6 @@ with right.container(border=True, height="stretch"):
             note=_("Weeks end on the day named, a UTC day."),
         )
 
+draw_hours()
 draw_retries()
 draw_failure_times()

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from app_pages.charts.deadlines import deadline_bars
 from app_pages.charts.denials import return_weeks
-from app_pages.charts.figure import AMBER, GREEN, RED
+from app_pages.charts.figure import AMBER, GREEN, RED, share_bars
 from app_pages.charts.outcomes import LOOKS, outcome_days
 from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
@@ -42,6 +42,7 @@ def test_outcomes_are_shares_of_the_attempts_at_each_place(drawn: Visit) -> None
         "Payload refused": {"attempt 1": third},
     }
     # Two columns of set width had 112 pixels each on a phone, and names of 145 ran into each other.
+    assert [it["text"] for it in figure["layout"]["annotations"]] == ["n = 1", "n = 3"]
     legend = figure["layout"]["legend"]
     assert "entrywidth" not in legend
     assert legend["maxheight"] == 0.8
@@ -248,9 +249,37 @@ def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(
     """All at noon, UTC. Seven days before 1 June 2026 a week began, in which one attempt failed."""
     with open_log(HISTORY):
         weeks = visit("submissions", by="attempts")
-        hours = visit("submissions", by="hour")
     assert "Sent in the last whole week: 1. Of these failed: 1." in page_text(weeks)
-    assert "Most failures from 12:00 UTC: 2" in page_text(hours)
-    assert "in the last 28 days (4), 2 failed; in the whole day 2 of 4." in page_text(hours)
-    drawn = {trace["name"]: sum(trace["y"]) for trace in chart(hours, 1)["data"]}
+    assert "In the last 28 days 2 of 4 failed (50.0%)." in page_text(weeks)
+    drawn = {trace["name"]: sum(trace["y"]) for trace in chart(weeks, 2)["data"]}
     assert drawn == {"Accepted": 2, "Platform error": 1, "Payload refused": 1}
+
+
+def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit: Visit) -> None:
+    """Ten of twelve failed at two on one day. At noon more failed, of many more: that hour stood in
+    the title. One failure of one attempt says little."""
+    ends = [(10.4, 500)] * 10 + [(10.4, 200)] * 2 + [(9.2, 500)]
+    ends += [(day, 500) for day in range(1, 12)] + [(day, 200) for day in range(1, 25)] * 2
+    history = [
+        line
+        for n, (days, status) in enumerate(ends)
+        for line in (
+            review(f"prc_{n}", before(days=29)),
+            *attempt(f"prc_{n}", before(days=days), status=status),
+        )
+    ]
+    with open_log(history):
+        shown = page_text(visit("submissions"))
+    assert "Fails most from 02:00 UTC: 10 of 12 (83.3%)" in shown
+    assert "11 of 15 failed on 22 May" in shown
+    assert "On 22 May 11 of 15 failed; on the other days 19.3%." in shown
+
+
+def test_bars_stand_around_the_middle_of_their_names() -> None:
+    """One of two that was alone stood as near to its neighbour's bar as to its own name."""
+    shares = [("Same", RED, "", [0.5, None, 1.0], ["", "", ""])]
+    shares.append(("Changed", GREEN, "/", [0.5, 1.0, None], ["", "", ""]))
+    same, changed = share_bars(["a", "b", "c"], shares, height=1, room=1)["data"]
+    half = same["width"] / 2
+    assert (same["offset"][0], changed["offset"][0]) == (-2 * half, 0)
+    assert (changed["offset"][1], same["offset"][2]) == (-half, -half)

@@ -490,6 +490,29 @@ def test_an_hour_counts_attempts(quote):
         assert len(asked(history, "outcomes_by_hour", as_of)) == rows, as_of
 
 
+@says("of the {} that end with `as_of`'s. One `stands_out` where at least {} attempts started")
+def test_a_day_of_failures_is_among_so_many_and_has_so_many(quote):
+    days, least = numbers(quote)
+    outage = retries.a_day("03-02", least, 0)
+    few = retries.a_day("03-02", least - 1, 0)
+    last = at("2026-03-02T23:59:59") + timedelta(days=days - 1)
+    for history, as_of, rows in (
+        ([*outage, *retries.a_day("03-03", 0, 1)], last, 1),
+        ([*outage, *retries.a_day("03-03", 0, 1)], last + timedelta(seconds=1), 0),
+        ([*few, *retries.a_day("03-03", 0, 1)], last, 0),
+    ):
+        found = asked(history, "failures_by_day", as_of)
+        assert sum(row["stands_out"] for row in found) == rows, as_of
+
+
+@says("lower end of Wilson's interval of {} % of the share of attempts that failed")
+def test_a_day_of_failures_has_an_interval(quote):
+    [percent] = numbers(quote)
+    history = [*retries.a_day("04-10", 10, 2), *retries.a_day("04-12", 0, 20)]
+    row = asked(history, "failures_by_day", at(retries.NOW))[0]
+    assert_wilsons(row["share_low"], 10 / 12, 12, percent)
+
+
 @says("`after_expiry` has one row per {}, {} and {} days")
 def test_sellers_are_followed_after_an_expiry(quote):
     for days in numbers(quote):

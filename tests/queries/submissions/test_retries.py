@@ -91,6 +91,32 @@ def test_an_hour_counts_the_attempts_of_the_last_four_weeks(as_of, hours):
     assert table(history, "outcomes_by_hour", as_of) == hours
 
 
+def a_day(day, failed, accepted):
+    """Attempts of one process each, at noon."""
+    statuses = [500] * failed + [200] * accepted
+    return [
+        line
+        for number, status in enumerate(statuses)
+        for line in attempts(f"{day}-{number}", (status, "a"), start=f"2026-{day}T12:00:00Z")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outage", "other", "days"),
+    [
+        ((28, 2), (2, 18), ["04-10"]),
+        ((9, 0), (2, 18), []),  # of so few it says nothing
+        ((10, 0), (2, 18), ["04-10"]),
+        ((3, 9), (2, 18), []),  # a quarter after a tenth may be chance
+        ((28, 2), (0, 0), []),  # beside which others?
+    ],
+)
+def test_a_day_stands_out_by_more_than_chance_and_more_than_a_few(outage, other, days):
+    history = [*a_day("04-10", *outage), *a_day("04-12", *other)]
+    found = [f"{row[0]:%m-%d}" for row in table(history, "failures_by_day") if row[-1]]
+    assert found == days
+
+
 def test_a_week_begins_on_monday():
     """1 March 2026 was a Sunday."""
     history = [

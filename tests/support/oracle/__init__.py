@@ -227,6 +227,7 @@ VIEWS = {
     "after_expiry": trends.after_expiry,
     "outcomes_by_week": submissions.outcomes_by_week,
     "outcomes_by_hour": submissions.outcomes_by_hour,
+    "failures_by_day": submissions.failures_by_day,
     "retries_by_outcome": submissions.retries_by_outcome,
     "failure_times": submissions.failure_times,
     "failure_time_by_month": submissions.failure_time_by_month,

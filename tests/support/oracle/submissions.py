@@ -124,6 +124,35 @@ def outcomes_by_hour(log: Log) -> list[dict]:
     ]
 
 
+def failures_by_day(log: Log) -> list[dict]:
+    """Whether a day's share of failures is beyond that of the others, by an interval of 99 %."""
+    days: dict[date, list[bool]] = {}
+    for attempt in sent_attempts(log):
+        day = day_of(attempt.attempted_at)
+        if day > day_of(log.as_of) - timedelta(days=30):
+            days.setdefault(day, []).append(is_failure(outcome(attempt, log.as_of)))
+    found = []
+    for day, failures in days.items():
+        others = [it for other, them in days.items() if other != day for it in them]
+        n, part = len(failures), sum(failures) / len(failures)
+        spread = 2.5758293035489004 * 2.5758293035489004 / n
+        middle = (part + spread / 2) / (1 + spread)
+        half = 2.5758293035489004 * math.sqrt((part * (1 - part) + spread / 4) / n) / (1 + spread)
+        elsewhere = share(sum(others), len(others))
+        found.append(
+            {
+                "day": day,
+                "attempts": n,
+                "failed": sum(failures),
+                "share": part,
+                "share_low": middle - half,
+                "others_share": elsewhere,
+                "stands_out": n >= 10 and elsewhere is not None and middle - half > elsewhere,
+            }
+        )
+    return found
+
+
 def failed_of(attempts: list[Attempt], as_of: datetime) -> list[Attempt]:
     """Those that failed: started before the first 200, and ended otherwise."""
     end = accepted_of(attempts)
