@@ -40,7 +40,7 @@ known as (
     group by seller_id
 ),
 
-asked as (
+showings as (
     select
         seq,
         occurred_at,
@@ -62,11 +62,11 @@ asked as (
 processes as (
     select seq, process_id from acts where process_id is not null and seller_id is null
     union
-    select seq, unnest(process_ids) as process_id from asked
+    select seq, unnest(process_ids) as process_id from showings
     union
-    select asked.seq, timeline.process_id
-    from asked
-    join timeline on list_contains(asked.attempt_ids, timeline.attempt_id)
+    select showings.seq, timeline.process_id
+    from showings
+    join timeline on list_contains(showings.attempt_ids, timeline.attempt_id)
 ),
 
 periods as (
@@ -92,14 +92,14 @@ seen as (
     from processes
     join concerned on concerned.process_id = processes.process_id
     union
-    select seq, unnest(seller_ids) as seller_id, 'record' as how from asked
+    select seq, unnest(seller_ids) as seller_id, 'record' as how from showings
     union
-    select seq, unnest(sellers) as seller_id, 'names' as how from asked
+    select seq, unnest(sellers) as seller_id, 'names' as how from showings
     union
-    select asked.seq, known.seller_id, 'rows' as how
-    from asked
-    join known on known.first_at <= asked.occurred_at
-    where asked.is_about_many
+    select showings.seq, known.seller_id, 'rows' as how
+    from showings
+    join known on known.first_at <= showings.occurred_at
+    where showings.is_about_many
     union
     select min(seq) as seq, seller_id, 'search' as how
     from found

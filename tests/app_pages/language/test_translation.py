@@ -127,6 +127,8 @@ PAGES: tuple[tuple[str, dict[str, str]], ...] = (
     ("submissions", {}),
     ("denials", {}),
     ("trends", {}),
+    ("privacy", {}),
+    ("privacy", {"seller_id": "sel_ana"}),
     ("evidence", {"subject": "prc_1"}),
     ("evidence", {"scope": "seller", "subject": "sel_ana"}),
     ("evidence", {"scope": "period"}),
