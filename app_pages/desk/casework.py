@@ -58,17 +58,13 @@ def _take(process: views.Row) -> None:
     offered |= {it: (_("Assign to {name}", name=formats.plain(it)), "person") for it in others}
     offered[None] = (_("Unassign"), "person_remove")
     for name, (label, icon) in offered.items():
-        # By its place: a key goes to the browser, and must name nobody.
-        place = "nobody" if name is None else [me, *others].index(name)
-        acting.button(
-            f"take {recording.key_of(process)} {place}",
-            label,
-            partial(recording.assign, [process], name, "", me),
-            icon=f":material/{icon}:",
-            may=Permission.ANNOTATE,
-            # What says what is so already stays: no other button moves under a second click.
-            disabled=name == now,
-        )
+        if name != now:
+            # By its place: a key goes to the browser, and must name nobody.
+            place = "nobody" if name is None else [me, *others].index(name)
+            key = f"take {recording.key_of(process)} {place}"
+            press = partial(recording.assign, [process], name, "", me)
+            icon = f":material/{icon}:"
+            acting.button(key, label, press, icon=icon, may=Permission.ANNOTATE)
 
 
 def assign(process: views.Row) -> None:
