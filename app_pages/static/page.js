@@ -58,7 +58,8 @@
         around = []
         while ((it = it.parentElement?.closest('[data-testid="stMain"] *'))) around.push(it)
     })
-    const isLost = () => was && !was.isConnected && document.activeElement === document.body
+    const isGone = () => was && (!was.isConnected || was.matches('button:disabled'))
+    const isLost = () => isGone() && document.activeElement === document.body
     const follow = () => {
         if (!isLost()) return
         const known = place < 0 ? [] : places.slice(place).map(it => document.querySelector(it))
@@ -70,10 +71,9 @@
     const later = (act, frames) =>
         requestAnimationFrame(() => frames ? later(act, frames - 1) : act())
     new MutationObserver(() => {
-        if (!isLost()) return
-        if (place > 0) follow()
-        else if (byKeys) later(follow, 3)
-    }).observe(document.documentElement, {childList: true, subtree: true})
+        if (place > 0 && isLost()) follow()
+        else if (isGone() && (byKeys || place > 0)) for (const it of [3, 30]) later(follow, it)
+    }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['disabled']})
 })();
 
 // Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed.

@@ -148,7 +148,7 @@ def assign(hand: Hand) -> None:
     hand.tab.settled()
     hand.click(hand.tab.page.get_by_role("button", name="Assign to me"))
     hand.tab.page.get_by_text("Assigned to Ana").wait_for()
-    # The button is gone, and Tab would begin at the top of the page.
+    # The button takes no press any more, and Tab would begin at the top of the page.
     hand.tab.page.wait_for_function(CARD_HAS_FOCUS)
 
 
