@@ -89,8 +89,9 @@ def show() -> None:
     st.header(_("Audit package"), anchor=False)
     st.markdown(
         _(
-            "Requested, collected, submitted, answered: every entry with its bytes and a proof that"
-            " it stands in the signed log. Making one is an entry of the log itself."
+            "Requested, collected, submitted, answered: every entry with a proof that it stands in"
+            " the signed log, and the bytes of each that the profile shows. Making one is an entry"
+            " of the log itself."
         )
     )
     if views.as_of() is not None:
@@ -100,16 +101,28 @@ def show() -> None:
     with asking, st.container(key="asked_for"):
         subject = _choose_subject()
         _ask(subject)
-    with beside, st.container(border=True, height="stretch"):
-        st.header(_("What goes in"), anchor=False)
-        _preview(subject)
+    made = _own()
+    is_of_this = made is not None and subject.is_complete and made.request.scope == subject.scope()
+    with beside:
+        if made is not None and is_of_this:
+            _offer(made)  # where the reader looks who has just pressed the button
+        else:
+            with st.container(border=True, height="stretch"):
+                st.header(_("What goes in"), anchor=False)
+                _preview(subject)
     if st.session_state.pop(_WAITS, False):
         _say_that_it_waits()
+    if made is not None and not is_of_this:
+        _offer(made)
+
+
+def _own() -> _Package | None:
+    """The package that this reader has made and may take away."""
     made: _Package | None = st.session_state.get(_MADE)
     if made is not None and made.request.actor != acting.reader_name():
         del st.session_state[_MADE]  # whoever is next says why for themselves
-    elif made is not None and all(map(access.may, made.permissions)):
-        _offer(made)
+        return None
+    return made if made is not None and all(map(access.may, made.permissions)) else None
 
 
 # --- what it is to be about ----------------------------------------------------------------------
@@ -332,6 +345,7 @@ def _offer(made: _Package) -> None:
                 _("Profile"): formats.plain(_(_PROFILES[made.request.profile])),
                 "SHA-256": formats.code(exported.sha256),
                 _("Entries"): formats.number(exported.entries),
+                _("Of these, the export's own"): _("1, which report and tables do not list"),
                 _("Bodies left out"): formats.number(exported.withheld),
                 _("Artifacts left out"): formats.number(exported.artifacts_left_out),
                 _("Recorded as entry"): formats.number(exported.seq),

@@ -22,7 +22,10 @@ from pipeline.contract import review_types
 from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
-from pipeline.log.kinds.collection import shown_as
+from pipeline.log.kinds.collection import COLLECTION, shown_as
+from pipeline.log.kinds.retraction import RETRACTION
+from pipeline.log.kinds.seller_notice import LETTER, SELLER_NOTICE
+from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.texts import printable
 
 FILES: Final[Mapping[Language, str]] = {"en": "report.html", "pt": "report.pt.html"}
@@ -40,10 +43,16 @@ _TONES: Final = {
     **{"breach": "bad", "risk": "warn", "notice": "plain"},
 }
 
+_MAKES_LINKS: Final = "journey"
+"""What records that our own page made a link."""
+_REACHING: Final = frozenset({"accepted", "delivered", "opened"})
+_UNDOING: Final = frozenset({"bounced", "failed"})
+_OWN_STEPS: Final = frozenset({"opened", "answered", "confirmed"})
+
 GLOSSARY: Final = (
     ("word", "process"),
     *(("review type", it) for it in review_types.NAMES),
-    *(("state", it) for it in ("OVERDUE", "EXPIRED")),
+    *(("state", it) for it in ("PENDING", "OVERDUE", "EXPIRED")),
     *(("severity", it) for it in codes.SEVERITIES),
     *(("word", it) for it in ("covered", "entry", "withheld", "log")),
 )
@@ -92,10 +101,20 @@ class Line(NamedTuple):
     after: int | None  # microseconds since the line before
 
 
+class Asked(NamedTuple):
+    """The first entry that shows that a process's seller was asked, and how long before its
+    deadline that was."""
+
+    entry: Row
+    channel: str
+    ahead: int | None  # microseconds, negative after the deadline; None where no deadline is known
+
+
 class Story(NamedTuple):
     """What the report shows about one process."""
 
     process: Row
+    asked: Asked | None
     steps: Sequence[Step]
     timeline: Sequence[Line]
     coverage: Sequence[Row]
@@ -234,7 +253,34 @@ def _left_out(parameters: Mapping[str, Any], contents: Mapping[str, Any]) -> dic
 
 def _story(process: Row, entries: Sequence[Row], coverage: Sequence[Row]) -> Story:
     ordered = sorted(entries, key=lambda entry: (_at(entry), int(entry["seq"])))
-    return Story(process, _steps(ordered), _timeline(ordered), coverage)
+    asked = _asked(process, ordered)
+    return Story(process, asked, _steps(ordered), _timeline(ordered), coverage)
+
+
+def _asked(process: Row, ordered: Sequence[Row]) -> Asked | None:
+    """By the rows alone, so a little less than docs/rules.md#seller-notices: they do not say what
+    came of a call. Making a link of our own page invites nobody."""
+    notices = {it["message_id"]: it for it in ordered if it["kind"] == SELLER_NOTICE}
+    results = [it for it in ordered if it["kind"] == SELLER_NOTICE_RESULT]
+    undone = {it["message_id"] for it in results if it["step"] in _UNDOING}
+    retracted = {it["message_id"] for it in ordered if it["kind"] == RETRACTION}
+    for entry in ordered:
+        kind, message, step = entry["kind"], entry["message_id"], entry["step"]
+        is_theirs = entry["source"] == "seller" and step in _OWN_STEPS
+        is_invited = step == "invited" and entry["recorded_by"] != _MAKES_LINKS
+        if kind == COLLECTION and (is_theirs or is_invited):
+            return _asked_by(entry, entry["channel"], process)
+        if kind == SELLER_NOTICE and entry["channel"] == LETTER and message not in retracted:
+            return _asked_by(entry, LETTER, process)
+        is_reached = step in _REACHING and message in notices and message not in undone
+        if kind == SELLER_NOTICE_RESULT and is_reached:
+            return _asked_by(entry, notices[message]["channel"], process)
+    return None
+
+
+def _asked_by(entry: Row, channel: str, process: Row) -> Asked:
+    deadline = instants.parse(process["deadline_at"]) if process["deadline_at"] else None
+    return Asked(entry, channel, None if deadline is None else deadline - _at(entry))
 
 
 def _steps(ordered: Sequence[Row]) -> list[Step]:
@@ -278,7 +324,11 @@ def _at(entry: Row) -> int:
 
 
 def _between(before: Row | None, entry: Row | None) -> int | None:
-    return None if before is None or entry is None else _at(entry) - _at(before)
+    """Between instants as they are shown, to the second: a reader who subtracts finds the same."""
+    if before is None or entry is None:
+        return None
+    seconds = _at(entry) // instants.SECOND - _at(before) // instants.SECOND
+    return seconds * instants.SECOND
 
 
 # --- what templates call ---------------------------------------------------------------------

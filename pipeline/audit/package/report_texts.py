@@ -23,6 +23,7 @@ _UNITS: Final = (
     ("min", instants.MINUTE),
     ("s", instants.SECOND),
 )
+_BEFORE: Final = N_("{span} before the deadline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,11 @@ class Words:
     def span(self, microseconds: int) -> str:
         """A time between two instants in its two largest units, such as `+4 d 1 h`."""
         return f"{'-' if microseconds < 0 else '+'}{self._duration(abs(microseconds))}"
+
+    def ahead(self, microseconds: int) -> str:
+        """How long before a deadline something was, or after it."""
+        text = N_("{span} after the deadline") if microseconds < 0 else _BEFORE
+        return said_in(self.into, text, span=self._duration(abs(microseconds)))
 
     def standing(self, state: str, seconds: str | int | None) -> str:
         """A process's state with what it means; with the whole seconds to its deadline, where a
@@ -184,6 +190,7 @@ TEXTS: Final[Mapping[str, str]] = {
     ),
     "about_whole": N_("{days} days, every field is sent."),
     "about_partial": N_("{days} days, only the requested fields are sent."),
+    "about_PENDING": N_("Asked for, and not yet OVERDUE: a submission is in time."),
     "about_OVERDUE": N_("The deadline has not passed, and a submission is in time."),
     "about_EXPIRED": N_("The deadline passed before an accepted submission."),
     "about_breach": N_("A rule was broken."),
@@ -231,6 +238,19 @@ TEXTS: Final[Mapping[str, str]] = {
     "uncovered_fields": N_("Sent without evidence:"),
     "withheld": N_("withheld"),
     "under_a_second": N_("less than 1 s"),
+    # what proves that the seller was asked in time
+    "asked": N_("Seller asked"),
+    "asked_unknown": N_("Not shown by these entries: that the seller was asked"),
+    "in_time": N_("in time"),
+    "in_tree": N_("its proof"),
+    "proof_text": N_(
+        "The proof of an entry (#): its leaf stands in data/leaves.ndjson under that number, and"
+        " data/proof.txt leads from all leaves to the signed data/checkpoint.note."
+    ),
+    "rounding": N_(
+        "Instants are shown without parts of a second, and times between them are those between"
+        " the instants as shown, in their two largest units, rounded down."
+    ),
     # the four steps
     "requested": N_("Requested"),
     "collected": N_("Collected"),
