@@ -197,6 +197,10 @@ def test_a_list_begins_where_the_eye_does_its_chosen_row_is_marked_and_the_head_
         assert names == ["Views", "More filters", "Show names on this list"]
         for scrolled, left in ((0, lists.ROW_HEIGHT), (20, lists.ROW_HEIGHT - 20)):
             tab.page.wait_for_function(MARKED, arg=[scrolled, left])
+        tab.page.set_viewport_size({"width": 320, "height": 256})  # a laptop's window at 400 %
+        first_row = HEADER_ROW + lists.ROW_HEIGHT
+        tab.page.wait_for_function(f"most => ({LIST_AND_FOOT})()[0] <= most", arg=256 - first_row)
+        assert tab.page.evaluate(LIST_AND_FOOT)[1] > 256
     finally:
         tab.page.set_viewport_size(WINDOW)
         tab.go("/findings?lang=en")
