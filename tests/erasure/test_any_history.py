@@ -25,7 +25,7 @@ NAMES = {"seller_identities", "seller_names"}
 VIEWS = [
     name
     for name, view in catalogue().items()
-    if view.is_public and name not in NAMES | {"ledger_health"}
+    if view.is_public and name not in NAMES | {"ledger_health", "seller_holdings"}
 ]
 
 

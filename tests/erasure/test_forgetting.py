@@ -108,7 +108,7 @@ def test_every_view_says_the_same_but_for_what_is_of_the_person(settings: Settin
     assert before.keys() == after.keys()
     for name, rows in before.items():
         now = after[name]
-        if name == "ledger_health":
+        if name in ("ledger_health", "seller_holdings"):  # these say what was erased
             continue
         if name == "log_entries":  # the one that has entries of whatever instant
             now = now[: len(rows)]
