@@ -68,7 +68,7 @@ def _rows(view, stand_ins) -> str:
     return f"select {', '.join(view.columns)} from ({whole_sql(view, stand_ins)})"
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(histories_in_steps())
 def test_kept_rows_say_what_the_log_says_however_it_has_grown(case):
     history, steps = case

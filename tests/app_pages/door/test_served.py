@@ -100,7 +100,7 @@ def test_what_nobody_serves_is_not_there_however_it_is_spelled(strangers_door: s
 
 def test_pages_and_what_they_are_made_of_are_there_before_a_login(strangers_door: str):
     names = [path.stem for path in sorted((ROOT / "app_pages" / "pages").glob("[a-z]*.py"))]
-    assert len(names) == 16
+    assert len(names) == 17
     for path in ("/", *(f"/{name}" for name in names), "/findings/", "/findings?severity=breach"):
         answer = httpx.get(strangers_door + path, follow_redirects=True)
         assert (answer.status_code, answer.headers["content-type"][:9]) == (200, "text/html")

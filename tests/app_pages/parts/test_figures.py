@@ -38,9 +38,13 @@ HISTORY = [
 FAILURES = [code for code in codes.OUTCOMES if code not in ("accepted", "in_flight", "refused")]
 
 
+OF_NO_FIGURE = "View what is held, and who saw it"
+
+
 def leads(app: AppTest) -> list[dict[str, list[str]]]:
     """What stands in the URL behind each figure that leads anywhere, in their order."""
-    return [parse_qs(query) for label, query in links(app) if label.startswith("View ")]
+    leading = [it for it in links(app) if it[0].startswith("View ") and it[0] != OF_NO_FIGURE]
+    return [parse_qs(query) for _, query in leading]
 
 
 def pressed(visit: Visit, page: str) -> list[AppTest]:

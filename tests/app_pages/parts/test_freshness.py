@@ -196,6 +196,7 @@ def test_personal_data_on_a_page_left_open_is_masked_by_itself_once_its_time_is_
     assert tab.complaints == []
 
 
+@pytest.mark.long
 def test_a_browser_sees_red_once_the_receiver_was_killed(tab: Reader, folder: Path) -> None:
     with receiver(folder, RECEIVER_PORT=SETTINGS["PRAZO_RECEIVER_PORT"]) as running:
         assert json.loads(running.deliver(event()).body)["recorded"] == "new"

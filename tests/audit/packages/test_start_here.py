@@ -37,7 +37,7 @@ def test_a_package_opens_with_what_it_is_how_to_check_it_and_whom_to_ask(made: M
         "Whoever handed you this package.",
         "A quem lhe entregou este pacote.",
         "The package holds personal data in full.",
-        "A web page among them runs its scripts when you open it",
+        "a web page among them runs its scripts when you open it",
     ):
         assert said in words
     assert b'href="data/report.html"' in page
