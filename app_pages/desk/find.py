@@ -202,6 +202,7 @@ def _seek() -> None:
 
 def _choose(seller: str) -> None:
     """Shows a person who was found, on the first page of what the page lists."""
+    acting.catch_up()  # the page says who searched for them: this reader, a moment ago
     st.session_state.pop(_PERSON, None)
     st.query_params.update({"seller_id": seller, address.PAGE: [], address.CHOSEN: []})
 
