@@ -51,10 +51,14 @@ def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
         label, of_all = _("Ask again ({n})", n=formats.number(len(rows))), False
     else:
         label, of_all = _("Ask all again ({n})", n=formats.number(min(total, AT_ONCE))), True
-    with st.popover(label, icon=":material/outgoing_mail:", disabled=not total, key=key):
+    place = st.popover(
+        label, icon=":material/outgoing_mail:", disabled=not total, key=key, on_change="rerun"
+    )
+    with place:
         if of_all and total > AT_ONCE:
             st.markdown(_("The first {n} of this list.", n=formats.number(AT_ONCE)))
-        _form(key, listed(AT_ONCE) if of_all else [row["seller_id"] for row in rows])
+        drawn = listed(AT_ONCE) if of_all else [row["seller_id"] for row in rows]
+        _form(key, drawn, is_checked=bool(place.open))
 
 
 def seller(seller_id: str) -> None:
@@ -65,8 +69,10 @@ def seller(seller_id: str) -> None:
             _form(key, [seller_id])
 
 
-def _form(key: str, drawn: Sequence[str]) -> None:
-    """The channel, the message that goes, to whom nothing goes, and the button that sends."""
+def _form(key: str, drawn: Sequence[str], *, is_checked: bool = False) -> None:
+    """The channel, the message that goes, to whom nothing goes, and the button that sends.
+    `is_checked`: whether to look up what keeps messages back from each of many, which takes some 80
+    ms a seller: only where somebody sees the form."""
     first, total = drawn[:LOOKED_AT], len(drawn)
     if not first:
         return
@@ -97,7 +103,7 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     order = Order(channel or ways[0], acting.RECORDED_BY, None, language, template)
     try:
         shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
-        refused = sending.refusals(first, order) if total > 1 else {}
+        refused = sending.refusals(first, order) if is_checked and total > 1 else {}
     except PrazoError as error:
         elements.say(error)
         return

@@ -26,7 +26,7 @@ from tests.app_pages.support.occurrences import (
     seller_event,
     text,
 )
-from tests.app_pages.support.reading import page_text, press
+from tests.app_pages.support.reading import page_text, press, unfold
 
 HISTORY = [
     review("prc_gone", before(days=50), seller="sel_ana"),
@@ -208,6 +208,7 @@ def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
     ):
         started.hold(service.inbox, "sel_bia", is_held=True, actor="Ana", recorded_by="test")
         app = visit("sellers", as_of=None, seller="sel_")
+        unfold(app, "ask 0")
         said, pressed = page_text(app), [it.label for it in app.button]
     assert "Of the first 3, nothing goes to 1:" in said
     assert said.count(REFUSALS["held"]) == 1
