@@ -3,12 +3,13 @@
 import json
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pipeline.notices import batches, sending
-from pipeline.notices.sending import Sending
+from pipeline.notices.sending import Done, Sending
 from tests.alert.sinks import Posted, WebhookServer
 from tests.notices.office import Office, results_of
 from tests.notices.test_sending import BY_SMS
@@ -17,6 +18,19 @@ SELLERS = 60
 SECONDS = 60.0 * SELLERS / 500
 SLOWER = 6
 """Other tests run beside this one, and the servers of this one."""
+
+
+def presses_send_by(office: Office, server: WebhookServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has presses send by this service alone, without a wait between its tries."""
+    rules = office.webhook(server.url)
+    monkeypatch.setattr(batches, "Sending", lambda *_: office.sending(rules))
+
+
+def pressed(office: Office, wanted: list[str]) -> Sequence[Done]:
+    """What became of a press for these sellers, at its end."""
+    batch = batches.start(office.settings(), office.inbox, wanted, BY_SMS)
+    batch.wait(60)
+    return batch.done
 
 
 def test_many_sellers_are_written_to_in_a_moment_and_each_is_heard_of(office: Office) -> None:
@@ -65,15 +79,12 @@ def test_a_press_that_came_to_its_end_can_be_pressed_again(
         office.seller(seller_id, **has)
         office.review(f"prc_of_{seller_id}", seller_id)
     with WebhookServer().running() as server:
-        by = {"rules": office.webhook(server.url), "wait": lambda _: None}
-        made = lambda settings, inbox: Sending(settings, inbox, **by)  # noqa: E731
-        monkeypatch.setattr(batches, "Sending", made)
+        presses_send_by(office, server, monkeypatch)
 
         def press() -> dict[str, str | None]:
-            batch = batches.start(office.settings(), office.inbox, wanted, BY_SMS)
-            batch.wait(60)
             left_out = ("again", "just_sent", "no_address")
-            return {it.seller_id: it.why if it.why in left_out else it.result for it in batch.done}
+            done = pressed(office, wanted)
+            return {it.seller_id: it.why if it.why in left_out else it.result for it in done}
 
         def status_for(posted: Posted) -> int:
             return 429 if json.loads(posted.body)["data"]["seller_id"] in fails else 204
@@ -98,14 +109,10 @@ def test_the_same_list_goes_on_where_an_earlier_press_broke_off(
         office.seller(seller_id, phone_number="+5511912345678")
         office.review(f"prc_of_{seller_id}", seller_id)
     with WebhookServer().running() as server:
-        by = {"rules": office.webhook(server.url), "wait": lambda _: None}
-        made = lambda settings, inbox: Sending(settings, inbox, **by)  # noqa: E731
-        monkeypatch.setattr(batches, "Sending", made)
+        presses_send_by(office, server, monkeypatch)
 
         def press() -> dict[str, str | None]:
-            batch = batches.start(office.settings(), office.inbox, wanted, BY_SMS)
-            batch.wait(60)
-            return {it.seller_id: it.why or it.result for it in batch.done}
+            return {it.seller_id: it.why or it.result for it in pressed(office, wanted)}
 
         send_one = Sending.send_one
 
