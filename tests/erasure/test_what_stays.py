@@ -37,6 +37,7 @@ from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.ndjson import read_line
 from pipeline.settings import Settings
 from pipeline.verify import verify
+from tests import depth
 from tests.audit import story
 from tests.audit.conftest import request
 from tests.erasure import person
@@ -162,7 +163,7 @@ def test_an_erasure_that_stands_in_no_tree_erases_nothing(
         restore.restore(settings_in(tmp_path / "elsewhere"), tmp_path / "saved")
 
 
-@pytest.mark.parametrize("body", [b"x", b'{"fields":{"revenue":"9000_to_9999"}}'])
+@pytest.mark.parametrize("body", depth.few([b'{"fields":{"revenue":"9000_to_9999"}}', b"x"], 2))
 @ON_SQLITE
 def test_what_was_changed_is_not_erased(body: bytes, settings: Settings) -> None:
     """What stays of it would be fixed like the truth, and the ledger that knows it be made again:
@@ -188,7 +189,8 @@ def test_what_stays_and_was_changed_is_not_a_ground_for_another_erasure(settings
 
 
 @pytest.mark.parametrize(
-    "record", [b"x", b"[1]", b'{"erased":7}', b'{"erased":["1:%s"]}' % (b"z" * 64)]
+    "record",
+    depth.few([b"x", b"[1]", b'{"erased":["1:%s"]}' % (b"z" * 64), b'{"erased":7}'], 2),
 )
 @ON_SQLITE
 def test_an_erasure_that_somebody_changed_is_named(
@@ -389,15 +391,23 @@ def unpacked(package: Path) -> str:
 # --- packages ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", ["full", "masked"])
+OF_A_SELLER, OF_A_PROCESS = Scope(seller_id=person.SELLER), Scope(process_id=person.PROCESS)
+OF_A_PERIOD = Scope(since=0, until=1_790_000_000_000_000)
+
+
 @pytest.mark.parametrize(
-    "scope",
-    [
-        Scope(process_id=person.PROCESS),
-        Scope(seller_id=person.SELLER),
-        Scope(since=0, until=1_790_000_000_000_000),
-    ],
-    ids=["process", "seller", "period"],
+    ("scope", "profile"),
+    depth.few(
+        [
+            (OF_A_SELLER, "full"),
+            (OF_A_SELLER, "masked"),
+            (OF_A_PROCESS, "masked"),
+            (OF_A_PROCESS, "full"),
+            (OF_A_PERIOD, "masked"),
+            (OF_A_PERIOD, "full"),
+        ],
+        2,
+    ),
 )
 @ON_SQLITE
 def test_a_package_says_what_was_erased_and_verifies(
@@ -413,7 +423,7 @@ def test_a_package_says_what_was_erased_and_verifies(
     assert [it for it in person.WORDS if it in unpacked(made.path)] == []
 
 
-@pytest.mark.parametrize("profile", ["full", "masked"])
+@pytest.mark.parametrize("profile", depth.few(["full", "masked"], 2))
 @ON_SQLITE
 def test_a_package_of_what_was_erased_and_recorded_again_verifies(
     profile: Profile, settings: Settings, tmp_path: Path

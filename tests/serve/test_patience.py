@@ -17,6 +17,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.inbox import open_inbox
 from pipeline.serve.ledger_access import Patience
 from pipeline.settings import Settings
+from tests import depth
 from tests.support.commands import here
 from tests.support.ledgers import draft
 from tests.support.lines import seller
@@ -52,7 +53,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appending.Appending, "append", slowly)
 
 
-@pytest.mark.parametrize("command", [("show", "seller_state"), ("checkpoint",)])
+@pytest.mark.parametrize("command", depth.few([("show", "seller_state"), ("checkpoint",)], 2))
 def test_a_ledger_that_has_to_be_made_first_is_not_waited_for_to_its_end(
     command: tuple[str, ...],
     settings: Settings,

@@ -140,7 +140,7 @@ def test_a_command_says_what_the_proxy_wants(marketplace: Marketplace) -> None:
     payload.write_bytes(review.payload)
     with proxying(login="a:b") as proxy:
         url = f"http://127.0.0.1:{proxy.port}"
-        given = ("submit", review.process_id, "--payload", str(payload))
+        given = ("submit", review.process_id, "--payload", str(payload), "--wait", "0")
         done = run(marketplace, *given, PRAZO_PLATFORM_PROXY=url, PRAZO_REQUEST_TIMEOUT_SECONDS="3")
     assert done.code == 3
     assert "wants a user and a password (407)" in done.err

@@ -24,7 +24,7 @@ from pipeline.submit.attempt import Result, Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
 from pipeline.submit.permit import MARGIN, LeasePermit
 from pipeline.submit.platform import Platform, Withheld
-from tests import fork_server
+from tests import depth, fork_server
 from tests.faults.once.race import is_stopped
 from tests.support.machine import hung_disk, wait_until
 from tests.support.marketplace import Marketplace, Review
@@ -79,7 +79,7 @@ def paused_sender(marketplace: Marketplace, where: str) -> "subprocess.Popen[byt
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to see it stopped by")
-@pytest.mark.parametrize("where", ["after_start", "after_handshake"])
+@pytest.mark.parametrize("where", depth.few(["after_handshake", "after_start"], 2))
 def test_a_sender_stopped_before_its_first_byte_sends_nothing_once_others_have(
     marketplace: Marketplace, where: str
 ) -> None:

@@ -262,7 +262,7 @@ def test_people_hear_of_a_rung_that_is_reached_while_the_ledger_is_asked(office:
     ("ladder", "hours"),
     [
         ('before = ["1d", "4h"]\nexpired = false', 57),  # of the default ladder, on the third day
-        ('before = ["1d", "1h"]', 21.5),
+        pytest.param('before = ["1d", "1h"]', 21.5, marks=pytest.mark.long),
     ],
 )
 def test_people_hear_of_a_last_rung_that_is_short(
