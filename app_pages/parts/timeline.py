@@ -1,6 +1,6 @@
 """Shows the newest entries of the log on one process or seller, each in words."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -52,8 +52,8 @@ def show(of: Timeline) -> None:
 
 def _show_entries(of: Timeline) -> None:
     st.header(_("Audit trail"), anchor=False)
-    for entry in of.entries:
-        show_entry(entry)
+    for entries in _at_once(of.entries):
+        _show_once(entries)
     if of.total > len(of.entries):
         shown = ngettext(
             "The newest {n} of {total} entries",
@@ -65,28 +65,68 @@ def _show_entries(of: Timeline) -> None:
         st.markdown(formats.muted(shown))
 
 
+def _at_once(entries: Sequence[views.Row]) -> Sequence[Sequence[views.Row]]:
+    """The same entries. Those that say one thing at one moment about several processes of a
+    message, call or letter are together: it was one conversation."""
+    together: dict[Hashable, list[views.Row]] = {}
+    for entry in entries:
+        same = (entry["seq"], entry["process_id"])
+        if entry["message_id"] is not None:
+            same = tuple(entry[it] for it in ("message_id", "kind", "step", "occurred_at"))
+        together.setdefault(same, []).append(entry)
+    return [*together.values()]
+
+
 def show_entry(entry: views.Row) -> None:
     """A row of `timeline`: what happened, its place and leaf in the log, and what else is known."""
+    _show_once([entry])
+
+
+def _show_once(entries: Sequence[views.Row]) -> None:
+    entry = entries[0]
     said = occurrences.entry(entry)
-    title = f"**{said.title}** · {said.detail}" if said.detail else f"**{said.title}**"
+    detail = " · ".join(filter(None, (said.detail, _about(entries))))
+    title = f"**{said.title}** · {detail}" if detail else f"**{said.title}**"
     place = (
         formats.second(entry["occurred_at"]),
-        _("entry {seq}", seq=formats.number(entry["seq"])),
+        _places(sorted({it["seq"] for it in entries})),
         formats.code(entry["leaf_hash"][:8]),
     )
     label = f"{title}  \n{formats.muted(' · '.join(place))}"
     with st.expander(label, icon=said.icon, type="step"):
-        elements.details(_facts(entry), width="content")
+        elements.details(_facts(entries), width="content")
 
 
-def _facts(entry: views.Row) -> dict[str, str]:
-    """What else the log knows of an entry, by name; what it does not know is left out."""
+def _about(entries: Sequence[views.Row]) -> str:
+    """How many reviews entries speak of; "" of one."""
+    n = len({it["process_id"] for it in entries})
+    if n == 1:
+        return ""
+    return ngettext("about {n} review", "about {n} reviews", n, n=formats.number(n))
+
+
+def _places(seqs: Sequence[int]) -> str:
+    """The places of entries in the log, as people read them."""
+    if len(seqs) == 1:
+        return _("entry {seq}", seq=formats.number(seqs[0]))
+    return _("entries {seqs}", seqs=", ".join(map(formats.number, seqs)))
+
+
+def _facts(entries: Sequence[views.Row]) -> dict[str, str]:
+    """What else the log knows of entries, by name; what it does not know is left out."""
+    entry = entries[0]
+
+    def each(column: str) -> str:
+        cells = (elements.cell(it, column) for it in entries if it[column])
+        return ", ".join(dict.fromkeys(cells))
+
+    leaves = dict.fromkeys(formats.code(it["leaf_hash"]) for it in entries)
     known = {
         _("Recorded"): formats.second(entry["recorded_at"]),
         _("By"): formats.plain(entry["recorded_by"]),
-        _("Process"): entry["process_id"] and elements.cell(entry, "process_id"),
-        _("Event"): entry["event_id"] and elements.cell(entry, "event_id"),
-        _("Attempt"): entry["attempt_id"] and elements.cell(entry, "attempt_id"),
-        _("Leaf"): formats.code(entry["leaf_hash"]),
+        _("Process"): each("process_id"),
+        _("Event"): each("event_id"),
+        _("Attempt"): each("attempt_id"),
+        _("Leaf"): ", ".join(leaves),
     }
     return {name: value for name, value in known.items() if value}

@@ -12,6 +12,7 @@
 -- column: reported_status | text | the status a review event reports
 -- column: deadline_at | the deadline a review event carries
 -- column: attempt_id | our id of a submission attempt
+-- column: message_id | text | of a message, call or letter to a seller: its id, shared by the processes that it speaks of
 -- column: status | HTTP status of an answer
 -- column: error | text | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
 -- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person; what became of a seller notice, or of its schedule
@@ -41,6 +42,7 @@ select
     reviews.status as reported_status,
     reviews.deadline_at,
     log.attempt_id,
+    actions.content ->> '$.message_id' as message_id,
     log.status,
     mask_error(finishes.error) as error,
     coalesce(fact_collections.step, actions.step) as step,

@@ -1,5 +1,7 @@
 """On a seller's page calls are recorded and taken back, and messages stopped and let go on."""
 
+from streamlit.testing.v1 import AppTest
+
 from app_pages.parts import acting
 from pipeline.log.kinds.notice_schedule import wished
 from tests.app_pages.conftest import OpenLog, Visit
@@ -41,6 +43,33 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_taken_back_by_who_recorde
         calls = service.reader.read("seller_notices").to_pylist()
     assert [(it["actor"], it["reason"]) for it in said] == [("Bia", "another seller")] * 2
     assert all(it["retracted_at"] and not it["contacted_at"] for it in calls)
+
+
+def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It stood once for each review, as if the seller had been called that often."""
+    with open_log(HISTORY):
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        press(app, "Record the call or letter")
+        press(app, "Undo")
+        on_seller = trail(app)
+        on_process = trail(visit("process", as_of=None, process="prc_1"))
+    [undone] = [it for it in on_seller if "Call or letter retracted" in it]
+    [call] = [it for it in on_seller if "Seller notice" in it]
+    assert "telephone · reached · Bia · about 2 reviews" in call
+    assert "entries 3, 4" in call
+    assert "about 2 reviews" in undone
+    assert "entries 5, 6" in undone
+    [call] = [it for it in on_process if "Seller notice" in it]
+    assert "review" not in call
+
+
+def trail(app: AppTest) -> list[str]:
+    """What each step of the audit trail says of itself."""
+    return [it.label for it in app.expander if "entr" in it.label]
 
 
 def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: Visit) -> None:
