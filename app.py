@@ -19,7 +19,7 @@ from streamlit import config, delta_generator
 
 import app_pages
 from app_pages.desk import find, people, visits
-from app_pages.door import access, audience, early, loggers, pages, starting, uploads
+from app_pages.door import access, audience, browsers, early, loggers, pages, starting, uploads
 from app_pages.door.lobby import Lobby
 from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
@@ -213,6 +213,7 @@ else:
                 ],
             ),
             Middleware(NotStored),
+            Middleware(browsers.Numbered),
             Middleware(early.Early),
             Middleware(starting.or_end()(Door), load=_settings),
             Middleware(starting.or_end()(Served), pages.pages(), api.routes(), load=_settings),

@@ -92,7 +92,7 @@ class Early:
 
         async def whole(message: Message) -> None:
             nonlocal began, body
-            if message["type"] == "http.response.start" and _is_page(message):
+            if message["type"] == "http.response.start" and is_page(message):
                 began = message
             elif began is None:
                 await send(message)
@@ -111,6 +111,7 @@ class Early:
         await send({"type": "http.response.body", "body": body})
 
 
-def _is_page(message: Message) -> bool:
+def is_page(message: Message) -> bool:
+    """Whether an answer that begins is a page."""
     fields = message.get("headers", ())
     return any(k.lower() == b"content-type" and b"text/html" in v for k, v in fields)

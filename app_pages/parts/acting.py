@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import elements, views
+from app_pages.parts import elements, sights, views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http.refusals import reason_of
@@ -42,8 +42,6 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 """For so long after an act, a press of the same button counts as the second click of a double
 click."""
 
-SHOWN_NAMES: Final = "by what names are shown"
-"""The session's key of what `app_pages/parts/seller_names.py` keeps in it."""
 _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
@@ -92,7 +90,7 @@ def remember_name(name: str) -> None:
     made for themselves is forgotten."""
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
-        st.session_state.pop(SHOWN_NAMES, None)
+        sights.end()
         st.session_state.pop(_UNDO, None)
         own().clear()
     st.session_state[_NAME] = name.strip() or None

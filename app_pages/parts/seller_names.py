@@ -1,7 +1,7 @@
 """Shows sellers by name: masked, or in clear for some minutes once a reason stands in the log.
 
-One reason holds for all lists, pages and files of the session. A role that may always see names
-leaves the same entries. Names in clear stay out of the answers that readers share
+One reason holds for all lists, pages and files of that person in that browser. A role that may
+always see names leaves the same entries. Names in clear stay out of the answers that readers share
 (`app_pages/parts/views.py`).
 """
 
@@ -13,7 +13,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, elements, views
+from app_pages.parts import acting, elements, sights, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
@@ -46,18 +46,16 @@ def in_clear(seller_id: str | None) -> str | None:
 
 
 def showing() -> Showing | None:
-    """By what this session sees names in clear now; None where they are masked."""
+    """By what whoever looks sees names in clear now; None where they are masked."""
     if not access.may(Permission.UNMASK):
         return None
     name = acting.reader_name()
-    seen: Showing | None = st.session_state.get(acting.SHOWN_NAMES)
-    if seen is not None and not seen.is_over and seen.by.actor == name:
+    if (seen := sights.of(name)) is not None:
         return seen
     if name is None or not _is_always() or service.current().ledger.is_without_bodies:
         return None
     by = By(ALWAYS, name, acting.RECORDED_BY)
-    st.session_state[acting.SHOWN_NAMES] = made = shown_names.begin(service.current(), by)
-    return made
+    return sights.keep(shown_names.begin(service.current(), by))
 
 
 def control(rows: Sequence[views.Row], label: str) -> None:
@@ -74,7 +72,7 @@ def control(rows: Sequence[views.Row], label: str) -> None:
                 icon=":material/visibility_off:",
                 key="mask_names",
                 help=_("Names are shown; the log says to whom, whose and why."),
-                on_click=_mask,
+                on_click=sights.end,
             )
             _mask_in_time()
         return
@@ -114,7 +112,7 @@ def _show(rows: Sequence[views.Row]) -> acting.Feedback:
         return acting.Feedback(_("To show names waits for a second person."), kept=reason)
     if error is not None:
         return acting.Feedback("", error=error, kept=reason)
-    st.session_state[acting.SHOWN_NAMES] = made[0]
+    sights.keep(made[0])
     return acting.Feedback("", is_done=True, empties=("names_reason",))
 
 
@@ -127,10 +125,6 @@ def _is_always() -> bool:
     whoever = access.person()
     always = service.current().settings.roles_shown_names
     return whoever is not None and not always.isdisjoint(whoever.roles)
-
-
-def _mask() -> None:
-    st.session_state.pop(acting.SHOWN_NAMES, None)
 
 
 @st.fragment(run_every=acting.WATCH_SECONDS)

@@ -1,6 +1,7 @@
 """Shows sellers' names in clear: from a reason on, for some minutes, and each seller is in an entry
 before their name is shown."""
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -33,6 +34,10 @@ class Showing:
     def is_over(self) -> bool:
         """Whether names are to be masked again."""
         return time.monotonic() >= self._until
+
+    def end(self) -> None:
+        """Masks them before the time is over, wherever this showing is looked at."""
+        self._until = -math.inf
 
     def names(
         self, service: LedgerService, sellers: Sequence[str], as_of: int | None

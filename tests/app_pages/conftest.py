@@ -18,6 +18,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
+from app_pages.door import browsers
 from app_pages.parts import acting, frame, views
 from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.inbox import open_inbox
@@ -160,10 +161,11 @@ def _streamlit_counts_no_calls() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _the_browser_remembers_no_name() -> Iterator[None]:
+def _the_browser_remembers_nothing() -> Iterator[None]:
     """Streamlit's test runner has cookies of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(acting, "kept_name", lambda: "")
+        patch.setattr(browsers, "kept_number", lambda: "")
         yield
 
 

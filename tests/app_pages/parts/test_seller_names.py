@@ -1,4 +1,4 @@
-"""Sellers' names are shown for a reason, to that session alone, and an entry holds whose."""
+"""Sellers' names are shown for a reason, to that person alone, and an entry holds whose."""
 
 import json
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages.door import browsers
 from app_pages.language import sellers
-from app_pages.parts import acting, downloads, seller_names
+from app_pages.parts import acting, downloads, seller_names, sights
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import SettingsError
 from pipeline.log.actions import By
@@ -89,6 +90,45 @@ def test_names_are_shown_for_one_reason_on_all_pages_and_masked_again(
         assert len(shown_by(service)) == 4
 
 
+def test_a_page_loaded_again_shows_names_to_the_same_person_in_the_same_browser_alone(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were masked again, and a second reason was asked for."""
+
+    def look(name: str, browser: str) -> AppTest:
+        monkeypatch.setattr(acting, "kept_name", lambda: name)
+        monkeypatch.setattr(browsers, "current", lambda: browser)
+        return visit("sellers")
+
+    with open_log(HISTORY) as service:
+        ask(look("Bia", "hers"))
+        assert names_on(look("Bia", "hers")) == ["Ana Neves", "Caio Araújo"]
+        [entry] = shown_by(service)
+        assert (entry["actor"], entry["sellers"]) == ("Bia", ["sel_ana", "sel_caio"])
+        assert names_on(look("Caio", "hers")) == ["sel_ana", "sel_caio"]
+        assert names_on(look("Bia", "another")) == ["sel_ana", "sel_caio"]
+        assert names_on(look("", "hers")) == ["sel_ana", "sel_caio"]
+
+        open_page, loaded_again = look("Bia", "hers"), look("Bia", "hers")
+        press(loaded_again, "Mask names")
+        assert names_on(open_page.run()) == ["sel_ana", "sel_caio"]
+        assert names_on(look("Bia", "hers")) == ["sel_ana", "sel_caio"]
+
+        ask(look("Bia", "hers"), reason="another call")
+        overview = look("Bia", "hers").switch_page("app_pages/pages/overview.py").run()
+        press(overview, "I am somebody else")
+        assert names_on(look("Bia", "hers")) == ["sel_ana", "sel_caio"], "she has left since"
+
+        ask(look("Bia", "hers"), reason="a third call")
+        monkeypatch.setattr(shown_names.time, "monotonic", lambda: float("inf"))
+        assert names_on(look("Bia", "hers")) == ["sel_ana", "sel_caio"]
+        assert [it["reason"] for it in shown_by(service)] == [
+            "a call",
+            "another call",
+            "a third call",
+        ]
+
+
 def test_names_are_masked_once_the_time_is_over_and_where_the_role_may_not_see_them(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +187,7 @@ def test_a_role_that_always_sees_names_leaves_the_same_entries_and_none_without_
         app.run()
         [entry] = shown_by(service)
         assert (entry["actor"], entry["sellers"]) == ("Bia", ["sel_ana", "sel_caio"])
-        app.session_state[acting.SHOWN_NAMES] = None
+        monkeypatch.setattr(sights, "_LATEST", {})
         monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
         assert names_on(app.run()) == ["sel_ana", "sel_caio"]
     with pytest.raises(SettingsError, match="choose one"):
