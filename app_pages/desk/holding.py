@@ -6,7 +6,7 @@ from typing import Final, get_args
 import streamlit as st
 
 from app_pages.desk import casework
-from app_pages.language import formats
+from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, links, views
 from pipeline.continuity import service
@@ -23,7 +23,9 @@ def say(seller_id: str) -> views.Row | None:
     None where they go."""
     held = views.read_one("held_sellers", where={"seller_id": seller_id})
     if held is not None:
-        st.markdown(_badge(held), width="content")
+        by = [] if held["wish"] is not None else [held["held_by"], held["reason"]]
+        said = ": ".join(formats.plain(code_texts.masked(it)) for it in by if it)
+        st.markdown(f"{_badge(held)} {said}".rstrip(), width="content")
     return held
 
 
@@ -85,31 +87,27 @@ def show(seller_id: str) -> None:
             if held is None
             else _("The schedule sends this seller again what comes due.")
         )
-        is_wished = held is not None and held["wish"] is not None
-        if is_wished:
-            st.text_input(_("Why?"), key=f"{key} why")
+        st.text_input(_("Why?"), key=f"{key} why")
         acting.name_of_reader(f"{key} actor")
 
         def press() -> acting.Feedback:
             actor, why = acting.actor_of(f"{key} actor"), acting.typed(f"{key} why")
-            if is_wished and (lacking := acting.missing(why, actor)) is not None:
+            if (lacking := acting.missing(why, actor)) is not None:
                 return acting.Feedback(lacking, kept=why)
-            return _record(seller_id, actor, why, is_held=held is None)
+            done = _record(seller_id, actor, why, is_held=held is None)
+            return done._replace(empties=(f"{key} why",))
 
         acting.submit(f"{key} now", label, press, about=held is None, may=Permission.ANNOTATE)
 
 
 def _record(seller_id: str, actor: str, why: str, *, is_held: bool) -> acting.Feedback:
-    if not actor:
-        return acting.Feedback(_("A name is needed: it goes into the log."))
     inbox, by = service.current().inbox, {"actor": actor, "recorded_by": acting.RECORDED_BY}
     made: list[int] = []
     error = acting.tried(
-        lambda: made.append(hold(inbox, seller_id, is_held=is_held, reason=why or None, **by)),
-        actor,
+        lambda: made.append(hold(inbox, seller_id, is_held=is_held, reason=why, **by)), actor
     )
     if error is not None:
-        return acting.Feedback("", error=error)
+        return acting.Feedback("", error=error, kept=why)
     said = _("Messages are stopped.") if is_held else _("Messages go on.")
     return acting.Feedback(said, is_done=True, undo=partial(_undo, seller_id, actor, made[0]))
 

@@ -15,7 +15,7 @@ from pipeline.alert.acting import take_back as take_back_step
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
-from pipeline.log.actions import MAX_REASON_CHARACTERS, By, action
+from pipeline.log.actions import MAX_REASON_CHARACTERS, UNDONE, By, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from pipeline.log.kinds.note import new_note_id, note
@@ -58,7 +58,7 @@ def write_notes(processes: Sequence[views.Row], text: str, actor: str) -> acting
         ]
 
     def undo() -> acting.Feedback:
-        by = By(acting.UNDONE, actor, acting.RECORDED_BY)
+        by = By(UNDONE, actor, acting.RECORDED_BY)
         return acting.record(lambda: drafts(by, is_taken_back=True), actor, acting.taken_back())
 
     by = By(text.strip(), actor.strip(), acting.RECORDED_BY)
@@ -160,7 +160,7 @@ def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acti
     )
 
     def undo() -> acting.Feedback:
-        by = By(acting.UNDONE, actor, acting.RECORDED_BY)
+        by = By(UNDONE, actor, acting.RECORDED_BY)
         return acting.record(
             lambda: [
                 retraction(
@@ -214,7 +214,7 @@ def number_key(key: str) -> str:
 def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> acting.Feedback:
     """Records a ticket as opened for each of these processes, unless one of them has one. For a
     moment it can be taken back."""
-    closes = partial(ticket, "closed", reason=acting.UNDONE)
+    closes = partial(ticket, "closed", reason=UNDONE)
     undo = partial(_undo_ticket, processes, "opened", number, closes, actor)
     return _record_unless(
         lambda rows: _ticket_in_the_way(rows, number),
@@ -229,7 +229,7 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
 def close_ticket(process: views.Row, drawn: views.Row, actor: str) -> acting.Feedback:
     """Records the ticket that was drawn, a row of `tickets`, as closed, unless somebody else has
     closed it since. For a moment it can be taken back."""
-    opens = partial(ticket, "opened", number=drawn["number"] or "–", reason=acting.UNDONE)
+    opens = partial(ticket, "opened", number=drawn["number"] or "–", reason=UNDONE)
     undo = partial(_undo_ticket, [process], "closed", drawn["number"], opens, actor)
     return _record_unless(
         lambda rows: _another_ticket(rows, "opened", drawn["number"]),
@@ -290,7 +290,7 @@ def assign(
         return _record_unless(
             lambda rows: _assigned_since(rows, assignee),
             given,
-            lambda row: assignment(row, before[row["process_id"]], acting.UNDONE, actor),
+            lambda row: assignment(row, before[row["process_id"]], UNDONE, actor),
             actor,
             "",
             acting.taken_back(),
@@ -463,7 +463,7 @@ def take_back(
 
     def act() -> None:
         for alert, at in taken_at.items():
-            by = {"actor": actor, "recorded_by": acting.RECORDED_BY, "reason": acting.UNDONE}
+            by = {"actor": actor, "recorded_by": acting.RECORDED_BY, "reason": UNDONE}
             take_back_step(inbox, alert, of, at, **by)
 
     error = acting.tried(act, actor)

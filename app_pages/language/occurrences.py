@@ -5,21 +5,24 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from app_pages.language import formats, rulebook
-from app_pages.language.code_texts import masked, word
+from app_pages.language.code_texts import word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
 from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
+from pipeline.log.actions import UNDONE
 from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.assignment import RULES_WORDS
 from pipeline.log.kinds.collection import COLLECTION
+from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.names import BY_RULE
+from pipeline.notices.sellers import REFUSALS
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
 ACCESSES: Final[Mapping[str, str]] = {
@@ -106,7 +109,7 @@ class EntryInWords(NamedTuple):
 def entry(row: Mapping[str, Any]) -> EntryInWords:
     """A row of `timeline` in words; what came from outside is shown as plain text."""
     kind, status, error = row["kind"], row["status"], row["error"]
-    reason = row["reason"] and masked(row["reason"])
+    reason = row["reason"] and word(_reasons(row), row["reason"])
     if kind == WEBHOOK and row["event_type"] == REVIEW_REQUIRED:
         reported = word(codes.STATES, row["reported_status"])
         detail = _(
@@ -147,11 +150,21 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
         said = [_shown(kind, it, row[it]) for it in known.shows if row[it]]
     if row["assignee"] is not None:
         said.append(_("to {name}", name=row["assignee"]))
-    by = [it for it in (row["actor"], reason) if it]
-    if row["actor"] == BY_RULE:
-        by = [word(RULES_WORDS, it) for it in by]
+    actor = row["actor"] and (
+        word(RULES_WORDS, BY_RULE) if row["actor"] == BY_RULE else row["actor"]
+    )
+    by = [it for it in (actor, reason) if it]
     detail = " · ".join(map(formats.plain, [*said, *by]))
     return EntryInWords(known.icon, title, detail)
+
+
+def _reasons(row: Mapping[str, Any]) -> Mapping[str, str]:
+    """The words for reasons that nobody typed."""
+    if row["actor"] == BY_RULE:
+        return RULES_WORDS
+    if row["kind"] == NOTICE_SCHEDULE and row["actor"] is None:
+        return REFUSALS
+    return {UNDONE: N_("undone")}
 
 
 def _shown(kind: str, column: str, value: str) -> str:

@@ -32,8 +32,6 @@ from pipeline.texts import is_blank
 RECORDED_BY: Final = "dashboard"
 UNDO_SECONDS: Final = 10
 """For so long after an act its entry can be taken back by one click."""
-UNDONE: Final = "undone"
-"""The reason of what takes an entry back so."""
 WATCH_SECONDS: Final = 11
 """Between two looks at whether personal data is to be masked again. Not a multiple of the pauses of
 other fragments, so that they do not run at the same moment."""

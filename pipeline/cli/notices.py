@@ -174,13 +174,14 @@ def stop(before: bool, actor: str) -> None:
 @notices.command()
 @click.option("--seller", required=True, metavar="ID", help="To whom nothing goes.")
 @click.option("--actor", metavar="NAME", required=True, help="Who holds it.")
+@click.option("--reason", metavar="TEXT", help="Why.")
 @click.pass_obj
-def hold(before: bool, seller: str, actor: str) -> None:
+def hold(before: bool, seller: str, actor: str, reason: str | None) -> None:
     """Hold the schedule for one seller, as in a dispute.
 
-    Example: prazo notices hold --seller sel_123 --actor Ana
+    Example: prazo notices hold --seller sel_123 --actor Ana --reason "in dispute"
     """
-    _hold(seller, actor, None, is_held=True, is_dry=before)
+    _hold(seller, actor, reason, is_held=True, is_dry=before)
 
 
 @notices.command()

@@ -2,7 +2,7 @@
 ask for one."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pipeline import names
 from pipeline.contract.body import JsonValue, canonical_json
@@ -11,6 +11,8 @@ from pipeline.log.entries import Draft
 from pipeline.texts import is_blank, printable
 
 MAX_REASON_CHARACTERS = 2000
+UNDONE: Final = "undone"
+"""The reason of what takes an entry back within seconds, by one click."""
 
 
 class By(NamedTuple):

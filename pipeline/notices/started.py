@@ -12,6 +12,7 @@ from typing import Final
 from pipeline.errors import CallerError, WrongUsage
 from pipeline.inbox import Inbox
 from pipeline.inbox.store import Statement
+from pipeline.log.actions import UNDONE
 from pipeline.log.entries import LIVE, Entry, content_of
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE, decided, wish_in
 from pipeline.notices import ladders
@@ -154,14 +155,10 @@ def undo_hold(
     if (wish := wish_in(decisions)) is not None:  # a hold after it says nothing of it
         before = {"step": "stopped", "reason": wish}
     step, reason = before.get("step"), before.get("reason")
-    kept = step if step in ("held", "stopped") else "released"
-    draft = decided(
-        kept,
-        actor=actor,
-        recorded_by=recorded_by,
-        seller_id=seller_id,
-        **({"reason": reason} if kept != "released" and reason is not None else {}),
-    )
+    if step not in ("held", "stopped"):
+        step, reason = "released", UNDONE
+    said = {} if reason is None else {"reason": reason}
+    draft = decided(step, actor=actor, recorded_by=recorded_by, seller_id=seller_id, **said)
     claim = Statement(_IS_LATEST, (seller_id, NOTICE_SCHEDULE, seq))
     [receipt] = inbox.append([draft], claim=claim)
     return receipt.entry is not None

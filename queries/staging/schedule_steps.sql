@@ -7,6 +7,8 @@
 -- column: process_id | the process that it is about; null where it is about more
 -- column: seller_id | the seller whom it is about; null where it is about a process, or all
 -- column: step | started, held, released or stopped
+-- column: actor | staff | who decided it
+-- column: reason | text | why
 -- column: wish | of a stop by the seller: not_me or stop_writing; null of any other
 -- column: is_wish | of what was decided here: the seller wishes no more messages; false where a person released them; null of all else
 -- column: has_backlog | of a start: processes that were known before are in it, too
@@ -18,6 +20,8 @@ select
     process_id,
     seller_id,
     if(kind = 'restoration', 'stopped', step) as step,
+    actor,
+    reason,
     case when step = 'stopped' and reason in ('not_me', 'stop_writing') then reason end as wish,
     case
         when origin <> 'live' then null

@@ -6,6 +6,8 @@
 -- column: step | text | held, or stopped
 -- column: wish | text | of their own: not_me, they are not the seller, or stop_writing; null where only a person holds it
 -- column: held_at | since when
+-- column: held_by | staff | who holds it; null of the seller's own wish
+-- column: reason | text | why
 -- column: seq | the entry that says so
 
 with steps as (
@@ -34,6 +36,8 @@ select
     step,
     wish,
     occurred_at as held_at,
+    actor as held_by,
+    reason,
     seq
 from standing
 where step in ('held', 'stopped')

@@ -35,8 +35,7 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_taken_back_by_who_recorde
 
         press(app, "Take it back")
         assert "A text and a name are needed" in page_text(app)
-        [why] = [it for it in app.text_input if it.label == "Why?"]
-        why.set_value("another seller")
+        say_why(app, "another seller")
         press(app, "Take it back")
         assert "Take it back" not in labels(app)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
@@ -77,15 +76,40 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         app = visit("seller", as_of=None, seller_id="sel_ana")
         say_name(app, "header", "Bia")
         press(app, "Stop messages")
+        assert "A text and a name are needed" in page_text(app)
+        say_why(app, "a dispute")
+        press(app, "Stop messages")
         assert "No messages go to this seller by themselves since" in page_text(app)
+        assert "Bia: a dispute" in page_text(app)
         assert service.reader.count("held_sellers") == 1
         press(app, "Undo")
         assert service.reader.count("held_sellers") == 0
+        say_why(app, "another dispute")
         press(app, "Stop messages")
         press(app, "Let messages go on")
+        assert "A text and a name are needed" in page_text(app), "the field was emptied"
+        say_why(app, "settled")
+        press(app, "Let messages go on")
         steps = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
-    assert sorted(it["step"] for it in steps) == ["held", "held", "released", "released"]
-    assert "Stop messages" in labels(app)
+        assert [(it["step"], it["actor"], it["reason"]) for it in steps] == [
+            ("held", "Bia", "a dispute"),
+            ("released", "Bia", "undone"),
+            ("held", "Bia", "another dispute"),
+            ("released", "Bia", "settled"),
+        ]
+        assert "Stop messages" in labels(app)
+        in_trail = [it for it in trail(app) if "Schedule of seller notices" in it]
+        assert [it.partition("  \n")[0].partition("** · ")[2] for it in in_trail] == [
+            "Bia · settled",
+            "Bia · another dispute",
+            "Bia · undone",
+            "Bia · a dispute",
+        ]
+
+
+def say_why(app: AppTest, text: str) -> None:
+    [why] = [it for it in app.text_input if it.label == "Why?"]
+    why.set_value(text)
 
 
 def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
@@ -102,6 +126,7 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
 
         app = visit("seller", as_of=None, seller_id="sel_ana")
         say_name(app, "header", "Bia")
+        say_why(app, "a dispute")
         press(app, "Stop messages")
         by = {"seller_id": "sel_ana", "recorded_by": "journey"}
         service.inbox.append([wished("not_me", journey_id="jrn_1", **by)])
@@ -117,8 +142,7 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         press(app, "Let messages go on")
         assert "A text and a name are needed" in page_text(app)
         assert stands() == ("stopped", "not_me")
-        [why] = [it for it in app.text_input if it.label == "Why?"]
-        why.set_value("reached by telephone")
+        say_why(app, "reached by telephone")
         press(app, "Let messages go on")
         assert stands() == ("released", "reached by telephone")
         assert "ended the messages" not in page_text(visit("sellers", as_of=None))
