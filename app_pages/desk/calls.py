@@ -2,6 +2,7 @@
 by mistake."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from functools import partial
 from typing import Final
 
@@ -12,6 +13,8 @@ from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
+from pipeline import instants
+from pipeline.continuity import service
 from pipeline.language import codes
 from pipeline.log.actions import By
 from pipeline.log.kinds.retraction import retraction
@@ -56,7 +59,7 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(formats.plain(" · ".join(said)), width="content")
             if may_act and _may_retract(row, acting.reader_name()):
-                _retract(row)
+                _offer_retraction(row)
     elements.say_if_cut("seller_notices", found, LISTED, where=where)
 
 
@@ -66,6 +69,26 @@ def _may_retract(row: views.Row, name: str | None) -> bool:
     return is_admin or (name is not None and row["actor"] == name)
 
 
+def _offer_retraction(row: views.Row) -> None:
+    if _is_just_recorded(row):
+        _offer_it_in_a_moment(row)
+    else:
+        _retract(row)
+
+
+@st.fragment(run_every=acting.UNDO_SECONDS + 1)
+@elements.failures_said()
+def _offer_it_in_a_moment(row: views.Row) -> None:
+    """Nothing for as long as it is undone by one click, with no reason to give."""
+    if not _is_just_recorded(row):
+        _retract(row)
+
+
+def _is_just_recorded(row: views.Row) -> bool:
+    happened = instants.from_datetime(row["sent_at"].replace(tzinfo=UTC))
+    return service.current().now() - happened < acting.UNDO_SECONDS * instants.SECOND
+
+
 def _retract(row: views.Row) -> None:
     key = elements.edition("retract", [row["message_id"]])
 
@@ -73,12 +96,12 @@ def _retract(row: views.Row) -> None:
         return _recorded(row, acting.typed(f"why {key}"), acting.actor_of(f"retract_actor {key}"))
 
     with (
-        st.popover(_("Take it back"), icon=":material/undo:", key=f"retract {key}"),
+        st.popover(_("Undo"), icon=":material/undo:", key=f"retract {key}"),
         st.form(f"retraction {key}", border=False),
     ):
         st.text_input(_("Why?"), key=f"why {key}")
         acting.name_of_reader(f"retract_actor {key}")
-        recording.submit(f"retraction {key}", _("Take it back"), press)
+        recording.submit(f"retraction {key}", _("Record the reason and undo"), press)
 
 
 def _recorded(row: views.Row, why: str, actor: str) -> acting.Feedback:
@@ -87,7 +110,7 @@ def _recorded(row: views.Row, why: str, actor: str) -> acting.Feedback:
         return acting.Feedback(lacking, kept=why)
     if not _may_retract(row, actor):
         return acting.Feedback(
-            _("Only who recorded it, or an administrator, may take it back."), kept=why
+            _("Only who recorded it, or an administrator, may undo it."), kept=why
         )
     rows = views.read("seller_notices", where={"message_id": row["message_id"]})
     draft = partial(retraction, row["message_id"], By(why, actor, acting.RECORDED_BY))

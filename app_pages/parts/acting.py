@@ -352,7 +352,7 @@ def _remember_undo(feedback: Feedback, may: Permission) -> None:
 
 def taken_back() -> Feedback:
     """That an entry is taken back."""
-    return Feedback(_("Taken back."), is_done=True)
+    return Feedback(_("Undone."), is_done=True)
 
 
 def offer_undo() -> None:

@@ -20,7 +20,7 @@ KIND: Final = Kind(
         "cleared": N_("Alert over"),
         "acknowledged": N_("Alert acknowledged"),
         "snoozed": N_("Alert snoozed"),
-        "taken_back": N_("Step of an alert taken back"),
+        "taken_back": N_("Step of an alert undone"),
     },
     shows=("about", "recipient", "channel"),
     typed=NOTHING_TYPED,

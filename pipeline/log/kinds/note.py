@@ -15,7 +15,7 @@ KIND: Final = Kind(
     NOTE,
     N_("Note"),
     icon=":material/sticky_note_2:",
-    steps={TAKEN_BACK: N_("Note taken back")},
+    steps={TAKEN_BACK: N_("Note undone")},
     is_about_seller=True,
     is_in_files=True,
 )

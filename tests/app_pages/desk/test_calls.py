@@ -1,5 +1,6 @@
-"""On a seller's page calls are recorded and taken back, and messages stopped and let go on."""
+"""On a seller's page calls are recorded and undone, and messages stopped and let go on."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting
@@ -19,8 +20,8 @@ def labels(app) -> set[str]:
     return {button.label for button in app.button}
 
 
-def test_one_call_is_about_all_reviews_of_a_seller_and_taken_back_by_who_recorded_it(
-    open_log: OpenLog, visit: Visit
+def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the API could take back a call that was recorded for the wrong seller."""
     with open_log(HISTORY) as service:
@@ -33,11 +34,14 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_taken_back_by_who_recorde
         assert len({it["message_id"] for it in calls}) == 1
         assert "telephone · reached · " in page_text(app)
 
-        press(app, "Take it back")
+        undo = "Record the reason and undo"
+        assert undo not in labels(app), "for ten seconds Undo needs none"
+        monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
+        press(app.run(), undo)
         assert "A text and a name are needed" in page_text(app)
         say_why(app, "another seller")
-        press(app, "Take it back")
-        assert "Take it back" not in labels(app)
+        press(app, undo)
+        assert undo not in labels(app)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
         calls = service.reader.read("seller_notices").to_pylist()
     assert [(it["actor"], it["reason"]) for it in said] == [("Bia", "another seller")] * 2

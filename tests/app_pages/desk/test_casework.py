@@ -169,7 +169,7 @@ def test_what_was_just_done_is_taken_back_by_an_entry(open_log: OpenLog, visit: 
         press(app, "Assign to me")
         assert "Assigned to Bia" in page_text(app)
         press(app, "Undo")
-        assert "Taken back." in page_text(app)
+        assert "Undone." in page_text(app)
         assert "Assigned to Bia" not in page_text(app)
         assert "Undo" not in {button.label for button in app.button}
         [row] = service.reader.read("assignments").to_pylist()

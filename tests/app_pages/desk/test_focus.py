@@ -113,7 +113,7 @@ def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_ico
     assert page.evaluate("document.activeElement.innerText").startswith("person_remove")
     assert page.get_by_role("img", name=" icon").count() == 0
     page.keyboard.press("Control+z")
-    page.get_by_text("Taken back.").first.wait_for(state="attached")
+    page.get_by_text("Undone.").first.wait_for(state="attached")
     page.get_by_text("Assigned to Ana").wait_for(state="detached")
 
 
