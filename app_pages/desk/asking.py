@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.desk import casework
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, elements, lists, views
+from app_pages.parts import acting, elements, lists, seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
@@ -320,16 +320,16 @@ def came_of(done: Sequence[Done]) -> str:
             ngettext("Sent to {n} seller.", "Sent to {n} sellers.", n, n=formats.number(n))
         )
     if n := counted["failed"]:
-        parts.append(ngettext("{n} was not taken.", "{n} were not taken.", n, n=formats.number(n)))
+        said = ngettext("{n} was not taken:", "{n} were not taken:", n, n=formats.number(n))
+        parts.append(f"{said} {_named(done, 'failed')}")
     if n := counted["uncertain"]:
-        parts.append(
-            ngettext(
-                "Of {n} nobody knows whether it went out.",
-                "Of {n} nobody knows whether they went out.",
-                n,
-                n=formats.number(n),
-            )
+        said = ngettext(
+            "Of {n} nobody knows whether it went out:",
+            "Of {n} nobody knows whether they went out:",
+            n,
+            n=formats.number(n),
         )
+        parts.append(f"{said} {_named(done, 'uncertain')}")
     refused = [it for it in done if it.result == "refused"]
     parts += [_refusal(it.seller_id, it.why) for it in refused[:NAMED]]
     if len(refused) > NAMED:
@@ -337,7 +337,19 @@ def came_of(done: Sequence[Done]) -> str:
     return "  \n".join(parts)
 
 
+def _named(done: Sequence[Done], result: str) -> str:
+    """The first of the sellers whose message came to this."""
+    found = [it.seller_id for it in done if it.result == result]
+    return ", ".join(map(_who, found[:NAMED])) + (", …" if len(found) > NAMED else "")
+
+
 def _refusal(seller_id: str, why: str | None) -> str:
     """To whom nothing goes, and why."""
     said = _(REFUSALS[why]) if why else ""
-    return f"{formats.plain(views.shown('seller_id', seller_id))}: {said}"
+    return f"{_who(seller_id)}: {said}"
+
+
+def _who(seller_id: str) -> str:
+    """A seller by name, where names are shown in clear, else by the id."""
+    name = seller_names.in_clear(seller_id)
+    return formats.plain(name or views.shown("seller_id", seller_id))

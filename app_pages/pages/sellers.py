@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from app_pages.desk import asking, casework, holding, saved
+from app_pages.desk import asking, casework, holding, last_notice, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
@@ -28,7 +28,6 @@ SAVABLE, SEVERE = "savable", "severe"
 BY_CHANCE = "sellers_by_chance"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
-MOST_NOTICES = 5
 
 
 def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
@@ -120,6 +119,7 @@ def card(row: views.Row) -> None:
         st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
     holding.say(row["seller_id"])
+    last_notice.show(row["seller_id"])
     asking.seller(row["seller_id"])
     this = {"seller_id": row["seller_id"]}
     found = views.read("open_processes", where=this, limit=MOST_REVIEWS)
@@ -137,80 +137,7 @@ def card(row: views.Row) -> None:
             links.to_process(process["process_id"], is_named=True)
             casework.remind(process)
     elements.say_if_cut("open_processes", found, MOST_REVIEWS, where=this)
-    notices(this)
-    progress(this)
     links.to_seller(row["seller_id"])
-
-
-@st.fragment(run_every=views.TICK_SECONDS)
-@elements.failures_said()
-def progress(this: dict[str, object]) -> None:
-    """How far the seller has come with each review of the latest notices, as it happens. It stands
-    last, so nothing moves under whoever is writing in the card."""
-    sent = views.read("seller_notices", where=this, limit=MOST_NOTICES)
-    if not sent:
-        return
-    of = {"process_id": sorted({it["process_id"] for it in sent})}
-    states = {it["process_id"]: it for it in views.read("process_state", where=of)}
-    journeys = [it for it in views.read("process_journeys", where=of) if it["opened_at"]]
-    if not journeys:
-        return
-    st.header(_("What the seller did"), anchor=False)
-    for journey in journeys:
-        process = states[journey["process_id"]]
-        chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
-        parts = [
-            f"{_(text)} {formats.minute(journey[column])}"
-            for column, text in _STEPS.items()
-            if journey[column] is not None
-        ]
-        st.markdown(" · ".join([f"{chip} {elements.cell(journey, 'process_id')}", *parts]))
-
-
-_STEPS = {
-    "opened_at": N_("opened"),
-    "answered_at": N_("latest answer"),
-    "confirmed_at": N_("confirmed"),
-}
-
-
-def notices(this: dict[str, object]) -> None:
-    """The latest notices to a seller, each with what became of it."""
-    sent = views.read("seller_notices", where=this, limit=MOST_NOTICES)
-    if not sent:
-        return
-    st.header(_("Seller notices"), anchor=False)
-    for notice in sent:
-        channel = code_texts.word(codes.SELLER_CHANNELS, notice["channel"])
-        parts = [formats.minute(notice["sent_at"]), formats.plain(channel), *outcome(notice)]
-        st.markdown(" · ".join(parts))
-    elements.say_if_cut("seller_notices", sent, MOST_NOTICES, where=this)
-
-
-def outcome(notice: views.Row) -> list[str]:
-    """What became of a notice, in words; nothing where nothing is known."""
-    if notice["retracted_at"] is not None:
-        return [_("retracted")]
-    if notice["outcome"] is not None:
-        said = code_texts.word(codes.CALL_OUTCOMES, notice["outcome"])
-        if notice["promised_for"] is None:
-            return [formats.plain(said)]
-        promise = _("promised for {day}", day=formats.plain(notice["promised_for"]))
-        return [formats.plain(said), promise]
-    for column, text in _FATES.items():
-        if notice[column] is not None:
-            return [_(text)]
-    return []
-
-
-_FATES = {
-    "bounced_at": N_("bounced"),
-    "failed_at": N_("not sent"),
-    "opened_at": N_("opened"),
-    "delivered_at": N_("delivered"),
-    "accepted_at": N_("accepted, arrival unknown"),
-    "uncertain_at": N_("unknown whether it was sent"),
-}
 
 
 with lists.filters():

@@ -26,7 +26,7 @@ from tests.app_pages.support.occurrences import (
     seller_event,
     text,
 )
-from tests.app_pages.support.reading import page_text, press, unfold
+from tests.app_pages.support.reading import page_text, plain, press, unfold
 
 HISTORY = [
     review("prc_gone", before(days=50), seller="sel_ana"),
@@ -93,13 +93,115 @@ def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(
 ) -> None:
     with open_log(HISTORY):
         of_ana = page_text(visit("sellers", row="sel_ana"))
-        of_bia = page_text(visit("sellers", row="sel_bia"))
+        of_bia = life_of(visit("sellers", row="sel_bia"))
     assert "2 open reviews" in of_ana
     for said in ("prc_gone", "prc_soon", "A*** N***"):
         assert said in of_ana
     assert "Neves" not in of_ana
     assert "Last contact: never" in of_ana
-    assert "e-mail · accepted, arrival unknown" in of_bia
+    sent_at = "30 May 2026, 09:00"
+    assert of_bia == {
+        "Sent": f"{sent_at} · e-mail",
+        "Accepted": sent_at,
+        "Arrived": "unknown",
+        "Opened": "unknown",
+        "Answered": "not yet",
+        "Confirmed": "not yet",
+    }
+
+
+def life_of(app: AppTest) -> dict[str, str]:
+    """What the card says of the latest notice."""
+    [table] = [it.value for it in app.table if "Answered" in it.value.index]
+    return {name: plain(value) for name, value in table["value"].items()}
+
+
+def said(result: str, hours: int, message: str = "n2") -> Occurrence:
+    return {
+        "kind": "seller_notice_result",
+        "occurred_at": text(before(hours=hours)),
+        "message_id": message,
+        "result": result,
+    }
+
+
+def noticed(process_id: str, channel: str = "sms", **more: str) -> Occurrence:
+    return {
+        "kind": "seller_notice",
+        "occurred_at": text(before(hours=20)),
+        "message_id": "n2",
+        "process_id": process_id,
+        "channel": channel,
+        **more,
+    }
+
+
+AT_MIDNIGHT, AT_ONE = "1 Jun 2026, 00:00", "1 Jun 2026, 01:00"
+OF_TWO = [noticed("prc_gone"), noticed("prc_soon"), said("accepted", 19)]
+OPENED = collected("prc_soon", "opened", before(hours=9), seller="sel_ana")
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        (
+            [
+                *OF_TWO,
+                said("delivered", 18),
+                OPENED,
+                collected("prc_soon", "answered", before(hours=8), seller="sel_ana"),
+                collected("prc_gone", "answered", before(hours=30), seller="sel_ana"),
+            ],
+            [
+                "31 May 2026, 14:00",
+                "31 May 2026, 15:00",
+                AT_MIDNIGHT,
+                f"{AT_ONE} · 1 of 2",
+                "not yet",
+            ],
+        ),
+        (
+            [*OF_TWO, OPENED],
+            [
+                "31 May 2026, 14:00",
+                f"by {AT_MIDNIGHT} at the latest",
+                AT_MIDNIGHT,
+                "not yet",
+                "not yet",
+            ],
+        ),
+        (
+            [*OF_TWO, said("bounced", 17)],
+            [
+                "31 May 2026, 14:00",
+                "no, it came back: 31 May 2026, 16:00",
+                "unknown",
+                "not yet",
+                "not yet",
+            ],
+        ),
+        (
+            [*OF_TWO[:2], said("failed", 17)],
+            ["no, not sent: 31 May 2026, 16:00", "unknown", "unknown", "not yet", "not yet"],
+        ),
+        (
+            [
+                noticed("prc_soon", "phone", outcome="reached", promised_for="2026-04-02"),
+                collected("prc_soon", "confirmed", before(hours=7), seller="sel_ana"),
+            ],
+            ["reached · promised for 2026-04-02", "not yet", "1 Jun 2026, 02:00"],
+        ),
+    ],
+    ids=["delivered", "opened", "bounced", "failed", "call"],
+)
+def test_the_card_says_how_far_the_latest_notice_came_or_that_nobody_knows(
+    open_log: OpenLog, visit: Visit, history: list[Occurrence], expected: list[str]
+) -> None:
+    """It said "accepted, arrival unknown", and of one notice no more."""
+    with open_log([*HISTORY, *history]):
+        sent, *rest = life_of(visit("sellers", row="sel_ana")).values()
+    assert sent.startswith("31 May 2026, 13:00 · ")
+    assert rest == expected
 
 
 def test_a_call_is_recorded_from_the_card(open_log: OpenLog, visit: Visit) -> None:
@@ -253,6 +355,7 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
         batch._done.append(Done("sel_eva", "uncertain", None, "msg_eva"))
         app.switch_page("app_pages/pages/sellers.py").run()
         assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
+        assert "Of 1 nobody knows whether it went out: sel_eva" in page_text(app)
         assert "sent 1 · unknown whether it went out 1 · not sent 1" in page_text(app)
         [sent] = [json.loads(it.body)["data"] for it in bridge.taken]
         app = visit("process", as_of=None, process="prc_near")

@@ -39,7 +39,7 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it
         monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
         press(app.run(), undo)
         assert "A text and a name are needed" in page_text(app)
-        say_why(app, "another seller")
+        say_why(app, "another seller", "why")
         press(app, undo)
         assert undo not in labels(app)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
@@ -111,8 +111,8 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         ]
 
 
-def say_why(app: AppTest, text: str) -> None:
-    [why] = [it for it in app.text_input if it.label == "Why?"]
+def say_why(app: AppTest, text: str, form: str = "hold") -> None:
+    [why] = [it for it in app.text_input if it.label == "Why?" and str(it.key).startswith(form)]
     why.set_value(text)
 
 
