@@ -31,9 +31,9 @@ from tests.notices.office import Office
 from tests.notices.test_killed import moments
 
 RESULTS = ("accepted", "uncertain", "failed")
-REFUSED, SILENT = "sel_refused", "sel_silent"
-"""Sellers whom service and mail server do not know, and of whom they say nothing in time at
-first."""
+REFUSED, UNWANTED, SILENT = "sel_refused", "sel_unwanted", "sel_silent"
+"""Sellers whom service and mail server do not know, the second of whom the mail server refuses once
+it has read the message; and of whom they say nothing in time at first."""
 
 
 class Moody(WebhookServer):
@@ -50,11 +50,11 @@ class Moody(WebhookServer):
         mood, self.moods[message] = self.moods[message], self.moods[message] + 1
         if seller_id == SILENT and mood == 0:
             self.is_over.wait(60)
-        return 422 if seller_id == REFUSED else (503, 500, 204)[min(mood, 2)]
+        return 422 if seller_id in (REFUSED, UNWANTED) else (503, 500, 204)[min(mood, 2)]
 
 
 class Gruff(MailServer):
-    """Refuses a recipient for good, and keeps silent of a message that it has."""
+    """Refuses for good a recipient, and a message; and keeps silent of one that it has."""
 
     def __init__(self, folder: Path, is_over: Event) -> None:
         super().__init__(folder)
@@ -69,6 +69,8 @@ class Gruff(MailServer):
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if envelope.rcpt_tos[0].startswith(UNWANTED):
+            return "550 no such mailbox after all"
         said = await super().handle_DATA(server, session, envelope)
         while envelope.rcpt_tos[0].startswith(SILENT) and not self.is_over.is_set():
             await asyncio.sleep(0.05)
@@ -86,7 +88,7 @@ def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
         rules = NoticeRules.model_validate(in_file)
         start = {"actor": "Ana", "recorded_by": "user:test"}
         started.start(office.inbox, ladders.of_rules(rules), backlog=False, **start)
-        for seller_id in (*sellers, REFUSED, SILENT):
+        for seller_id in (*sellers, REFUSED, UNWANTED, SILENT):
             office.seller(seller_id, email=f"{seller_id}@seller.example")
             office.review(f"prc_of_{seller_id}", seller_id)
         given = tmp_path / "given.json"
@@ -123,14 +125,18 @@ def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
             came = {it.headers[b"webhook-id"]: json.loads(it.body)["data"] for it in service.taken}
             taken = Counter(it["seller_id"] for it in came.values())
             tries = Counter(json.loads(it.body)["data"]["seller_id"] for it in service.taken)
-            assert [tries[it] for it in (REFUSED, SILENT)] == [1, 3]
+            assert [tries[it] for it in (REFUSED, UNWANTED, SILENT)] == [1, 1, 3]
         moody.is_over.set()
         said = [(it["process_id"], it["result"]) for it in results(office)]
-        assert [said.count((f"prc_of_{REFUSED}", it)) for it in RESULTS] == [0, 0, 1]
+        for seller_id in (REFUSED, UNWANTED):
+            assert [said.count((f"prc_of_{seller_id}", it)) for it in RESULTS] == [0, 0, 1]
         # A mail server may take an id twice, so nothing is sent again of which nobody knows.
         silent = [1, 0, 0] if channel == "sms" else [0, 1, 0]
         assert [said.count((f"prc_of_{SILENT}", it)) for it in RESULTS] == silent
-    assert taken[REFUSED] == (channel == "sms"), "a mail server refuses before it has the message"
+    for seller_id in (REFUSED, UNWANTED):
+        assert taken[seller_id] == (channel == "sms"), (
+            "a mail server that refuses has taken nothing"
+        )
     for seller_id in (*sellers, SILENT):
         may_lack = channel == "email" and f"prc_of_{seller_id}" in uncertain
         assert taken[seller_id] == 1 or (may_lack and taken[seller_id] == 0), seller_id

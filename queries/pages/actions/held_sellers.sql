@@ -7,7 +7,6 @@
 -- column: wish | text | of their own: not_me, they are not the seller, or stop_writing; null where only a person holds it
 -- column: held_at | since when
 -- column: held_by | staff | who holds it; null of the seller's own wish
--- column: reason | text | why
 -- column: seq | the entry that says so
 
 with steps as (
