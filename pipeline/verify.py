@@ -114,6 +114,7 @@ AFTER_THE_EXPORT = {
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/actors.ndjson", "data/timestamp.pem"),
 }
+SCOPES = ({"process"}, {"seller"}, {"from", "to"}, {"seller", "from", "to"})
 PARAMETERS = {
     *("actor", "as_of", "contact", "earlier", "format", "key", "log", "log_size", "not_of_log"),
     *("profile", "range", "reason", "rows", "scope", "software", "timestamp_authority", "totals"),
@@ -1336,22 +1337,32 @@ class Scope:
     def __init__(self, sealed: Sealed, names: dict[str, str]) -> None:
         stated = sealed.parameters["scope"]
         hashes = {name: it for it, name in names.items()}
-        self.stated = ", ".join(f"{key} {quoted(stated[key])}" for key in sorted(stated))
-        self.stream, self.name = "", ""
-        if stated.keys() == {"process"} or stated.keys() == {"seller"}:
-            [(self.stream, name)] = stated.items()
-            self.name = hashes.get(name, name)
-        elif stated.keys() == {"from", "to"}:
-            self.since, self.until = (_full_instant(stated[it]) for it in ("from", "to"))
-            self.stated = f"from {stated['from']}, to {stated['to']}"
-        else:
+        if stated.keys() not in SCOPES:
             raise Fault("parameters.json names no scope that is known here")
+        self.stream = "process" if "process" in stated else "seller" if "seller" in stated else ""
+        name = stated.get(self.stream, "")
+        self.name = hashes.get(name, name)
+        said = [f"{self.stream} {quoted(name)}"] if self.stream else []
+        self.is_period = "from" in stated
+        if self.is_period:
+            self.since, self.until = (_full_instant(stated[it]) for it in ("from", "to"))
+            said += [f"from {stated['from']}, to {stated['to']}"]
+        self.stated = ", ".join(said)
 
     def names(self, leaf: dict[str, Any]) -> bool:
         """Whether an entry belongs to it by itself, not only by its process."""
-        if self.stream:
-            return bool(leaf.get(f"{self.stream}_stream") == self.name)
-        return bool(self.since <= leaf["occurred_at"] < self.until)
+        is_then = not self.is_period or self.since <= leaf["occurred_at"] < self.until
+        return is_then and self.is_of_stream(leaf)
+
+    def is_of_stream(self, leaf: dict[str, Any]) -> bool:
+        """Whether an entry is of its process or seller, at any time; of a period all are."""
+        return not self.stream or bool(leaf.get(f"{self.stream}_stream") == self.name)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is a period of a seller: of that seller's other entries only leaves are here,
+        which show when they occurred."""
+        return self.is_period and bool(self.stream)
 
 
 def _full_instant(text: str) -> str:
@@ -1484,7 +1495,7 @@ class Entries:
         is_listed = self._row is not None and self._quotes.seq(self._row) == str(seq)
         is_export = not is_listed and seq > self.size and leaf["kind"] == "export"
         if self.scope.stream:  # another's may have been recorded before it
-            is_export = is_export and self.scope.names(leaf)
+            is_export = is_export and self.scope.is_of_stream(leaf)
         rotation = self.rotations.pop(seq, None)
         if rotation is not None and leaf["kind"] != "key_rotation":
             raise Fault("rotations.json names it, and it does not replace the key")
@@ -1557,13 +1568,17 @@ class Entries:
 
     def _pass_by(self, leaf: dict[str, Any], rotation: Rotation | None) -> None:
         """An entry that the package is not about: it stands between others, or is a rotation."""
-        if rotation is None and leaf["seq"] not in self._range:
+        scope, is_before = self.scope, leaf["seq"] <= self.size
+        is_its_sellers = scope.is_cut and scope.is_of_stream(leaf)
+        if not (is_its_sellers or rotation is not None or leaf["seq"] in self._range):
             raise Fault("it is neither listed in entries.csv nor in the range of the package")
-        if leaf["kind"] == "erasure":
+        if leaf["kind"] == "erasure" and (is_its_sellers or not scope.stream):
             self.unread_erasure = leaf["seq"]
-        is_before = leaf["seq"] <= self.size
-        if self.scope.names(leaf) and (is_before or self.scope.stream):
-            raise Fault(f"it belongs to {self.scope.stated}, and entries.csv does not list it")
+        # The number of the export's entry says that nothing came to its stream since the tables.
+        if scope.names(leaf) if is_before else scope.stream and scope.is_of_stream(leaf):
+            raise Fault(f"it belongs to {scope.stated}, and entries.csv does not list it")
+        if is_its_sellers:
+            self._follow(scope.stream, leaf)
         if is_before and "process_stream" in leaf:
             self.beyond.add(leaf["process_stream"])
 
@@ -1959,8 +1974,13 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
             " them"
         )
         return
+    if scope.is_cut:
+        said = f"all entries of {scope.stream} {quoted(scope.name)} are there"
+        its = ", and those of the period are listed"
+    else:
+        said, its = f"{scope.stated} is there", ""
     if not range_:
-        verdict.passed(f"{scope.stated} is there from its first entry to {newest}, without gap")
+        verdict.passed(f"{said} from its first entry to {newest}, without gap{its}")
         verdict.unchecked.append(
             f"whether entries of {scope.stated} stand between {newest} and the export, {end}, and"
             " whether that is dated back: the leaves between are not here, so both are the"
@@ -1969,7 +1989,8 @@ def _check_end(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
         return
     if range_ != [newest, entries.size] or entries.in_range != end - newest + 1:
         verdict.fault(f"leaves between {newest} and the export, {end}, are missing")
-    verdict.passed(f"{scope.stated} is complete, from its first entry to the export")
+    whole = f"{said}, from the first to the export{its}" if scope.is_cut else ""
+    verdict.passed(whole or f"{scope.stated} is complete, from its first entry to the export")
 
 
 def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
@@ -2078,7 +2099,8 @@ def _check_artifacts(
 def _check_erased(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     """Each body that is withheld as erased is named by an erasure, which is newer. That belongs to
     the same process and seller, so it is here; of a period it may not be, unless all leaves from
-    the body's own to the export are here, and no erasure is among those that are not listed."""
+    the body's own to the export are here, and no erasure is among those that are not listed. Of a
+    seller's period, it is the seller's own leaves that may hold an erasure that is not listed."""
     unsaid = sorted(entries.erased - entries.said_erased - entries.may_say_erased)
     if unread := entries.may_say_erased - entries.said_erased:
         verdict.unchecked.append(
@@ -2089,7 +2111,7 @@ def _check_erased(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
     is_whole = first and last + 1 == entries.export["seq"]
     from_here = max(first, entries.unread_erasure) if is_whole else math.inf
     if entries.scope.stream:
-        from_here = 0
+        from_here = entries.unread_erasure
     if open_ones := [it for it in unsaid if it < from_here]:
         verdict.unchecked.append(
             f"whether {number_of(len(open_ones), 'body was', 'bodies were')} erased: the entries"

@@ -35,6 +35,8 @@ _STAGES: Final = {
     "proving entries": N_("Proving entries …"),
 }
 _MAX_DAYS: Final = 366
+_QUARTERS: Final = 4
+_ALWAYS: Final = "always"
 _MADE: Final = "package made"
 _WAITS: Final = "package waits"
 _ICON: Final = ":material/inventory_2:"
@@ -45,11 +47,12 @@ class _Subject(NamedTuple):
 
     kind: str  # a code of `_SCOPES`
     id: str = ""  # of the process or seller
-    days: tuple[date, ...] = ()  # first and last, once both are chosen
+    days: tuple[date, ...] = ()
+    """First and last of a period, once both are chosen; of a seller, those of a quarter."""
 
     @property
     def is_period(self) -> bool:
-        return self.kind == "period" and len(self.days) == 2
+        return len(self.days) == 2
 
     @property
     def is_too_long(self) -> bool:
@@ -57,7 +60,8 @@ class _Subject(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        return not self.is_too_long and (self.is_period or bool(self.id))
+        is_said = self.is_period if self.kind == "period" else bool(self.id)
+        return is_said and not self.is_too_long
 
     def scope(self) -> Scope:
         """For a complete subject: what the export takes."""
@@ -141,7 +145,28 @@ def _choose_subject() -> _Subject:
         placeholder="prc_…" if kind == "process" else "sel_…",
         width="stretch",
     )
-    return _Subject(kind, subject)
+    if kind == "process":
+        return _Subject(kind, subject)
+    quarters = _quarters()
+    names = {code: _quarter_name(first) for code, (first, _last) in quarters.items()}
+    quarter = address.choice(_("When"), {_ALWAYS: _("All time"), **names}, "quarter")
+    return _Subject(kind, subject, quarters.get(quarter, ()))
+
+
+def _quarters() -> dict[str, tuple[date, date]]:
+    """The first and the last day of this quarter and of the three before, the newest first."""
+    this = views.moment().date()
+    quarters: dict[str, tuple[date, date]] = {}
+    for _back in range(_QUARTERS):
+        first = date(this.year, 3 * ((this.month - 1) // 3) + 1, 1)
+        beyond = (first + timedelta(92)).replace(day=1)
+        quarters[f"{first:%Y-%m}"] = (first, beyond - timedelta(1))
+        this = first - timedelta(1)
+    return quarters
+
+
+def _quarter_name(first: date) -> str:
+    return _("Q{n} {year}", n=formats.number((first.month + 2) // 3), year=f"{first:%Y}")
 
 
 def _chosen() -> _Subject:
@@ -150,7 +175,8 @@ def _chosen() -> _Subject:
     if kind == "period":
         days = st.session_state.get("days") or ()
         return _Subject(kind, days=tuple(days) if isinstance(days, tuple) else (days,))
-    return _Subject(kind, acting.typed("subject"))
+    quarter = st.session_state.get("quarter") if kind == "seller" else None
+    return _Subject(kind, acting.typed("subject"), _quarters().get(quarter or _ALWAYS, ()))
 
 
 def _ask(subject: _Subject) -> None:
@@ -242,11 +268,13 @@ def _contents(subject: _Subject) -> Sequence[views.Row]:
     """What a package of this subject would hold, kind by kind."""
     if subject.kind == "process":
         return views.read("process_contents", where={"process_id": subject.id})
-    if subject.kind == "seller":
-        return views.read("seller_contents", where={"seller_id": subject.id})
+    of_seller = {"seller_id": subject.id} if subject.kind == "seller" else {}
+    if not subject.is_period:
+        return views.read("seller_contents", where=of_seller)
     first, last = subject.days
     every = [first + timedelta(n) for n in range((last - first).days + 1)]
-    return views.read("day_contents", where={"day": every})
+    view = "seller_day_contents" if of_seller else "day_contents"
+    return views.read(view, where={**of_seller, "day": every})
 
 
 def _contents_table(rows: Sequence[views.Row]) -> None:
@@ -370,10 +398,9 @@ def _offer(made: _Package) -> None:
 
 def _scope_line(scope: Scope) -> str:
     """What a package is about, in Markdown."""
-    if scope.process_id is not None:
-        return formats.code(views.shown("process_id", scope.process_id))
-    if scope.seller_id is not None:
-        return formats.code(views.shown("seller_id", scope.seller_id))
-    return " – ".join(
-        formats.day(instants.of(end).date()) for end in (scope.since, (scope.until or 0) - 1) if end
-    )
+    ids = {"process_id": scope.process_id, "seller_id": scope.seller_id}
+    said = [formats.code(views.shown(column, it)) for column, it in ids.items() if it is not None]
+    if scope.since is not None and scope.until is not None:
+        ends = (scope.since, scope.until - 1)
+        said.append(" – ".join(formats.day(instants.of(end).date()) for end in ends))
+    return ", ".join(said)

@@ -71,7 +71,7 @@ def to_watchlist() -> None:
 
 def to_package(scope: str, subject: str) -> None:
     """Where a package of evidence about a process or a seller is made. `scope`: which of them."""
-    _to("evidence", _("Make a package"), "inventory_2", scope=scope, subject=subject)
+    _to("evidence", _("Export evidence"), "inventory_2", scope=scope, subject=subject)
 
 
 def to_privacy(seller_id: str) -> None:

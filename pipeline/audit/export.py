@@ -1,4 +1,4 @@
-"""Makes audit packages: what the log holds about a process, a seller or a period, with proofs.
+"""Makes audit packages: what the log holds of a process, a seller or a period, with proofs.
 
     scope -> entries -> what is disclosed, what is withheld -> tables and reports
           -> the export's own entry, which fixes all of that -> checkpoint and proofs -> bag
@@ -191,7 +191,7 @@ def _record(
     if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
         return None
     entry = receipt.entry
-    if scope.seller_id is not None and entry.seller_n != (prepared.seller_n or 0) + 1:
+    if scope.seller_id is not None and entry.seller_n != len(prepared.of_seller) + 1:
         return None  # this export stays in the log, but has no package
     return entry
 
@@ -285,9 +285,12 @@ def _chosen(prepared: Prepared, rotations: Sequence[int], export_seq: int) -> Ch
     """The entries of the package. A range of leaves that shows that nothing of a process or seller
     is left out goes on to the export's own entry: others may have come before that since."""
     first, last = prepared.parameters["range"] or (1, 0)
-    if first <= last and "from" not in prepared.parameters["scope"]:
+    if first <= last and prepared.parameters["scope"].keys() != {"from", "to"}:
         last = export_seq - 1
-    return Chosen(prepared.seqs, range(first, last + 1), rotations, export_seq)
+    between = range(first, last + 1)
+    is_cut = prepared.parameters["scope"].keys() >= {"seller", "from"}
+    of_seller = prepared.of_seller if is_cut else ()
+    return Chosen(prepared.seqs, of_seller, between, rotations, export_seq)
 
 
 def _file_name(parameters: Mapping[str, Any], seq: int) -> str:

@@ -177,7 +177,8 @@ def _compare_tables(
                 masked.judge(marked, stated_now)
             seqs += [it.seq for it in marked]
             processes |= {it.process_id for it in marked if it.process_id is not None}
-        seller = parameters["scope"].get("seller")
+        scope = parameters["scope"]
+        seller = None if "from" in scope else scope.get("seller")
         selection = Selection(
             as_of=instants.parse(parameters["as_of"]) or 0,
             entries=seqs,

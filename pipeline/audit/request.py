@@ -22,11 +22,12 @@ query."""
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One process, one seller with its processes, or a period.
+    """One process, one seller with its processes, a period, or a period of one seller.
 
     A period covers every entry that occurred at or after `since` and before `until` (microseconds),
-    and all entries of the processes among them. What says of a message, without a process, what
-    became of it comes with each process of the message.
+    and all entries of the processes among them; that of a seller, such entries as name the seller.
+    What says of a message, without a process, what became of it comes with each process of the
+    message.
     """
 
     process_id: str | None = None
@@ -35,21 +36,25 @@ class Scope:
     until: int | None = None
 
     def __post_init__(self) -> None:
-        is_period = self.since is not None and self.until is not None
-        if [self.process_id is not None, self.seller_id is not None, is_period].count(True) != 1:
-            raise WrongUsage(
-                "The scope of the export is not clear",
-                "one of a process, a seller or a period is needed",
-                "name a process, a seller, or both ends of a period",
-            )
         if (self.since is None) != (self.until is None):
             raise WrongUsage("A period needs both its ends", remedy="name both, from and to")
+        if (self.process_id is not None) == (self.seller_id is not None or self.is_period):
+            raise WrongUsage(
+                "The scope of the export is not clear",
+                "a process, a seller, a period or a period of a seller is needed",
+                "name a process alone, or else a seller, both ends of a period, or all of these",
+            )
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise WrongUsage(
                 "The period is empty",
                 "it does not end after its start",
                 "name an end after its start",
             )
+
+    @property
+    def is_period(self) -> bool:
+        """Whether it is of a period, of all or of one seller."""
+        return self.since is not None
 
     @property
     def condition(self) -> tuple[str, list[object]]:
@@ -62,23 +67,30 @@ class Scope:
     @property
     def _named_by_entries(self) -> tuple[str, list[object]]:
         """Which entries belong to it by themselves, and not only by their process or message."""
-        if self.process_id is not None:
-            return "process_id = ?", [self.process_id]
-        if self.seller_id is not None:
-            return "seller_id = ?", [self.seller_id]
-        period = "(epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?)"
-        return period, [self.since, self.until]
+        period = "epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?"
+        conditions: dict[str, list[object]] = {
+            "process_id = ?": [self.process_id],
+            "seller_id = ?": [self.seller_id],
+            period: [self.since, self.until],
+        }
+        asked = {it: values for it, values in conditions.items() if values[0] is not None}
+        return f"({' and '.join(asked)})", [it for values in asked.values() for it in values]
 
     def named(self, names: Mapping[str, str]) -> dict[str, str]:
         """The scope as parameters.json states it. `names`: identifier -> what stands for it."""
-        if self.process_id is not None:
-            return {"process": names.get(self.process_id, self.process_id)}
-        if self.seller_id is not None:
-            return {"seller": names.get(self.seller_id, self.seller_id)}
+        ids = {"process": self.process_id, "seller": self.seller_id}
+        ends = {"from": self.since, "to": self.until}
         return {
-            "from": instants.readable(self.since or 0),
-            "to": instants.readable(self.until or 0),
+            **{name: names.get(it, it) for name, it in ids.items() if it is not None},
+            **{name: instants.readable(it) for name, it in ends.items() if it is not None},
         }
+
+    @property
+    def stream(self) -> str | None:
+        """The column whose stream shows that it is whole; None of a period of the whole log."""
+        if self.process_id is not None:
+            return "process_id"
+        return None if self.seller_id is None else "seller_id"
 
 
 @dataclass(frozen=True, slots=True)

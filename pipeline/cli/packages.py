@@ -62,6 +62,7 @@ def export(
 ) -> None:
     """Write an audit package: a process, a seller or a period, with the proof of each entry.
 
+    With --seller, a period is that seller's alone.
     Example: prazo export --process prc_123 --out prc_123.zip --reason "yearly audit" --actor Ana
     """
     from pipeline.audit import request as export_request
@@ -69,10 +70,13 @@ def export(
     from pipeline.serve.ledger_access import ENDLESS, open_ledger
 
     is_period = since is not None or until is not None
-    if [process is not None, seller is not None, is_period].count(True) != 1 or (
+    if (process is not None) == (seller is not None or is_period) or (
         is_period and (since is None or until is None)
     ):
-        raise click.UsageError("give one of --process ID, --seller ID, or --from T with --to T")
+        raise click.UsageError(
+            "give a seller with a period, or one of --process ID, --seller ID,"
+            " or --from T with --to T"
+        )
     settings = Settings.load()
     request = export_request.from_json(
         {

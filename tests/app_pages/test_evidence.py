@@ -57,6 +57,30 @@ def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Vi
     assert held["Entries"] == "2"
 
 
+def test_a_package_of_a_seller_is_of_the_quarter_that_was_chosen(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The page's instant is in the second quarter of 2026; the first of the two is in the first."""
+    earlier = review("prc_march", datetime(2026, 3, 31, 23, 59, tzinfo=UTC), seller="sel_bia")
+    later = review("prc_april", datetime(2026, 4, 1, 0, 0, tzinfo=UTC), seller="sel_bia")
+    with open_log([earlier, later, *HISTORY]) as service:
+        app = visit("evidence", scope="seller", subject="sel_bia", as_of="2026-05-10")
+        quarter = app.segmented_control(key="quarter")
+        assert quarter.options == ["All time", "Q2 2026", "Q1 2026", "Q4 2025", "Q3 2025"]
+        quarter.set_value("2026-01").run()
+        assert app.query_params["quarter"] == "2026-01"
+        assert [row[:2] for row in table(app, "Kind")] == [["Delivery", "1"]]
+        app.text_area(key="reason").set_value("the first quarter")
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Make the package")
+        assert "The package is ready" in page_text(app)
+        sql = "select unnest(content ->> ['$.scope.seller', '$.scope.from', '$.scope.to'])"
+        found = service.ledger.cursor().execute(f"{sql} from fact_actions where kind = 'export'")
+        assert [it for (it,) in found.fetchall()] == [
+            *("sel_bia", "2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z")
+        ]
+
+
 def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("evidence", subject="prc_1")

@@ -76,7 +76,9 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
         "Analysis took": ("2 min", "promised: 3 min for 99 %"),
         "Created": ("21 Feb 2026", "individual"),
     }
-    labels = [label for label, _ in links(app) if label != "Make a package" and "View" not in label]
+    labels = [
+        label for label, _ in links(app) if label != "Export evidence" and "View" not in label
+    ]
     side_by_side, every_one = labels[:2], labels[2:]
     assert side_by_side == ["prc_first", "prc_second"], "the nearest deadline first"
     assert every_one == ["prc_second", "prc_first", "prc_old"]

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -393,6 +394,7 @@ def unpacked(package: Path) -> str:
 
 OF_A_SELLER, OF_A_PROCESS = Scope(seller_id=person.SELLER), Scope(process_id=person.PROCESS)
 OF_A_PERIOD = Scope(since=0, until=1_790_000_000_000_000)
+OF_A_SELLERS_PERIOD = replace(OF_A_SELLER, since=0, until=1_790_000_000_000_000)
 
 
 @pytest.mark.parametrize(
@@ -400,6 +402,8 @@ OF_A_PERIOD = Scope(since=0, until=1_790_000_000_000_000)
     depth.few(
         [
             (OF_A_SELLER, "full"),
+            (OF_A_SELLERS_PERIOD, "full"),
+            (OF_A_SELLERS_PERIOD, "masked"),
             (OF_A_SELLER, "masked"),
             (OF_A_PROCESS, "masked"),
             (OF_A_PROCESS, "full"),
@@ -459,7 +463,12 @@ def test_a_package_of_what_was_erased_and_recorded_again_verifies(
 
 
 @pytest.mark.parametrize(
-    "scope", [Scope(process_id=person.PROCESS), Scope(since=0, until=1_790_000_000_000_000)]
+    "scope",
+    [
+        Scope(process_id=person.PROCESS),
+        Scope(since=0, until=1_790_000_000_000_000),
+        Scope(seller_id=person.SELLER, since=0, until=1_790_000_000_000_000),
+    ],
 )
 @ON_SQLITE
 def test_a_body_that_is_withheld_as_erased_and_was_not_is_a_fault(

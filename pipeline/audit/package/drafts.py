@@ -29,9 +29,7 @@ class Reading:
         artifacts: Artifacts,
         facts: tables.Facts,
         files: "TableFiles",
-        seller_id: str | None,
     ) -> None:
-        self._seller_id = seller_id
         self._disclosure, self._artifacts = disclosure, artifacts
         self._facts, self._files = facts, files
         self._stating = tables.Stating(
@@ -44,7 +42,6 @@ class Reading:
         self.taken = 0
         self.processes: set[str | None] = set()
         self.last_process_n: int | None = None
-        self.last_seller_n: int | None = None
         self._withheld: Counter[tuple[str, str]] = Counter()
         self._without_record: Counter[str] = Counter()
 
@@ -63,8 +60,6 @@ class Reading:
             self.processes.add(entry.process_id)
             if entry.process_id is not None:  # what names none is in no process's stream
                 self.last_process_n = entry.process_n
-            if entry.seller_id == self._seller_id:
-                self.last_seller_n = entry.seller_n
         shown = [self._disclosure.shown(it) for it in marked]
         for entry in shown:
             self._artifacts.add(entry)

@@ -43,13 +43,14 @@ class Chosen(NamedTuple):
     """Which entries a package has something of, by seq."""
 
     shown: Sequence[int]  # with record and body, in order
-    between: range  # leaves alone, where they are not shown
+    of_seller: Sequence[int]  # leaves alone, where they are not shown
+    between: range  # likewise
     rotations: Sequence[int]
     export: int
 
     def batches(self) -> Iterator[list[int]]:
         """All seqs, in order, in batches."""
-        seqs = sorted({*self.shown, *self.between, *self.rotations, self.export})
+        seqs = sorted({*self.shown, *self.of_seller, *self.between, *self.rotations, self.export})
         for first in range(0, len(seqs), ENTRIES_PER_BATCH):
             yield seqs[first : first + ENTRIES_PER_BATCH]
 

@@ -45,7 +45,9 @@ class Prepared:
     disclosure: Disclosure
     parameters: Mapping[str, Any]
     process_n: int | None  # of the newest entry in the process that it is about
-    seller_n: int | None
+    of_seller: Sequence[int]
+    """All entries of the seller that it is about. Of a period of theirs, the leaves of the others
+    show that these occurred at another time."""
 
     @property
     def digest(self) -> str:
@@ -92,7 +94,7 @@ def prepare(
     with ExitStack() as opened:
         files = TableFiles(folder)
         facts = opened.enter_context(closing(tables.Facts(unmask=request.profile == "full")))
-        read = Reading(service, disclosure, artifacts, facts, files, scope.seller_id)
+        read = Reading(service, disclosure, artifacts, facts, files)
         opened.enter_context(closing(read))
         for batch in entry_files.batches_of(ledger, seqs):
             read.take(batch)
@@ -102,7 +104,7 @@ def prepare(
             as_of=as_of,
             entries=seqs,
             processes=_distinct(disclosure.new_name(it) for it in read.processes),
-            sellers=_distinct([disclosure.new_name(scope.seller_id)]),
+            sellers=_distinct([disclosure.new_name(None if scope.is_period else scope.seller_id)]),
             unmask=request.profile == "full",
         )
         derived = facts.tables(selection)
@@ -134,7 +136,7 @@ def prepare(
         disclosure,
         parameters,
         read.last_process_n,
-        read.last_seller_n,
+        ledger.seqs("seller_id = ? and seq <= ?", [scope.seller_id, size]),
     )
 
 
@@ -196,11 +198,11 @@ def _range(ledger: Ledger, request: Request, size: int, entries: int) -> list[in
     package, which says nothing of others. `MAX_BETWEEN` leaves are far: 10,000 take 0.6 MB, and
     0.3 s of CPU to write."""
     scope = request.scope
-    if scope.since is None or scope.until is None:
+    if scope.stream is not None:
         if request.profile == "masked":
             return None
-        stream = "seller_id" if scope.process_id is None else "process_id"
-        newest = ledger.newest(f"{stream} = ? and seq <= ?", [getattr(scope, stream), size]) or size
+        of_it = f"{scope.stream} = ? and seq <= ?"
+        newest = ledger.newest(of_it, [getattr(scope, scope.stream), size]) or size
         return [newest, size] if size - newest <= MAX_BETWEEN else None
     recorded = "epoch_us(recorded_at)"
     before = ledger.newest(f"{recorded} < ? and seq <= ?", [scope.since, size]) or 1

@@ -65,6 +65,7 @@ CLOSED_VIEWS = {
     "report_subscriptions",
     "saved_views",
     "seller_contents",
+    "seller_day_contents",
     "seller_entries",
     "seller_holdings",
     "seller_identities",
