@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.desk import casework
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, elements, lists, seller_names, views
+from app_pages.parts import acting, elements, folds, lists, seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
@@ -51,28 +51,28 @@ def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
         label, of_all = _("Ask again ({n})", n=formats.number(len(rows))), False
     else:
         label, of_all = _("Ask all again ({n})", n=formats.number(min(total, AT_ONCE))), True
-    place = st.popover(
-        label, icon=":material/outgoing_mail:", disabled=not total, key=key, on_change="rerun"
-    )
+    place = folds.popover(label, icon=":material/outgoing_mail:", disabled=not total, key=key)
+    if place is None:
+        return
     with place:
         if of_all and total > AT_ONCE:
             st.markdown(_("The first {n} of this list.", n=formats.number(AT_ONCE)))
         drawn = listed(AT_ONCE) if of_all else [row["seller_id"] for row in rows]
-        _form(key, drawn, is_checked=bool(place.open))
+        _form(key, drawn)
 
 
 def seller(seller_id: str) -> None:
     """The form that asks one seller again about all of their open reviews."""
     if casework.is_open():
         key = f"ask {views.shown('seller_id', seller_id)}"
-        with st.popover(_("Ask again"), icon=":material/outgoing_mail:", key=key):
-            _form(key, [seller_id])
+        place = folds.popover(_("Ask again"), icon=":material/outgoing_mail:", key=key)
+        if place is not None:
+            with place:
+                _form(key, [seller_id])
 
 
-def _form(key: str, drawn: Sequence[str], *, is_checked: bool = False) -> None:
-    """The channel, the message that goes, to whom nothing goes, and the button that sends.
-    `is_checked`: whether to look up what keeps messages back from each of many, which takes some 80
-    ms a seller: only where somebody sees the form."""
+def _form(key: str, drawn: Sequence[str]) -> None:
+    """The channel, the message that goes, to whom nothing goes, and the button that sends."""
     first, total = drawn[:LOOKED_AT], len(drawn)
     if not first:
         return
@@ -103,7 +103,7 @@ def _form(key: str, drawn: Sequence[str], *, is_checked: bool = False) -> None:
     order = Order(channel or ways[0], acting.RECORDED_BY, None, language, template)
     try:
         shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
-        refused = sending.refusals(first, order) if is_checked and total > 1 else {}
+        refused = sending.refusals(first, order) if total > 1 else {}
     except PrazoError as error:
         elements.say(error)
         return

@@ -12,7 +12,7 @@ from app_pages.desk import recording
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, elements, views
+from app_pages.parts import acting, elements, folds, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language import codes
@@ -39,8 +39,10 @@ def record(key: str, processes: Sequence[views.Row]) -> None:
 def to_seller(seller_id: str, processes: Sequence[views.Row]) -> None:
     """The same for all open reviews of a seller, which are one conversation."""
     key = views.shown("seller_id", seller_id)
-    with st.popover(_("Call or letter"), icon=":material/call:", key=f"call {key}"):
-        record(key, processes)
+    place = folds.popover(_("Call or letter"), icon=":material/call:", key=f"call {key}")
+    if place is not None:
+        with place:
+            record(key, processes)
 
 
 def standing(about: Mapping[str, object], *, may_act: bool) -> None:
@@ -95,10 +97,10 @@ def _retract(row: views.Row) -> None:
     def press() -> acting.Feedback:
         return _recorded(row, acting.typed(f"why {key}"), acting.actor_of(f"retract_actor {key}"))
 
-    with (
-        st.popover(_("Undo"), icon=":material/undo:", key=f"retract {key}"),
-        st.form(f"retraction {key}", border=False),
-    ):
+    place = folds.popover(_("Undo"), icon=":material/undo:", key=f"retract {key}")
+    if place is None:
+        return
+    with place, st.form(f"retraction {key}", border=False):
         st.text_input(_("Why?"), key=f"why {key}")
         acting.name_of_reader(f"retract_actor {key}")
         recording.submit(f"retraction {key}", _("Record the reason and undo"), press)

@@ -14,7 +14,7 @@ from app_pages.desk import calls, journeys, people, recording
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, views
+from app_pages.parts import acting, elements, folds, views
 from pipeline import instants
 from pipeline.notices import texts
 from pipeline.serve.roles import Permission
@@ -77,10 +77,10 @@ def assign(process: views.Row) -> None:
         feedback = recording.assign([process], assignee, why, actor)
         return feedback._replace(empties=(f"assignment_text {own}",))
 
-    with (
-        st.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}"),
-        st.form(f"assignment {own}", border=False),
-    ):
+    place = folds.popover(_("Assign"), icon=":material/group_add:", key=f"assign {own}")
+    if place is None:
+        return
+    with place, st.form(f"assignment {own}", border=False):
         recording.ask_whom(own)
         st.text_input(_("Why?"), key=f"assignment_text {own}")
         acting.name_of_reader(f"assignment_actor {own}")
@@ -96,10 +96,10 @@ def note(process: views.Row) -> None:
         feedback = recording.write_notes([process], text, actor)
         return feedback._replace(empties=(f"note_text {own}",))
 
-    with (
-        st.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}"),
-        st.form(f"note {own}", border=False),
-    ):
+    place = folds.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}")
+    if place is None:
+        return
+    with place, st.form(f"note {own}", border=False):
         st.text_area(_("Note"), key=f"note_text {own}")
         acting.name_of_reader(f"note_actor {own}")
         recording.submit(f"note {own}", _("Record the note"), record)
@@ -108,7 +108,10 @@ def note(process: views.Row) -> None:
 def remind(process: views.Row) -> None:
     """The message that asks a seller again, to copy, and the form that records a call or letter."""
     own = recording.key_of(process)
-    with st.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}"):
+    place = folds.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}")
+    if place is None:
+        return
+    with place:
         link = journeys.link_of(process["process_id"])
         names = code_texts.OF_SELLERS
         for tab, code in zip(st.tabs(list(names.values())), names, strict=True):
@@ -137,11 +140,13 @@ def open_or_close_ticket(process: views.Row) -> None:
     as closed."""
     own = recording.key_of(process)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
+    is_there = latest is not None and latest["step"] == "opened"
+    label = _("Close the ticket") if is_there else _("Record a ticket")
+    place = folds.popover(label, icon=":material/support_agent:", key=f"t {own}")
+    if place is None:
+        return
     if latest is not None and latest["step"] == "opened":
-        with (
-            st.popover(_("Close the ticket"), icon=":material/support_agent:", key=f"t {own}"),
-            st.form(f"ticket_closed {own}", border=False),
-        ):
+        with place, st.form(f"ticket_closed {own}", border=False):
             acting.name_of_reader(f"ticket_actor {own}")
             # The number shows what is closed: a moment ago this button recorded a ticket as opened.
             label = _("Record {number} as closed", number=recording.number_of(latest))
@@ -152,10 +157,7 @@ def open_or_close_ticket(process: views.Row) -> None:
 
             recording.submit(f"ticket_closed {own}", label, close, about=latest["seq"])
         return
-    with (
-        st.popover(_("Record a ticket"), icon=":material/support_agent:", key=f"t {own}"),
-        st.form(f"ticket_opened {own}", border=False),
-    ):
+    with place, st.form(f"ticket_opened {own}", border=False):
         recording.ask_number(own)
         acting.name_of_reader(f"ticket_actor {own}")
         recording.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))

@@ -14,7 +14,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, views
+from app_pages.parts import acting, folds, views
 from pipeline.continuity import service
 from pipeline.http import addresses
 from pipeline.inbox.artifacts.taking import Taking
@@ -147,7 +147,10 @@ def _samples() -> None:
     """The way to a first look without a platform; only where the log holds nothing to mix with."""
     if views.as_of() is not None:
         return
-    with st.popover(_("Load samples"), icon=":material/science:"):
+    place = folds.popover(_("Load samples"), icon=":material/science:", key="samples_loading")
+    if place is None:
+        return
+    with place:
         st.markdown(
             _(
                 "One review's submission goes into this log, for good: an entry is never taken"

@@ -8,7 +8,7 @@ import streamlit as st
 from app_pages.desk import casework
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, links, views
+from app_pages.parts import acting, elements, folds, links, views
 from pipeline.continuity import service
 from pipeline.log.kinds.notice_schedule import Wish
 from pipeline.notices.started import hold, undo_hold
@@ -81,7 +81,10 @@ def show(seller_id: str) -> None:
         if held is None
         else (_("Let messages go on"), ":material/notifications_active:")
     )
-    with st.popover(label, icon=icon, key=key), st.form(f"{key} form", border=False):
+    place = folds.popover(label, icon=icon, key=key)
+    if place is None:
+        return
+    with place, st.form(f"{key} form", border=False):
         st.markdown(
             _("The schedule sends this seller nothing until somebody lets it go on.")
             if held is None

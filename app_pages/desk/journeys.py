@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, links, views
+from app_pages.parts import acting, elements, folds, links, views
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.language import codes
@@ -51,7 +51,10 @@ def make_link(process: views.Row) -> None:
         return
     process_id = process["process_id"]
     own = views.shown("process_id", process_id)
-    with st.popover(_("Make a link"), icon=":material/link:", key=f"link {own}"):
+    place = folds.popover(_("Make a link"), icon=":material/link:", key=f"link {own}")
+    if place is None:
+        return
+    with place:
         st.markdown(_("The seller answers on a page of their own. The link is shown only here."))
         with st.form(f"link_form {own}", border=False):
             st.selectbox(

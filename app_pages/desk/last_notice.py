@@ -9,7 +9,7 @@ import streamlit as st
 
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import elements, views
+from app_pages.parts import elements, folds, views
 from pipeline.language import codes
 from pipeline.log.kinds.seller_notice import BY_HAND
 
@@ -35,7 +35,7 @@ def show(seller_id: str) -> None:
     label = ngettext(
         "{n} earlier notice", "{n} earlier notices", len(earlier), n=formats.number(len(earlier))
     )
-    place = elements.opened(label, key=f"earlier {views.shown('seller_id', seller_id)}")
+    place = folds.expander(label, key=f"earlier {views.shown('seller_id', seller_id)}")
     if place is None:
         return
     with place:

@@ -7,7 +7,7 @@ import streamlit as st
 from app_pages.desk import people
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, compared, views
+from app_pages.parts import acting, address, compared, folds, views
 from pipeline.alert import hours
 from pipeline.alert.summaries.reports import is_reachable, subscription
 from pipeline.alert_rules.reports import Report
@@ -80,10 +80,10 @@ def end() -> None:
     names = _names()
     if not names:
         return
-    with (
-        st.popover(_("End a report"), icon=":material/unsubscribe:"),
-        st.form("end_report", border=False),
-    ):
+    place = folds.popover(_("End a report"), icon=":material/unsubscribe:", key="report_ending")
+    if place is None:
+        return
+    with place, st.form("end_report", border=False):
         st.selectbox(_("Report"), names, key="report_to_end")
         acting.name_of_reader("report_ender")
         acting.submit("end_report", _("It is not sent any more"), _end, may=Permission.ANNOTATE)

@@ -9,7 +9,7 @@ import streamlit as st
 from app_pages.desk import casework, recording
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, elements, lists, views
+from app_pages.parts import acting, elements, folds, lists, views
 
 _ACTS: Final[Mapping[str, str]] = {
     "assign": N_("Assign"),
@@ -29,9 +29,12 @@ def for_many(rows: Sequence[views.Row]) -> None:
         if rows
         else _("None ticked")
     )
-    with st.popover(
+    place = folds.popover(
         label, icon=":material/checklist:", disabled=not rows, key=f"many {lists.unticked()}"
-    ):
+    )
+    if place is None:
+        return
+    with place:
         what = st.segmented_control(
             _("What to do"),
             list(_ACTS),

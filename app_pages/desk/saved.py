@@ -15,7 +15,7 @@ from app_pages.desk import casework, mailed
 from app_pages.door import access
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, address, elements, views
+from app_pages.parts import acting, address, elements, folds, views
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.saved_view import view_step
 from pipeline.serve.roles import Permission
@@ -24,7 +24,6 @@ from pipeline.texts import printable
 Query = Sequence[tuple[str, str]]
 
 MOST: Final = 50
-_OPENED: Final = "saved views opened"
 BUILT_IN: Final[Mapping[str, Mapping[str, Query]]] = {
     "watchlist": {
         N_("Expired ACI, due this month"): (
@@ -47,8 +46,10 @@ def show(page: str) -> None:
     """The saved views of a page, and the form that saves what the page shows now."""
     if not access.may_read("saved_views"):
         return
-    key = f"views {st.session_state.get(_OPENED, 0)}"  # another one is closed
-    with st.popover(_("Views"), icon=":material/bookmarks:", key=key):
+    place = folds.popover(_("Views"), icon=":material/bookmarks:", key=f"views of {page}")
+    if place is None:
+        return
+    with place:
         for name, query in BUILT_IN.get(page, {}).items():
             _open(_(name), query, f"built in: {name}")
         found = _found(page)
@@ -125,7 +126,7 @@ def _open(label: str, query: Query, key: str) -> None:
 
 
 def _take(query: Query) -> None:
-    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+    folds.close()
     address.take(query)
 
 

@@ -9,7 +9,7 @@ from app_pages.desk import alert_settings, casework, clearances, mailed, people,
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import acting, address, elements, links, lists, views
+from app_pages.parts import acting, address, elements, folds, links, lists, views
 from pipeline import alert_rules, conditions, instants
 from pipeline.alert import hours
 from pipeline.alert.acting import snooze
@@ -136,12 +136,12 @@ def _who_knows(alert: str) -> None:
 def _take(row: views.Row) -> None:
     own = views.shown("alert_id", row["alert_id"])
     if row["acknowledged_at"] is None:
-        with (
-            st.popover(_("Take it"), icon=":material/check:", key=f"see {own}"),
-            st.form(f"acknowledge {own}", border=False),
-        ):
-            acting.name_of_reader(f"acknowledge_actor {own}")
-            _submit("acknowledge", _("Record it: nobody else is notified"), _acknowledge, row, own)
+        place = folds.popover(_("Take it"), icon=":material/check:", key=f"see {own}")
+        if place is not None:
+            label = _("Record it: nobody else is notified")
+            with place, st.form(f"acknowledge {own}", border=False):
+                acting.name_of_reader(f"acknowledge_actor {own}")
+                _submit("acknowledge", label, _acknowledge, row, own)
     # Not in a popover: from the bell it is the row, and this button.
     with st.form(f"snooze {own}", border=False):
         st.selectbox(
@@ -400,10 +400,11 @@ def _forget_address() -> None:
 
 
 def _make_calendar(rules: AlertRules) -> None:
-    with (
-        st.popover(_("New calendar"), icon=":material/calendar_add_on:"),
-        st.form("calendar_made", border=False),
-    ):
+    icon = ":material/calendar_add_on:"
+    place = folds.popover(_("New calendar"), icon=icon, key="calendar_making")
+    if place is None:
+        return
+    with place, st.form("calendar_made", border=False):
         st.text_input(
             _("Deadlines of whom? Empty: of all"),
             max_chars=acting.MAX_NAME_CHARACTERS,
@@ -432,10 +433,11 @@ def _made(rules: AlertRules) -> acting.Feedback:
 
 
 def _revoke_calendar(feeds: Sequence[str]) -> None:
-    with (
-        st.popover(_("Revoke a calendar"), icon=":material/event_busy:"),
-        st.form("calendar_revoked", border=False),
-    ):
+    icon = ":material/event_busy:"
+    place = folds.popover(_("Revoke a calendar"), icon=icon, key="calendar_revoking")
+    if place is None:
+        return
+    with place, st.form("calendar_revoked", border=False):
         st.selectbox(_("Calendar"), feeds, key="calendar_chosen")
         acting.name_of_reader("calendar_revoker")
         label = _("Revoke it: its address is wrong from then on")

@@ -23,7 +23,7 @@ from app_pages.desk import saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, sellers
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, explained, links, lists, views
+from app_pages.parts import address, elements, explained, folds, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
 
@@ -251,7 +251,7 @@ def month_returns_reading(followed: Sequence[views.Row]) -> str:
 def draw_fields(reasons: Sequence[views.Row]) -> None:
     """Which fields differ between the denied record and the accepted one, of one reason: worked out
     when somebody asks."""
-    opened = elements.opened(
+    opened = folds.expander(
         _("What differs in the accepted record?"), icon=":material/difference:", key="fields"
     )
     if opened is None:

@@ -10,7 +10,7 @@ from app_pages.door import access
 from app_pages.door.pages import Page, Section
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, explained
+from app_pages.parts import address, elements, explained, folds
 from pipeline.ledger.views.catalogue import View, public
 
 PAGE = Page(
@@ -53,7 +53,7 @@ def described(text: str) -> str:
 
 def entry(view: View, *, is_sought: bool) -> None:
     """One view; what is behind its name is fetched when it is opened."""
-    opened = elements.opened(
+    opened = folds.expander(
         f"{formats.code(view.name)} · {described(view.summary)}",
         expanded=is_sought,
         key=f"view_{view.name}",

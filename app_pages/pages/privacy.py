@@ -9,7 +9,7 @@ from app_pages.desk import find
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, columns, formats, occurrences
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import elements, links, lists, records, views
+from app_pages.parts import elements, folds, links, lists, records, views
 from pipeline import instants
 from pipeline.clearance import acts
 from pipeline.continuity import service
@@ -290,7 +290,7 @@ forgetting, others = st.columns(2, gap="small")
 with forgetting.container(border=True, gap="xsmall"):
     st.header(_("Forgetting this person"), anchor=False)
     how_to_forget(asked)
-    place = elements.opened(
+    place = folds.expander(
         _("What would be erased, and which copies remain"), key="privacy_dry_run"
     )
     if place is not None:

@@ -16,6 +16,7 @@ from app_pages.parts import (
     elements,
     exchanges,
     explained,
+    folds,
     links,
     lists,
     seller_names,
@@ -97,7 +98,7 @@ def show_exchanges(attempts: Sequence[views.Row], process_id: str) -> None:
     if not sent:
         return
     acting.ask_for_personal_data("submission_attempts", process_id, process_id=process_id)
-    behind = elements.opened(_("Request and answer"), icon=":material/sync_alt:", key="exchange")
+    behind = folds.expander(_("Request and answer"), icon=":material/sync_alt:", key="exchange")
     if behind is None:
         return
 

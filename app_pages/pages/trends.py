@@ -13,7 +13,7 @@ from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import address, elements, explained, links, views
+from app_pages.parts import address, elements, explained, folds, links, views
 from pipeline import browser
 from pipeline.continuity import service
 from pipeline.language import codes
@@ -414,7 +414,7 @@ def draw_forecast() -> None:
 
 def draw_least_likely() -> None:
     """What can still be saved, by the lowest chance: worked out when somebody asks."""
-    listed = elements.opened(
+    listed = folds.expander(
         _("Lowest chance among what can be saved"), icon=":material/sort:", key="least_likely"
     )
     if listed is None:
@@ -438,7 +438,7 @@ def draw_least_likely() -> None:
 
 def draw_score() -> None:
     """How good the forecast was, by what came: worked out when somebody asks."""
-    judged = elements.opened(
+    judged = folds.expander(
         _("How good was the forecast?"), icon=":material/fact_check:", key="score"
     )
     if judged is None:

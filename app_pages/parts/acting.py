@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import elements, sights, views
+from app_pages.parts import elements, folds, sights, views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.http.refusals import reason_of
@@ -450,10 +450,11 @@ def ask_for_personal_data(
             _unmasked()[(view, subject)] = until
         return feedback._replace(empties=(f"unmask_{view}_reason",))
 
-    with (
-        st.popover(_("Show personal data"), icon=":material/visibility:"),
-        st.form(f"unmask_{view}", border=False),
-    ):
+    label = _("Show personal data")
+    place = folds.popover(label, icon=":material/visibility:", key=f"unmasking {view}")
+    if place is None:
+        return
+    with place, st.form(f"unmask_{view}", border=False):
         shown_for = formats.seconds(service.current().settings.unmask_seconds)
         st.markdown(
             _(

@@ -10,7 +10,7 @@ import streamlit as st
 from app_pages.language import columns as columns_of
 from app_pages.language import formats, moments
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import downloads, views
+from app_pages.parts import downloads, folds, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.ledger.views.catalogue import public
@@ -38,7 +38,10 @@ def since() -> int | None:
 
 def control() -> None:
     """Chooses the earlier instant."""
-    with st.popover(_("Compare"), icon=":material/compare_arrows:"):
+    place = folds.popover(_("Compare"), icon=":material/compare_arrows:", key="comparing")
+    if place is None:
+        return
+    with place:
         st.markdown(_("This list beside how it stood at an earlier instant."))
         for name, label in moments.ENDS.items():
             st.button(
@@ -54,6 +57,7 @@ def control() -> None:
 
 
 def _compare(asked: str) -> None:
+    folds.close()
     st.query_params.update({WITH: [asked] if asked else []})
     st.session_state[_PICKED] = None  # what stays there cannot be picked again
 
@@ -61,6 +65,7 @@ def _compare(asked: str) -> None:
 def _take_picked() -> None:
     picked: datetime | None = st.session_state[_PICKED]
     if picked is not None:
+        folds.close()
         there = picked.replace(tzinfo=formats.zone())
         st.query_params.update({WITH: instants.readable(instants.from_datetime(there))})
 

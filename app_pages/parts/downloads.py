@@ -13,7 +13,7 @@ import streamlit as st
 from app_pages.door import audience, handed
 from app_pages.language import columns, formats
 from app_pages.language.i18n import N_, _, language, said_in
-from app_pages.parts import seller_names, views
+from app_pages.parts import folds, seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language.catalogue import Language
@@ -114,7 +114,10 @@ def offer(question: Question, *, rows: int, key: str) -> None:
         may_name = showing is None or whoever.may(Permission.UNMASK)
         return may_name and audience.may_read(whoever, question.view)
 
-    with st.popover(_("Download"), icon=":material/download:"):
+    place = folds.popover(_("Download"), icon=":material/download:", key=f"downloads {key}")
+    if place is None:
+        return
+    with place:
         st.markdown(
             _(
                 "Every row ({n}), not only those on this page. The name says which filters and"

@@ -167,12 +167,6 @@ def next_step(process: views.Row) -> str:
     return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}  \n{reason}"
 
 
-def opened(label: str, *, key: str, icon: str | None = None, expanded: bool = False) -> Any:
-    """Where to draw what is worked out only once somebody opens it; None while it is closed."""
-    place = st.expander(label, expanded=expanded, icon=icon, key=key, on_change="rerun")
-    return place if place.open else None
-
-
 def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:
     """A next action with how it is done, what waits for it, and the way there."""
     action = ACTIONS[code]

@@ -9,7 +9,7 @@ import streamlit as st
 from app_pages.charts.figure import Figure, show
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import downloads, elements, lists, views
+from app_pages.parts import downloads, folds, lists, views
 from pipeline.ledger.views.catalogue import public
 
 TABLE_ROWS = 500
@@ -63,7 +63,7 @@ def table(
 def _behind(note: str, rests_on: tuple[str, ...], where: Mapping[str, object] | None) -> None:
     if note:
         st.markdown(formats.muted(note))
-    behind = elements.opened(
+    behind = folds.expander(
         _("Table and query"), icon=":material/table:", key=f"behind_{rests_on[0]}"
     )
     if behind is not None:

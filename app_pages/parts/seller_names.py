@@ -13,7 +13,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import acting, elements, sights, views
+from app_pages.parts import acting, elements, folds, sights, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
@@ -76,10 +76,10 @@ def control(rows: Sequence[views.Row], label: str) -> None:
             )
             _mask_in_time()
         return
-    with (
-        st.popover(label, icon=":material/visibility:", key="show_names"),
-        st.form("names_form", border=False),
-    ):
+    place = folds.popover(label, icon=":material/visibility:", key="show_names")
+    if place is None:
+        return
+    with place, st.form("names_form", border=False):
         st.markdown(
             _(
                 "The log will say whose names were shown, to whom and why: on every list and in"

@@ -42,7 +42,7 @@
     document.addEventListener('keyup', pressed => {
         if (pressed.key !== 'Enter' && pressed.key !== ' ') return
         const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
-        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 60)
+        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 300)  // until it is drawn
     })
     const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
     let was = null, place = -1, around = [], byKeys = false

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from app_pages.door import browsers
-from app_pages.parts import acting, frame, views
+from app_pages.parts import acting, folds, frame, views
 from pipeline.continuity.service import LedgerService, ledger_service
 from pipeline.inbox import open_inbox
 from pipeline.receive import ingest
@@ -195,6 +195,18 @@ def bell() -> None:
 def _without_bell(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "bell" not in request.fixturenames:
         monkeypatch.setattr(frame, "bell", lambda names: None)
+
+
+@pytest.fixture
+def folded() -> None:
+    """With popovers that draw nothing until the test opens them, as in a browser."""
+
+
+@pytest.fixture(autouse=True)
+def _unfolded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests are about what a popover holds, and not about its being opened."""
+    if "folded" not in request.fixturenames:
+        monkeypatch.setattr(folds, "is_last", lambda key: True)
 
 
 @pytest.fixture

@@ -122,6 +122,7 @@ def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
     open_by_key(tab, "Compare")
     page.keyboard.press("Escape")
     assert comes_to(tab, '[data-testid="stPopoverButton"]')
+    tab.settled()
     page.keyboard.press("Enter")
     page.wait_for_function(IN_OPENED)
     page.keyboard.press("Enter")

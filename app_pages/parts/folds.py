@@ -1,0 +1,39 @@
+"""Draws what stands behind a button, or folds away, only once it is opened: closed, it would cost
+its whole contents at each drawing of the page."""
+
+from typing import Any, Final
+
+import streamlit as st
+
+_LAST: Final = "popover that was opened last"
+
+
+def expander(label: str, *, key: str, icon: str | None = None, expanded: bool = False) -> Any:
+    """Where to draw what folds away; None while it is closed."""
+    place = st.expander(label, expanded=expanded, icon=icon, key=key, on_change="rerun")
+    return place if place.open else None
+
+
+def popover(label: str, *, key: str, icon: str, disabled: bool = False) -> Any:
+    """Where to draw what a button opens; None while it is closed. The one that was opened last
+    stays drawn once a click beside it has closed it: what was typed there is still there."""
+    if is_last(key) and st.session_state.get(key):
+        # To Streamlit it is another one under another label, which would be closed.
+        st.session_state[key] = True
+    place = st.popover(label, icon=icon, disabled=disabled, key=key, on_change="rerun")
+    if place.open:
+        st.session_state[_LAST] = key
+    return place if is_last(key) else None
+
+
+def is_last(key: str) -> bool:
+    """Whether this popover is drawn: it is open, or no other one was opened since."""
+    return st.session_state.get(_LAST) == key
+
+
+def close() -> None:
+    """Closes the popover that is open, and forgets what was typed there: for what is called before
+    the page is drawn."""
+    key = st.session_state.pop(_LAST, None)
+    if st.session_state.get(key):
+        st.session_state[key] = False

@@ -1,0 +1,67 @@
+"""What a popover holds is drawn, and costs anything, only once it is opened."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app_pages.support.reading import unfold
+
+pytestmark = pytest.mark.usefixtures("folded")
+
+
+def page() -> None:
+    import streamlit as st
+
+    from app_pages.parts import folds
+
+    for name in ("one", "other"):
+        label = f"{name} {st.session_state.get('times', 0)}"
+        if (place := folds.popover(label, key=name, icon=":material/add:")) is not None:
+            with place:
+                st.text_input(name, key=f"typed {name}")
+                st.button("Do it", key=f"do {name}", on_click=folds.close)
+
+
+@pytest.fixture
+def app() -> AppTest:
+    return AppTest.from_function(page).run()
+
+
+def drawn(app: AppTest) -> list[str]:
+    return [it.label for it in app.text_input]
+
+
+def test_nothing_is_drawn_until_one_is_opened_and_then_the_last_one_alone(app: AppTest) -> None:
+    assert drawn(app) == []
+    unfold(app, "one")
+    assert drawn(app) == ["one"]
+    app.session_state["one"] = False  # a click beside it
+    app.run()
+    assert drawn(app) == ["one"]
+    unfold(app, "other")
+    app.run()
+    assert drawn(app) == ["other"]
+
+
+def test_what_was_typed_is_there_after_a_click_beside_it_and_gone_once_it_is_done(
+    app: AppTest,
+) -> None:
+    unfold(app, "one")
+    app.text_input(key="typed one").set_value("called").run()
+    app.session_state["one"] = False
+    app.run()
+    unfold(app, "one")
+    assert app.text_input(key="typed one").value == "called"
+    app.button(key="do one").click().run()
+    assert app.session_state["one"] is False
+    assert drawn(app) == []
+    unfold(app, "one")
+    assert app.text_input(key="typed one").value == ""
+
+
+def test_one_stays_open_while_its_label_changes(app: AppTest) -> None:
+    """To Streamlit another label made another one of it, which was closed."""
+    unfold(app, "one")
+    app.session_state["times"] = 1
+    app.run()
+    assert app.session_state["one"] is True
+    assert drawn(app) == ["one"]
