@@ -45,6 +45,7 @@ _QUIET: dict[str, Any] = {
     "server_header": False,
 }
 _START_LIMIT_SECONDS = 20.0
+_END_LIMIT_SECONDS = 2.0
 _CALL_LIMIT_SECONDS = 60.0
 
 T = TypeVar("T")
@@ -304,7 +305,7 @@ def running(
             yield ready.result(_START_LIMIT_SECONDS)
         finally:
             stopping.set()
-            thread.join(_START_LIMIT_SECONDS)
+            thread.join(_END_LIMIT_SECONDS)
 
 
 async def _serve(
