@@ -56,7 +56,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, Callable, Iterator, NamedTuple, Sequence
+from typing import IO, Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 MIB = 1 << 20
 # Limits, so that no package can fill memory or keep a verifier busy beyond its own size.
@@ -114,7 +114,11 @@ AFTER_THE_EXPORT = {
     *("data/leaves.ndjson", "data/proof.txt", "data/records.ndjson", "data/bodies.csv"),
     *("data/rotations.json", "data/actors.ndjson", "data/timestamp.pem"),
 }
-SCOPES = ({"process"}, {"seller"}, {"from", "to"}, {"seller", "from", "to"})
+SCOPES = (
+    *({"process"}, {"seller"}, {"from", "to"}, {"seller", "from", "to"}),
+    {"from", "to", "sample", "number", "checkpoint", "population"},
+)
+SAMPLE = "prazo-sample v1"
 PARAMETERS = {
     *("actor", "as_of", "contact", "earlier", "format", "key", "log", "log_size", "not_of_log"),
     *("profile", "range", "reason", "rows", "scope", "software", "timestamp_authority", "totals"),
@@ -1335,7 +1339,7 @@ class Scope:
     """What the package says to be about, and which entries belong to it."""
 
     def __init__(self, sealed: Sealed, names: dict[str, str]) -> None:
-        stated = sealed.parameters["scope"]
+        stated: dict[str, str] = sealed.parameters["scope"]
         hashes = {name: it for it, name in names.items()}
         if stated.keys() not in SCOPES:
             raise Fault("parameters.json names no scope that is known here")
@@ -1343,7 +1347,16 @@ class Scope:
         name = stated.get(self.stream, "")
         self.name = hashes.get(name, name)
         said = [f"{self.stream} {quoted(name)}"] if self.stream else []
-        self.is_period = "from" in stated
+        self.is_sample, self.is_period = "sample" in stated, "from" in stated
+        if self.is_sample:
+            numbers = [stated[it] for it in ("sample", "checkpoint", "population")]
+            if not all(re.fullmatch("[1-9][0-9]{0,14}", it) for it in numbers):
+                raise Fault("parameters.json has no right numbers of its sample")
+            self.size, self.checkpoint, self.population = map(int, numbers)
+            self.number = stated["number"]
+            if not re.fullmatch("[0-9]{0,9}", self.number):
+                raise Fault("parameters.json has no right number to draw with")
+            said += [f"a sample of {self.size}"]
         if self.is_period:
             self.since, self.until = (_full_instant(stated[it]) for it in ("from", "to"))
             said += [f"from {stated['from']}, to {stated['to']}"]
@@ -1351,8 +1364,14 @@ class Scope:
 
     def names(self, leaf: dict[str, Any]) -> bool:
         """Whether an entry belongs to it by itself, not only by its process."""
-        is_then = not self.is_period or self.since <= leaf["occurred_at"] < self.until
-        return is_then and self.is_of_stream(leaf)
+        if self.is_sample:
+            no_stream = {"process_stream", "seller_stream"}.isdisjoint(leaf)
+            return leaf["kind"] == "export" and no_stream
+        return self.is_then(leaf) and self.is_of_stream(leaf)
+
+    def is_then(self, leaf: dict[str, Any]) -> bool:
+        """Whether an entry occurred in the period, where it is one of a period."""
+        return not self.is_period or self.since <= leaf["occurred_at"] < self.until
 
     def is_of_stream(self, leaf: dict[str, Any]) -> bool:
         """Whether an entry is of its process or seller, at any time; of a period all are."""
@@ -1363,6 +1382,17 @@ class Scope:
         """Whether it is a period of a seller: of that seller's other entries only leaves are here,
         which show when they occurred."""
         return self.is_period and bool(self.stream)
+
+
+def drawn(population: Iterable[str], root: bytes, number: str, size: int) -> list[str]:
+    """The names of processes, as leaves have them, that a sample consists of: the first by SHA-256
+    over the root of a checkpoint, what an auditor typed, and the name."""
+    begin = f"{SAMPLE}\n{root.hex()}\n{number}\n"
+
+    def place(name: str) -> bytes:
+        return hashlib.sha256(f"{begin}{name}".encode()).digest()
+
+    return sorted(population, key=place)[:size]
 
 
 def _full_instant(text: str) -> str:
@@ -1423,6 +1453,9 @@ class Entries:
         self.notices: dict[int, str | None] = {}  # entry -> its message; None where it is withheld
         self.of_messages: dict[int, str | None] = {}  # likewise, those here by their message alone
         self.in_scope: set[str] = set()  # processes of entries that belong to it by themselves
+        self.population: set[str] = set()  # of a sample: the processes of the period
+        self.draws: list[int] = []  # earlier packages of samples
+        self.unread_draws = 0  # earlier ones of samples or periods, whose bodies are withheld
         self.beyond: set[str] = set()  # processes of leaves that are not listed
         self.others: set[str] = set()  # sellers that entries name
         self.before: list[tuple[int, str]] = []  # (seq, recorded_at) around the range of a period
@@ -1520,6 +1553,7 @@ class Entries:
             self._row = next(self._rows, None)
         if is_listed:
             self._take_message(leaf, body)
+            self._take_draw(leaf, body)
         if is_export:
             self.export = leaf
             self.export_body = _parsed(((body and body.bytes) or b"{}").decode("utf-8"))
@@ -1534,6 +1568,13 @@ class Entries:
         if is_notice or (by_message and not self.scope.names(leaf)):
             message = _value(body, "message_id")
             (self.notices if is_notice else self.of_messages)[leaf["seq"]] = message
+
+    def _take_draw(self, leaf: dict[str, Any], body: Body | None) -> None:
+        """Whether a listed entry says that another sample was drawn before."""
+        if self.scope.is_sample and self.scope.names(leaf):
+            said = _value(body, "scope")
+            self.unread_draws += said is None
+            self.draws += [leaf["seq"]] if isinstance(said, dict) and "sample" in said else []
 
     def _is_handover(self, seq: int, body: Body | None) -> bool:
         """Whether a rotation changes the key. Without the word of the key in force it does not."""
@@ -1555,6 +1596,7 @@ class Entries:
         self.listed_at = leaf["recorded_at"]
         self.kinds[leaf["kind"]] += 1
         process, seller = leaf.get("process_stream"), leaf.get("seller_stream")
+        self._populate(leaf)
         if process is not None:
             self._follow("process", leaf)
             if self.scope.names(leaf):
@@ -1581,6 +1623,12 @@ class Entries:
             self._follow(scope.stream, leaf)
         if is_before and "process_stream" in leaf:
             self.beyond.add(leaf["process_stream"])
+            self._populate(leaf)
+
+    def _populate(self, leaf: dict[str, Any]) -> None:
+        is_known = self.scope.is_sample and leaf["seq"] <= self.scope.checkpoint
+        if is_known and "process_stream" in leaf and self.scope.is_then(leaf):
+            self.population.add(leaf["process_stream"])
 
     def _follow(self, stream: str, leaf: dict[str, Any]) -> None:
         """Checks that an entry of a stream is the one after the last that was followed there."""
@@ -1907,7 +1955,8 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
     """Whether all of the scope is there: its streams, or the range of its period. Streams were
     followed entry by entry before; here is what is missing altogether, and what nobody can tell."""
     scope, tails = entries.scope, entries.tails
-    for name in sorted(tails["process"].keys() - entries.in_scope):
+    possible = entries.population if scope.is_sample else entries.in_scope
+    for name in sorted(tails["process"].keys() - possible):
         if scope.stream != "process" or name != scope.name:
             verdict.fault(f"the process {quoted(name)} does not belong to {scope.stated}")
     for name in sorted(tails["process"].keys() & entries.beyond):
@@ -1920,6 +1969,8 @@ def _check_completeness(sealed: Sealed, entries: Entries, verdict: Verdict) -> N
             _check_end(sealed, entries, verdict)
     else:
         _check_range(sealed, entries, verdict)
+    if scope.is_sample:
+        _check_sample(sealed, entries, verdict)
     if scope.stream != "process" and processes:
         theirs = ("process is there from its", "processes are there from their")
         verdict.passed(f"{number_of(processes, *theirs)} first entry on, without gap")
@@ -2006,9 +2057,9 @@ def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
         return
     if first > 1 and recorded[first] >= scope.since:
         verdict.fault(f"the range starts with entry {first}, recorded within the period")
+    listed = "the exports of periods and samples" if scope.is_sample else "those of the period"
     verdict.passed(
-        f"all entries of the log from {first} to {last} are there, and those of the period are"
-        " listed"
+        f"all entries of the log from {first} to {last} are there, and {listed} are listed"
     )
     if first > 1:
         verdict.unchecked.append(
@@ -2020,6 +2071,51 @@ def _check_range(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
             f"whether an entry from {last + 1} to {entries.export['seq'] - 1} belongs to the"
             f" period: they were recorded {when}, and are not here"
         )
+
+
+def _check_sample(sealed: Sealed, entries: Entries, verdict: Verdict) -> None:
+    """A sample: draws it again from the leaves of the period. Who could have steered it nobody can
+    tell from the package alone, so that is said."""
+    scope, there = entries.scope, entries.tails["process"].keys()
+    root = _earlier(sealed).get(str(scope.checkpoint))
+    if root is None or scope.checkpoint > entries.size:
+        verdict.fault(f"the sample rests on a checkpoint of {scope.checkpoint} entries, not proved")
+        return
+    _, last = sealed.parameters["range"] or (0, 0)
+    if last < scope.checkpoint and dict(entries.before).get(last, "") < scope.until:
+        verdict.fault(f"the range ends with entry {last}, before the period and its checkpoint do")
+    if len(entries.population) != scope.population:
+        verdict.fault(
+            f"the sample is said to be of {scope.population} processes, and the period has"
+            f" {len(entries.population)}"
+        )
+    right = drawn(entries.population, root, scope.number, scope.size)
+    for name in sorted(there & entries.population - {*right}):
+        verdict.fault(f"the process {quoted(name)} was not drawn, and is here")
+    for name in sorted({*right} - there):
+        verdict.fault(f"the process {quoted(name)} was drawn, and is not here")
+    verdict.passed(
+        f"{number_of(len(right), 'process is', 'processes are')} the sample of {scope.size} that"
+        f" follows from the {len(entries.population)} of the period, the checkpoint of"
+        f" {scope.checkpoint} entries and {quoted(scope.number) if scope.number else 'no number'}"
+    )
+    verdict.passed(
+        f"{number_of(len(entries.draws), 'sample was', 'samples were')} drawn before it, as far as"
+        " the exports say that are listed: " + (_some({*map(str, entries.draws)}) or "none")
+    )
+    if entries.unread_draws:
+        verdict.unchecked.append(
+            f"whether {number_of(entries.unread_draws, 'export', 'exports')} before it drew a"
+            " sample, too: their bodies are withheld"
+        )
+    verdict.unchecked.append(
+        f"whether {quoted(scope.number)} is an auditor's own, and was given only after they had the"
+        f" checkpoint of {scope.checkpoint} entries: else the sample could be tried out. Whoever"
+        " gave it knows"
+        if scope.number
+        else "whether somebody waited for a checkpoint whose sample pleased them: trying out leaves"
+        " no entry. A number that an auditor gives, after having the checkpoint, excludes it"
+    )
 
 
 def _some(names: set[str]) -> str:

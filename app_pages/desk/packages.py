@@ -10,11 +10,12 @@ import streamlit as st
 
 from app_pages.door import access, handed
 from app_pages.language import code_texts, formats, occurrences
-from app_pages.language.i18n import N_, _
+from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, address, elements, links, views
 from pipeline import instants
+from pipeline.audit import drawing
 from pipeline.audit.export import ON_ITS_WAY, Exported, export
-from pipeline.audit.request import Request, Scope
+from pipeline.audit.request import MOST_DRAWN, Request, Sample, Scope
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.files.temporary import OwnFolder
@@ -25,6 +26,8 @@ _SCOPES: Final = {
     "seller": N_("One seller"),
     "period": N_("A period"),
 }
+_SAMPLE: Final = "sample"
+"""Stands in the place of a code of `_SCOPES`."""
 _PROFILES: Final = {
     "masked": N_("Masked: for anyone who does not need personal data"),
     "full": N_("Full: with every body and artifact, for the platform's auditor"),
@@ -37,6 +40,8 @@ _STAGES: Final = {
 _MAX_DAYS: Final = 366
 _QUARTERS: Final = 4
 _ALWAYS: Final = "always"
+_USUAL_SIZE: Final = 10
+_DRAWN_BEFORE: Final = 20
 _MADE: Final = "package made"
 _WAITS: Final = "package waits"
 _ICON: Final = ":material/inventory_2:"
@@ -45,10 +50,11 @@ _ICON: Final = ":material/inventory_2:"
 class _Subject(NamedTuple):
     """What a package is to be about, as far as the reader has said."""
 
-    kind: str  # a code of `_SCOPES`
+    kind: str  # a code of `_SCOPES`, or `_SAMPLE`
     id: str = ""  # of the process or seller
     days: tuple[date, ...] = ()
     """First and last of a period, once both are chosen; of a seller, those of a quarter."""
+    sample: Sample | None = None
 
     @property
     def is_period(self) -> bool:
@@ -60,7 +66,7 @@ class _Subject(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        is_said = self.is_period if self.kind == "period" else bool(self.id)
+        is_said = self.is_period if self.kind in ("period", _SAMPLE) else bool(self.id)
         return is_said and not self.is_too_long
 
     def scope(self) -> Scope:
@@ -70,6 +76,7 @@ class _Subject(NamedTuple):
             seller_id=self.id if self.kind == "seller" else None,
             since=_start_of(self.days[0]) if self.is_period else None,
             until=_start_of(self.days[1] + timedelta(1)) if self.is_period else None,
+            sample=self.sample,
         )
 
 
@@ -88,25 +95,38 @@ class _Package:
         return {Permission.EXPORT, Permission.UNMASK} if is_full else {Permission.EXPORT}
 
 
-def show() -> None:
-    """The whole section: the form, the preview beside it, and the package once it is made."""
-    st.header(_("Audit package"), anchor=False)
-    st.markdown(
-        _(
-            "Requested, collected, submitted, answered: every entry with a proof that it stands in"
-            " the signed log, and the bytes of each that the profile shows. Making one is an entry"
-            " of the log itself."
+def show(*, is_sample: bool = False) -> None:
+    """The whole section: the form, the preview beside it, and the package once it is made.
+    `is_sample`: whether the processes of a period are drawn."""
+    if is_sample:
+        st.header(_("A sample that nobody chooses"), anchor=False)
+        st.markdown(
+            _(
+                "Processes of a period, drawn by a signed checkpoint of the log and a number of"
+                " yours. Each drawing is an entry of the log, and the package proves that these"
+                " are the ones that follow."
+            )
         )
-    )
+    else:
+        st.header(_("Audit package"), anchor=False)
+        st.markdown(
+            _(
+                "Requested, collected, submitted, answered: every entry with a proof that it"
+                " stands in the signed log, and the bytes of each that the profile shows. Making"
+                " one is an entry of the log itself."
+            )
+        )
     if views.as_of() is not None:
         st.info(_("A package always holds the log as it is now, not as it stood at that instant."))
 
     asking, beside = st.columns([1, 1], gap="medium")
     with asking, st.container(key="asked_for"):
-        subject = _choose_subject()
+        subject = _choose_sample() if is_sample else _choose_subject()
         _ask(subject)
     made = _own()
-    is_of_this = made is not None and subject.is_complete and made.request.scope == subject.scope()
+    is_of_this = (
+        made is not None and subject.is_complete and made.request.scope == _chosen(subject).scope()
+    )
     with beside:
         if made is not None and is_of_this:
             _offer(made)  # where the reader looks who has just pressed the button
@@ -153,6 +173,35 @@ def _choose_subject() -> _Subject:
     return _Subject(kind, subject, quarters.get(quarter, ()))
 
 
+def _choose_sample() -> _Subject:
+    """The inputs for a sample. The checkpoint stays the one that was first shown: it has to be
+    known before the number is."""
+    today = views.moment().date()
+    days = address.days(_("From and to"), "days", (today - timedelta(90), today))
+    held, checkpoint = service.current(), address.whole("checkpoint")
+    if checkpoint is None or not drawing.is_signed(held, checkpoint):
+        checkpoint = drawing.newest(held).size
+        address.keep("checkpoint", checkpoint)
+    size, number = st.columns(2)
+    size.number_input(_("Processes"), 1, MOST_DRAWN, _USUAL_SIZE, key="sample_size")
+    number.text_input(
+        _("A number of yours, up to nine digits"),
+        key="sample_number",
+        max_chars=9,
+        help=_(
+            "Note the checkpoint beside this form first, then give a number that nobody could have"
+            " known, such as one from dice: so neither was chosen for the other."
+        ),
+    )
+    return _Subject(_SAMPLE, days=days, sample=_sample(checkpoint))
+
+
+def _sample(checkpoint: int | None) -> Sample:
+    size = st.session_state.get("sample_size") or _USUAL_SIZE
+    digits = "".join(it for it in acting.typed("sample_number") if it in "0123456789")
+    return Sample(size, digits, checkpoint)
+
+
 def _quarters() -> dict[str, tuple[date, date]]:
     """The first and the last day of this quarter and of the three before, the newest first."""
     this = views.moment().date()
@@ -169,12 +218,16 @@ def _quarter_name(first: date) -> str:
     return _("Q{n} {year}", n=formats.number((first.month + 2) // 3), year=f"{first:%Y}")
 
 
-def _chosen() -> _Subject:
-    """What the inputs say now."""
+def _chosen(shown: _Subject) -> _Subject:
+    """What the inputs say now. `shown`: what they said when the page was drawn. Size and number of
+    a sample are what was typed since, as the reason is: nothing of them had to be shown first."""
     kind = st.session_state.get("scope") or next(iter(_SCOPES))
-    if kind == "period":
-        days = st.session_state.get("days") or ()
-        return _Subject(kind, days=tuple(days) if isinstance(days, tuple) else (days,))
+    if kind == "period" or shown.sample is not None:
+        picked = st.session_state.get("days") or ()
+        days = tuple(picked) if isinstance(picked, tuple) else (picked,)
+        if shown.sample is not None:
+            return _Subject(_SAMPLE, days=days, sample=_sample(shown.sample.checkpoint))
+        return _Subject(kind, days=days)
     quarter = st.session_state.get("quarter") if kind == "seller" else None
     return _Subject(kind, acting.typed("subject"), _quarters().get(quarter or _ALWAYS, ()))
 
@@ -202,7 +255,7 @@ def _ask(subject: _Subject) -> None:
         acting.name_of_reader("actor")
         acting.submit(
             "package",
-            _("Make the package"),
+            _("Draw and make the package") if subject.sample else _("Make the package"),
             partial(_order, subject),
             icon=":material/inventory_2:",
             may=Permission.EXPORT,
@@ -215,7 +268,8 @@ def _order(subject: _Subject) -> acting.Feedback:
     reason, actor = acting.typed("reason"), acting.actor_of("actor")
     is_full = st.session_state["profile"] == "full" and _may_take_everything()
     st.session_state.pop(_MADE, None)
-    if _chosen() != subject._replace(id=subject.id.strip()):
+    chosen = _chosen(subject)
+    if chosen._replace(sample=subject.sample) != subject._replace(id=subject.id.strip()):
         unseen = _(
             "What goes in was not shown yet for what you chose: look at it, and press again."
         )
@@ -226,7 +280,7 @@ def _order(subject: _Subject) -> acting.Feedback:
         return acting.Feedback(lacking, kept=reason)
     return _make(
         Request(
-            subject.scope(),
+            chosen.scope(),
             reason=reason,
             actor=actor,
             recorded_by=acting.RECORDED_BY,
@@ -249,6 +303,8 @@ def _preview(subject: _Subject) -> None:
     """What the package would hold, or what is still to be said first."""
     if subject.is_too_long:
         st.markdown(_("Choose a period of a year at most."))
+    elif subject.sample is not None:
+        _rests_on(subject.sample)
     elif subject.is_complete:
         _contents_table(_contents(subject))
         if subject.is_period:
@@ -262,6 +318,41 @@ def _preview(subject: _Subject) -> None:
             )
     else:
         st.markdown(_("Enter a process or a seller to see what goes in."))
+
+
+def _rests_on(sample: Sample) -> None:
+    """What the drawing rests on, and which samples were drawn before."""
+    root = drawing.root_at(service.current(), sample.checkpoint or 0).hex()
+    elements.details(
+        {
+            _("Checkpoint"): ngettext(
+                "{n} entry",
+                "{n} entries",
+                sample.checkpoint or 0,
+                n=formats.number(sample.checkpoint),
+            ),
+            _("Root"): formats.code(root),
+        },
+        alt=_("What the drawing rests on"),
+    )
+    drawn = views.read("samples", limit=_DRAWN_BEFORE)
+    if not drawn:
+        st.markdown(_("No sample was drawn so far."))
+        return
+    st.table(
+        {
+            _("Drawn"): [formats.minute(it["occurred_at"]) for it in drawn],
+            _("Period"): [_days(it["since"], it["until"]) for it in drawn],
+            _("Processes"): [formats.number(it["size"]) for it in drawn],
+            _("Number"): [formats.plain(it["number"] or "–") for it in drawn],
+            _("By"): [formats.plain(it["actor"] or "–") for it in drawn],
+            _("Entry"): [formats.number(it["seq"]) for it in drawn],
+        },
+        hide_index=True,
+        border="horizontal",
+        alt=_("Samples drawn so far"),
+    )
+    elements.say_if_cut("samples", drawn, _DRAWN_BEFORE, where={})
 
 
 def _contents(subject: _Subject) -> Sequence[views.Row]:
@@ -367,6 +458,8 @@ def _offer(made: _Package) -> None:
     exported, permissions = made.exported, made.permissions
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
+        if made.request.scope.sample is not None:
+            _say_what_was_drawn(exported.seq)
         elements.details(
             {
                 _("Scope"): _scope_line(made.request.scope),
@@ -396,11 +489,37 @@ def _offer(made: _Package) -> None:
         )
 
 
+def _say_what_was_drawn(seq: int) -> None:
+    """The processes of the sample, by its entry in the log, each with the way to its page."""
+    sample = views.read_one("samples", where={"seq": seq})
+    if sample is None:
+        return
+    processes = sample["processes"] or ()
+    st.markdown(
+        ngettext(
+            "{n} of {total} process of the period was drawn:",
+            "{n} of {total} processes of the period were drawn:",
+            sample["population"],
+            n=formats.number(len(processes)),
+            total=formats.number(sample["population"]),
+        )
+    )
+    with st.container(height="content" if len(processes) <= _USUAL_SIZE else 320, gap="xsmall"):
+        for process in processes:
+            links.to_process(process, is_named=True)
+
+
 def _scope_line(scope: Scope) -> str:
     """What a package is about, in Markdown."""
     ids = {"process_id": scope.process_id, "seller_id": scope.seller_id}
     said = [formats.code(views.shown(column, it)) for column, it in ids.items() if it is not None]
     if scope.since is not None and scope.until is not None:
-        ends = (scope.since, scope.until - 1)
-        said.append(" – ".join(formats.day(instants.of(end).date()) for end in ends))
+        said.append(_days(instants.of(scope.since), instants.of(scope.until)))
+    if scope.sample is not None:
+        said.append(_("a sample of {n}", n=formats.number(scope.sample.size)))
     return ", ".join(said)
+
+
+def _days(since: datetime, until: datetime) -> str:
+    ends = (since, until - timedelta(microseconds=1))
+    return " – ".join(formats.day(it.date()) for it in ends)

@@ -18,7 +18,7 @@ PAGE = Page(
     for_analysts=False,
 )
 
-COLLECTIONS, PACKAGE = "collections", "package"
+COLLECTIONS, PACKAGE, SAMPLE = "collections", "package", "sample"
 
 
 def listed() -> lists.Listed:
@@ -93,7 +93,7 @@ with lists.filters():
     with st.container(width="content"):
         shown = address.choice(
             _("List"),
-            {COLLECTIONS: _("Collections"), PACKAGE: _("Audit package")},
+            {COLLECTIONS: _("Collections"), PACKAGE: _("Audit package"), SAMPLE: _("Sample")},
             "list",
             default=PACKAGE if comes_for_package else COLLECTIONS,
         )
@@ -105,8 +105,10 @@ with lists.filters():
             process = address.text(
                 _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
             )
-if shown == PACKAGE:
-    packages.show()
+if shown != SAMPLE and address.whole("checkpoint") is not None:
+    address.leave_out("checkpoint")
+if shown != COLLECTIONS:
+    packages.show(is_sample=shown == SAMPLE)
     elements.end_page()
 
 where = {"step": address.asked_for("step", kind.KIND.steps)}

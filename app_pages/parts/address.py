@@ -6,6 +6,7 @@ language; Streamlit binds them, and carries them from page to page.
 """
 
 import contextlib
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, Literal
@@ -133,6 +134,18 @@ def day(key: str) -> date | None:
         found = date.fromisoformat(st.query_params.get(key, ""))
         return found if EARLIEST_DAY <= found < date.max else None
     return None
+
+
+def whole(key: str) -> int | None:
+    """A whole number in the URL that has no input; None where there is none."""
+    asked = st.query_params.get(key, "")
+    return int(asked) if re.fullmatch("[1-9][0-9]{0,14}", asked) else None
+
+
+def keep(key: str, number: int) -> None:
+    """Writes such a number into the URL."""
+    if whole(key) != number:
+        st.query_params[key] = str(number)
 
 
 def leave_out(key: str) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pipeline.audit import timestamps
+from pipeline.audit import drawing, timestamps
 from pipeline.audit.package import entry_files, report
 from pipeline.audit.package.bags import BagWriter
 from pipeline.audit.package.disclosure import LOST, Artifacts, check_withheld
@@ -109,6 +109,7 @@ def export(
     seals = Seals.of(service.settings)
     service.reach(service.inbox.last()[0])
     service.require_unerased()
+    request = replace(request, scope=drawing.drawn(service, request.scope))
     check_withheld(service.ledger, request)
     clearance = _clearance(service, request)
     if clearance is not None:
@@ -179,6 +180,7 @@ def _record(
         contents=prepared.digest,
         profile=request.profile,
         scope=prepared.parameters["scope"],
+        **({} if scope.drawn is None else {"drawn": [*scope.drawn.processes]}),
         **({} if clearance is None else clearance.named),
     )
     if scope.process_id is not None:
@@ -285,7 +287,7 @@ def _chosen(prepared: Prepared, rotations: Sequence[int], export_seq: int) -> Ch
     """The entries of the package. A range of leaves that shows that nothing of a process or seller
     is left out goes on to the export's own entry: others may have come before that since."""
     first, last = prepared.parameters["range"] or (1, 0)
-    if first <= last and prepared.parameters["scope"].keys() != {"from", "to"}:
+    if first <= last and prepared.parameters["scope"].keys() & {"process", "seller"}:
         last = export_seq - 1
     between = range(first, last + 1)
     is_cut = prepared.parameters["scope"].keys() >= {"seller", "from"}
@@ -298,8 +300,11 @@ def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
     An id that looks personal is left out: a name is seen by many who may not open the file."""
     about = []
     for kind, named in parameters["scope"].items():
-        short = named[:10] if kind in ("from", "to") else named[:MOST_OF_AN_ID]
-        about.append(kind if _looks_personal(named) else f"{kind}-{short}")
+        if kind in ("process", "seller"):
+            short = named[:MOST_OF_AN_ID]
+            about.append(kind if _looks_personal(named) else f"{kind}-{short}")
+        elif kind in ("from", "to", "sample"):
+            about.append(f"{kind}-{named[:10]}")
     name = "_".join(["prazo-audit", *about, parameters["as_of"][:10], str(seq)])
     return _NOT_IN_NAMES.sub("-", name) + ".zip"
 

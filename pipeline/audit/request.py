@@ -1,9 +1,10 @@
 """Describes what somebody asks to export, and why; converts it to and from JSON for the API."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import CallerError, WrongUsage
@@ -20,9 +21,33 @@ _OF_MESSAGES: Final = """seq in (
 query."""
 
 
+MOST_DRAWN: Final = 500
+"""Processes in a sample."""
+
+_EARLIER_DRAWS: Final = "(kind = 'export' and process_id is null and seller_id is null)"
+"""Earlier packages of samples and of periods: a sample names them, so that nobody draws until one
+pleases and shows that one alone."""
+
+
+class Sample(NamedTuple):
+    """How processes are drawn from a period (`drawing.py`)."""
+
+    size: int
+    number: str = ""  # what an auditor gave, if anything: too short to be a tax id
+    checkpoint: int | None = None  # how many entries it counts; None until one was chosen
+
+
+class Drawn(NamedTuple):
+    """What came of it."""
+
+    processes: tuple[str, ...]
+    population: int
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One process, one seller with its processes, a period, or a period of one seller.
+    """One process, one seller with its processes, a period, a period of one seller, or a sample of
+    the processes of a period.
 
     A period covers every entry that occurred at or after `since` and before `until` (microseconds),
     and all entries of the processes among them; that of a seller, such entries as name the seller.
@@ -34,6 +59,8 @@ class Scope:
     seller_id: str | None = None
     since: int | None = None
     until: int | None = None
+    sample: Sample | None = None
+    drawn: Drawn | None = None
 
     def __post_init__(self) -> None:
         if (self.since is None) != (self.until is None):
@@ -44,6 +71,12 @@ class Scope:
                 "a process, a seller, a period or a period of a seller is needed",
                 "name a process alone, or else a seller, both ends of a period, or all of these",
             )
+        if self.sample is not None and (not self.is_period or self.seller_id is not None):
+            raise WrongUsage("A sample is drawn from a period", remedy="name a period, no seller")
+        if self.sample is not None and not 1 <= self.sample.size <= MOST_DRAWN:
+            raise WrongUsage(f"A sample has 1 to {MOST_DRAWN} processes")
+        if self.sample is not None and not re.fullmatch(r"[0-9]{0,9}", self.sample.number):
+            raise WrongUsage("The number to draw with has 9 digits at most, and nothing else")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise WrongUsage(
                 "The period is empty",
@@ -59,14 +92,20 @@ class Scope:
     @property
     def condition(self) -> tuple[str, list[object]]:
         """A condition in SQL on the table `log`, and its parameters."""
-        own, named = self._named_by_entries
+        own, named = self.named_by_entries
+        if self.drawn is not None:
+            condition = (
+                f"process_id in (select unnest(?)) or {_OF_MESSAGES.format('select unnest(?)')}"
+            )
+            return f"({_EARLIER_DRAWS} or {condition})", [list(self.drawn.processes)] * 2
         processes = f"select process_id from log where {own} and process_id is not null"
         condition = f"({own} or process_id in ({processes}) or {_OF_MESSAGES.format(processes)})"
         return condition, named * 3
 
     @property
-    def _named_by_entries(self) -> tuple[str, list[object]]:
-        """Which entries belong to it by themselves, and not only by their process or message."""
+    def named_by_entries(self) -> tuple[str, list[object]]:
+        """Which entries belong to it by themselves, and not only by their process or message; of a
+        sample, those of its whole period."""
         period = "epoch_us(occurred_at) >= ? and epoch_us(occurred_at) < ?"
         conditions: dict[str, list[object]] = {
             "process_id = ?": [self.process_id],
@@ -83,7 +122,15 @@ class Scope:
         return {
             **{name: names.get(it, it) for name, it in ids.items() if it is not None},
             **{name: instants.readable(it) for name, it in ends.items() if it is not None},
+            **self._sample_named(),
         }
+
+    def _sample_named(self) -> dict[str, str]:
+        if self.sample is None:
+            return {}
+        size, number, checkpoint = self.sample
+        said = {"sample": str(size), "number": number, "checkpoint": str(checkpoint or "")}
+        return said | ({} if self.drawn is None else {"population": str(self.drawn.population)})
 
     @property
     def stream(self) -> str | None:
@@ -109,7 +156,10 @@ class Request:
 
 
 _NAMES: Final = frozenset(
-    {"process_id", "seller_id", "from", "to", "reason", "actor", "profile", "withhold", "against"}
+    {
+        *("process_id", "seller_id", "from", "to", "reason", "actor", "profile", "withhold"),
+        *("against", "sample", "number", "checkpoint"),
+    }
 )
 
 
@@ -126,8 +176,13 @@ def to_json(request: Request) -> dict[str, Any]:
         "profile": request.profile,
         "withhold": sorted(request.withhold),
         "against": request.against,
+        **({} if scope.sample is None else _sample_to_json(scope.sample)),
     }
     return {name: it for name, it in content.items() if it is not None}
+
+
+def _sample_to_json(sample: Sample) -> dict[str, Any]:
+    return {"sample": sample.size, "number": sample.number, "checkpoint": sample.checkpoint}
 
 
 def from_json(
@@ -153,7 +208,9 @@ def from_json(
         )
     texts = {
         name: _text(content, name)
-        for name in ("process_id", "seller_id", "from", "to", "reason", "actor", "against")
+        for name in (
+            *("process_id", "seller_id", "from", "to", "reason", "actor", "against", "number"),
+        )
     }
     profile = content.get("profile", otherwise)
     if profile not in ("full", "masked"):
@@ -167,6 +224,7 @@ def from_json(
             seller_id=texts["seller_id"],
             since=_instant(texts["from"], zone),
             until=_instant(texts["to"], zone),
+            sample=_sample(content, texts["number"]),
         ),
         reason=texts["reason"] or "",
         actor=actor or texts["actor"] or "",
@@ -175,6 +233,17 @@ def from_json(
         withhold=frozenset(withhold),
         against=texts["against"],
     )
+
+
+def _sample(content: dict[str, Any], number: str | None) -> Sample | None:
+    size, checkpoint = content.get("sample"), content.get("checkpoint")
+    if any(it is not None and type(it) is not int for it in (size, checkpoint)):
+        raise CallerError("sample and checkpoint are not whole numbers")
+    if size is None and (number is not None or checkpoint is not None):
+        raise CallerError(
+            "number and checkpoint are those of a sample", remedy="give its size, too"
+        )
+    return None if size is None else Sample(size, number or "", checkpoint)
 
 
 def _text(content: dict[str, Any], name: str) -> str | None:

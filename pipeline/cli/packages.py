@@ -30,6 +30,19 @@ if TYPE_CHECKING:
     help="A period's start: ISO 8601, UTC without an offset, or a day, in PRAZO_TIME_ZONE.",
 )
 @click.option("--to", "until", metavar="T", help="Its end, not included: of September, 2026-10-01.")
+@click.option(
+    "--sample",
+    type=int,
+    metavar="N",
+    help="N processes of the period, drawn so that nobody chooses.",
+)
+@click.option("--number", metavar="DIGITS", help="What an auditor gives to be drawn with.")
+@click.option(
+    "--checkpoint",
+    type=int,
+    metavar="ENTRIES",
+    help="The size of the signed checkpoint to be drawn with (default: the newest).",
+)
 @click.option("--out", type=OutFile(), required=True)
 @click.option("--reason", required=True, help="Why; an entry in the log.")
 @click.option("--actor", required=True, metavar="NAME", help="Who asks for it.")
@@ -53,6 +66,9 @@ def export(
     seller: str | None,
     since: str | None,
     until: str | None,
+    sample: int | None,
+    number: str | None,
+    checkpoint: int | None,
     out: Path,
     reason: str,
     actor: str,
@@ -62,7 +78,7 @@ def export(
 ) -> None:
     """Write an audit package: a process, a seller or a period, with the proof of each entry.
 
-    With --seller, a period is that seller's alone.
+    With --seller, a period is that seller's alone; with --sample, of its processes some are drawn.
     Example: prazo export --process prc_123 --out prc_123.zip --reason "yearly audit" --actor Ana
     """
     from pipeline.audit import request as export_request
@@ -84,6 +100,9 @@ def export(
             "seller_id": seller,
             "from": since,
             "to": until,
+            "sample": sample,
+            "number": number,
+            "checkpoint": checkpoint,
             "reason": reason,
             "actor": actor,
             "profile": profile,

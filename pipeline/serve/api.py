@@ -101,8 +101,9 @@ def calls() -> list[Call]:
     count, newest = f"{OF_A_VIEW}/count", "The newest signed head, for receivers"
     counted = {"application/json": {"schema": an_object({"count": WHOLE}, "count")}}
     package: dict[str, Any] = {
-        **dict.fromkeys(("process_id", "seller_id", "reason", "actor", "against"), TEXT),
+        **dict.fromkeys(("process_id", "seller_id", "reason", "actor", "against", "number"), TEXT),
         **dict.fromkeys(("from", "to"), MOMENT),
+        **dict.fromkeys(("sample", "checkpoint"), WHOLE),
         "profile": {**TEXT, "enum": ["full", "masked"]},
         "withhold": {"type": "array", "items": {"type": "integer"}},
     }

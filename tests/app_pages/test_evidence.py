@@ -150,3 +150,31 @@ def test_without_a_collection_the_page_says_what_to_do_first(
         shown = page_text(visit("evidence"))
     assert "No collection is in the log yet" in shown
     assert "Collect in the guide For the marketplace's developers" in shown
+
+
+def test_a_sample_is_drawn_in_one_press_and_those_before_it_are_listed(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Two of the two processes of the time are drawn, by a number and the checkpoint that the page
+    showed before the number was typed."""
+    with open_log(HISTORY) as service:
+        app = visit(
+            "evidence",
+            list="sample",
+            as_of=None,
+            days=[f"{before(days=it):%Y-%m-%d}" for it in (20, 1)],
+        )
+        assert "No sample was drawn so far." in page_text(app)
+        assert app.query_params["checkpoint"] == "6"
+        app.number_input(key="sample_size").set_value(2)
+        app.text_input(key="sample_number").set_value("47 11")
+        app.text_area(key="reason").set_value("a sample")
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Draw and make the package")
+        assert "2 of 2 processes of the period were drawn" in page_text(app)
+        [sample] = service.reader.read("samples").to_pylist()
+        again = visit("evidence", list="sample", as_of=None)
+        assert table(again, "Drawn")[0][-2:] == ["Ana", "7"]
+    said = [sample[it] for it in ("size", "population", "checkpoint", "number")]
+    assert said == [2, 2, 6, "4711"]
+    assert sorted(sample["processes"]) == ["prc_1", "prc_2"]

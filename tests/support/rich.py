@@ -106,6 +106,14 @@ RICH = [
         days="business",
     ),
     clearance("requested", "2026-05-20T00:00:00Z", act="export", until="2026-05-21T00:00:00Z"),
+    seen(
+        *("export", "2026-05-20T00:00:00Z"),
+        scope={
+            **{"from": "2026-03-01T00:00:00Z", "to": "2026-04-01T00:00:00Z", "sample": "1"},
+            **{"number": "7", "checkpoint": "20", "population": "9"},
+        },
+        drawn=["p2"],
+    ),
     forwarding("begun", "2026-05-20T00:00:00Z", position=0, settled=0),
     seen("unmask", "2026-05-20T00:00:00Z", seller_id="s1", view="seller_state"),
     action(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pipeline import instants
+from pipeline.audit import drawing
 from pipeline.audit.package import entry_files, report, tables
 from pipeline.audit.package.disclosure import Artifacts, Disclosure
 from pipeline.audit.package.drafts import Reading, TableFiles
@@ -114,7 +115,7 @@ def prepare(
         "actor": request.actor,
         "as_of": instants.readable(as_of),
         "contact": service.settings.audit_contact or "",
-        "earlier": _earlier(service, size, request.against),
+        "earlier": _earlier(service, size, request),
         "format": FORMAT,
         "key": str(keys.current) if keys else "",
         "log": service.inbox.log,
@@ -212,15 +213,17 @@ def _range(ledger: Ledger, request: Request, size: int, entries: int) -> list[in
     return [before, min(within + 1, size)]
 
 
-def _earlier(service: LedgerService, size: int, against: str | None) -> list[list[Any]]:
+def _earlier(service: LedgerService, size: int, request: Request) -> list[list[Any]]:
     """(size, root in hex) of each earlier checkpoint that the package proves to continue."""
     kept = [it for it in service.inbox.checkpoints() if it.size <= size]
     older, newest = kept[:-NEWEST_EARLIER], kept[-NEWEST_EARLIER:]
     chosen = [*older[:: max(1, -(-len(older) // NEWEST_EARLIER))], *newest]
     roots = {it.size: Checkpoint.read(it.note).root for it in chosen}
-    if against is not None:
-        held = earlier.continued(service, against, size)
+    if request.against is not None:
+        held = earlier.continued(service, request.against, size)
         roots[held.size] = held.root
+    if (sample := request.scope.sample) is not None and sample.checkpoint is not None:
+        roots[sample.checkpoint] = drawing.root_at(service, sample.checkpoint)
     return [[at, root.hex()] for at, root in sorted(roots.items())]
 
 

@@ -160,6 +160,20 @@ TEXTS: Final[Mapping[str, str]] = {
         "All times are in UTC. Each line names its entry in the log (#) and the first digits of"
         " that entry's hash in the Merkle tree."
     ),
+    "sample": N_("sample ({n} of {of})"),
+    "drawn": N_("How these processes were drawn"),
+    "drawn_text": N_(
+        "Nobody chose them. All processes of the period that a signed checkpoint knows (size"
+        " {checkpoint}) were ordered by SHA-256 over four lines: prazo-sample v1, the checkpoint's"
+        " root in hex, the number, and the process as its leaf names it. The first of these are"
+        " here. verify.py draws again, from the leaves of the whole period."
+    ),
+    "drawn_number": N_("The number that was given is {number}."),
+    "drawn_without": N_("No number was given, and the third line is empty."),
+    "drawn_before": N_(
+        "Each drawing is an export in the log: entries.csv lists the exports of periods and samples"
+        " before this one."
+    ),
     "left_out": N_("What was masked or left out"),
     "nothing_left_out": N_(
         "Nothing: every body and every artifact of these entries is in the package."

@@ -64,6 +64,8 @@ processes as (
     union
     select seq, unnest(process_ids) as process_id from showings
     union
+    select seq, unnest(content ->> '$.drawn[*]') as process_id from acts where kind = 'export'
+    union
     select showings.seq, timeline.process_id
     from showings
     join timeline on list_contains(showings.attempt_ids, timeline.attempt_id)
@@ -76,6 +78,7 @@ periods as (
         try_cast(content ->> '$.scope.to' as timestamp) as until
     from acts
     where kind = 'export' and process_id is null and seller_id is null
+        and content ->> '$.scope.sample' is null  -- which shows those alone that were drawn
 ),
 
 found as (

@@ -63,6 +63,7 @@ CLOSED_VIEWS = {
     "process_phases",
     "process_state",
     "report_subscriptions",
+    "samples",
     "saved_views",
     "seller_contents",
     "seller_day_contents",

@@ -1,0 +1,32 @@
+-- One row per sample of processes that was drawn from a period, the newest first: a package that was
+-- begun, whether or not somebody took it away.
+-- key: seq
+-- order: seq desc
+-- column: seq | the entry of its export
+-- column: occurred_at | when it was drawn
+-- column: since | the period's start
+-- column: until | its end, not included
+-- column: size | how many processes were asked for
+-- column: population | how many processes the period had, by the checkpoint
+-- column: checkpoint | how many entries the signed checkpoint counts on which it rests
+-- column: number | number | what an auditor gave to be drawn with; empty where nothing
+-- column: processes | the ids of the processes that were drawn, in that order
+-- column: actor | staff | who drew it
+-- column: reason | text | why
+
+select
+    seq,
+    occurred_at,
+    try_cast(content ->> '$.scope.from' as timestamp) as since,
+    try_cast(content ->> '$.scope.to' as timestamp) as until,
+    try_cast(content ->> '$.scope.sample' as bigint) as size,
+    try_cast(content ->> '$.scope.population' as bigint) as population,
+    try_cast(content ->> '$.scope.checkpoint' as bigint) as checkpoint,
+    content ->> '$.scope.number' as number,
+    content ->> '$.drawn[*]' as processes,
+    actor,
+    reason
+from fact_actions
+where kind = 'export'
+    and content ->> '$.scope.sample' is not null
+    and occurred_at <= as_of()
