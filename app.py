@@ -98,7 +98,6 @@ def _draw() -> None:
     uploads.begin()
     with heading:
         frame.time_travel_banner()
-        acting.offer_undo()
     try:
         with suppress(elements.PageEnd):
             current.run()
@@ -106,6 +105,8 @@ def _draw() -> None:
         uploads.end()
         with line:
             freshness.show()
+        with heading:
+            acting.say_done()
 
 
 def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:

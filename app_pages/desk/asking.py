@@ -212,7 +212,9 @@ def _send(key: str, drawn: Sequence[str], order: Order) -> acting.Feedback:
     if not begun[0].is_over:
         said = _("On their way: the page Sellers shows how far it is. You can go on meanwhile.")
         return acting.Feedback(said, is_done=True, is_shown=False)
-    return acting.Feedback(came_of(done), is_done=True, is_shown=False)
+    # Of one alone nothing else says why it did not go, so the form stays open; of many, `watch`.
+    is_done = len(drawn) > 1 or all(it.result == "accepted" for it in done)
+    return acting.Feedback(came_of(done), is_done=is_done, is_shown=False)
 
 
 # --- while it is sent, and afterwards ------------------------------------------------------------
@@ -236,12 +238,15 @@ def _watch(batch: Batch) -> None:
     done, total = batch.done, len(batch.seller_ids)
     with st.container(border=True, key="asked"):
         said = _("Done: {n} of {total}", n=formats.number(len(done)), total=formats.number(total))
-        st.progress(len(done) / total, said)
+        if not batch.is_over:
+            st.progress(len(done) / total)
         if batch.error is not None:
             elements.say(batch.error)
-        parts = [
+        parts = [said]
+        parts += [
             f"{_(label)} **{formats.number(n)}**"
             for label, n in zip(_STEPS, _counts(batch, done), strict=True)
+            if n
         ]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(" · ".join(parts), width="content")

@@ -48,9 +48,7 @@ def for_many(rows: Sequence[views.Row]) -> None:
             acting.name_of_reader("many_actor")
             ticked = elements.edition("many", [row["process_id"] for row in rows])
             press = partial(_do_to_many, rows, what or "assign")
-            # Once it is recorded nothing is ticked and this is shut: what became of the press would
-            # be said in here, to nobody. Under another key it is said under the title.
-            recording.submit(f"many {lists.unticked()}", _("Record it"), press, about=ticked)
+            recording.submit("many", _("Record it"), press, about=ticked)
 
 
 def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Feedback:

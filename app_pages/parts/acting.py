@@ -31,7 +31,8 @@ from pipeline.texts import is_blank
 
 RECORDED_BY: Final = "dashboard"
 UNDO_SECONDS: Final = 10
-"""For so long after an act its entry can be taken back by one click."""
+"""For so long after an act the page says that it was done, and its entry can be taken back by one
+click."""
 WATCH_SECONDS: Final = 11
 """Between two looks at whether personal data is to be masked again. Not a multiple of the pauses of
 other fragments, so that they do not run at the same moment."""
@@ -44,7 +45,7 @@ _UNMASKED: Final = "unmasked until"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
 _FEEDBACK: Final = "what became of presses"
-_UNDO: Final = "what can be undone"
+_DONE: Final = "what was just done"
 _PRESSES: Final = "presses"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
@@ -89,7 +90,7 @@ def remember_name(name: str) -> None:
     if reader_name() not in (None, name.strip()):
         _unmasked().clear()
         sights.end()
-        st.session_state.pop(_UNDO, None)
+        st.session_state.pop(_DONE, None)
         own().clear()
     st.session_state[_NAME] = name.strip() or None
 
@@ -297,8 +298,11 @@ def actor_of(key: str) -> str:
 
 
 def say_rest() -> None:
-    """Says what became of presses whose buttons are no longer on the page."""
-    for feedback in st.session_state.pop(_FEEDBACK, {}).values():
+    """Says why presses failed whose buttons are no longer on the page, and what they have made.
+    What was done is said by `say_done`."""
+    told: dict[str, Feedback] = st.session_state.get(_FEEDBACK, {})
+    for key in [key for key, it in told.items() if it.kept or not it.is_done]:
+        feedback = told.pop(key)
         _say(feedback)
         if feedback.kept:
             st.code(feedback.kept, language=None, wrap_lines=True)
@@ -330,24 +334,20 @@ def _press(
             st.session_state[emptied] = ""
         if feedback.text or feedback.error is not None:
             st.session_state.setdefault(_FEEDBACK, {})[key] = feedback
+        if feedback.is_done and not feedback.kept:
+            folds.close()
         if feedback.is_done and not is_second:
-            _remember_undo(feedback, may)
+            # Only the last act can be undone: an earlier one may be what that rests on.
+            st.session_state[_DONE] = _Done(feedback.undo, may)
 
 
-class _Undo(NamedTuple):
-    """What takes back what was just done, for a moment."""
+class _Done(NamedTuple):
+    """What was just done, for a moment."""
 
-    press: Press
+    undo: Press | None
     may: Permission
-    until: float  # on the monotonic clock
-
-
-def _remember_undo(feedback: Feedback, may: Permission) -> None:
-    """Only the last act can be undone: an earlier one may be what that rests on."""
-    st.session_state.pop(_UNDO, None)
-    if feedback.undo is not None:
-        until = time.monotonic() + UNDO_SECONDS
-        st.session_state[_UNDO] = _Undo(feedback.undo, may, until)
+    text: str = ""  # nothing where the page says it where the button stands
+    until: float | None = None  # on the monotonic clock; None: it was not said yet
 
 
 def taken_back() -> Feedback:
@@ -355,23 +355,35 @@ def taken_back() -> Feedback:
     return Feedback(_("Undone."), is_done=True)
 
 
-def offer_undo() -> None:
-    """The button that takes back what was just done, on whatever page, while its time runs."""
-    if _UNDO in st.session_state:
-        _undo_for_a_moment()
+def say_done() -> None:
+    """Says over whatever page, while its time runs, what was just done by a button that is no
+    longer on it, as its form has closed; with the button that takes it back. Nothing moves."""
+    told = "  \n".join(it.text for it in st.session_state.pop(_FEEDBACK, {}).values())
+    done: _Done | None = st.session_state.get(_DONE)
+    if done is None:
+        return
+    until = done.until or time.monotonic() + UNDO_SECONDS
+    st.session_state[_DONE] = done._replace(text=told or done.text, until=until)
+    _say_for_a_moment()
 
 
 @st.fragment(run_every=UNDO_SECONDS + 1)
 @elements.failures_said()
-def _undo_for_a_moment() -> None:
-    undo: _Undo | None = st.session_state.get(_UNDO)
-    if undo is None or time.monotonic() >= undo.until:
-        st.session_state.pop(_UNDO, None)
+def _say_for_a_moment() -> None:
+    done: _Done | None = st.session_state.get(_DONE)
+    if done is None or done.until is None or time.monotonic() >= done.until:
+        st.session_state.pop(_DONE, None)
         return
-    key = f"undo {undo.until}"
-    with st.container(key="undo"):
+    if not done.text and done.undo is None:
+        return
+    key = f"undo {done.until}"
+    with st.container(horizontal=True, vertical_alignment="center", key="done"):
+        if done.text:
+            st.success(done.text, icon=":material/check:")
+        if done.undo is None:
+            return
         if st.button(_("Undo"), icon=":material/undo:", key=key):
-            _press(*_asked(key, undo.press, undo.may, False))
+            _press(*_asked(key, done.undo, done.may, False))
             st.rerun()
 
 

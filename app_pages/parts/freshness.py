@@ -32,7 +32,7 @@ def show() -> None:
     """As of when, up to which entry, is the ledger verified, do deliveries come in; live.
 
     To be called once the page has read what it shows: its oldest answer counts. Above it stands
-    what became of presses whose buttons the page does not have any more.
+    why presses failed whose buttons the page does not have any more.
     """
     acting.say_rest()
     _freshness(*views.rests_on())

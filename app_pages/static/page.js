@@ -106,7 +106,7 @@
 (() => {
     document.addEventListener('keydown', pressed => {
         const isUndo = (pressed.ctrlKey || pressed.metaKey) && !pressed.shiftKey && pressed.key === 'z'
-        const button = document.querySelector('.st-key-undo button')
+        const button = document.querySelector('.st-key-done button')
         if (!isUndo || !button || pressed.target.matches('input, textarea, [contenteditable]')) return
         pressed.preventDefault()
         button.click()

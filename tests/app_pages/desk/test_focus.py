@@ -87,16 +87,18 @@ def test_a_card_keeps_what_is_being_done_on_it_as_its_row_becomes_the_chosen_one
     assert opener.evaluate("it => it.isConnected")
 
 
-def test_what_stays_open_has_the_focus_once_its_form_is_gone(tab: Reader) -> None:
+def test_the_card_has_the_focus_once_a_form_on_it_is_done_and_closed(tab: Reader) -> None:
     """Tab went on at the top of the page. No button has it: Enter was meant for the one before."""
     page = tab.go("/watchlist").page
     open_by_key(tab, "Record a ticket")
-    page.keyboard.type("T-1")
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="Record T-1 as closed").wait_for()
-    assert comes_to(tab, OPENED)
     page.keyboard.press("Escape")
     assert comes_to(tab, '[data-testid="stPopoverButton"]')
+    open_by_key(tab, "Record a ticket")
+    page.keyboard.type("T-1")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Close the ticket").wait_for()
+    assert comes_to(tab, ".st-key-card")
+    assert page.locator(OPENED).count() == 0
 
 
 def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_icons(
@@ -142,16 +144,28 @@ def test_an_alert_that_was_taken_opens_nothing_else(tab: Reader) -> None:
     assert page.locator(OPENED).count() == 0
 
 
-def test_what_the_eye_sees_done_is_said_to_the_ear(tab: Reader) -> None:
-    """A note that was recorded was said to nobody: the form stayed open, and empty."""
-    page = tab.go("/watchlist").page
-    open_by_key(tab, "Write a note")
-    page.keyboard.type("called")
-    page.keyboard.press("Control+Enter")
-    said = page.get_by_role("status").filter(has_text="Recorded for prc_soon.")
-    said.wait_for(state="attached")
-    assert height_of(said) == 1
-    assert page.get_by_label("Note", exact=True).input_value() == ""
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_form_that_is_done_closes_and_the_page_says_so_and_does_not_move(
+    tab: Reader, width: int
+) -> None:
+    """It stayed open, and empty, over the line that it had added to the card: on a phone somebody
+    recorded it once more."""
+    page = tab.go("/watchlist?row=prc_soon").page
+    page.set_viewport_size({"width": width, "height": 844})
+    try:
+        opener = page.get_by_role("button", name="Write a note")
+        was = opener.bounding_box()
+        open_by_key(tab, "Write a note")
+        page.keyboard.type("called")
+        page.keyboard.press("Control+Enter")
+        said = page.get_by_role("status").filter(has_text="Recorded for prc_soon.")
+        said.wait_for()
+        assert page.locator(OPENED).count() == 0
+        assert opener.bounding_box() == was
+        page.locator(".st-key-done").get_by_role("button", name="Undo").click()
+        page.get_by_role("status").filter(has_text="Undone.").wait_for()
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 1100})
 
 
 def test_that_an_alert_was_put_off_is_read_where_its_form_is(tab: Reader) -> None:
@@ -164,18 +178,3 @@ def test_that_an_alert_was_put_off_is_read_where_its_form_is(tab: Reader) -> Non
     said.wait_for(state="attached")
     assert height_of(said) > 20
     assert why.input_value() == ""
-
-
-def test_on_a_phone_a_form_says_in_itself_what_it_has_recorded(tab: Reader) -> None:
-    """It covers the card, whose new line nobody saw: they recorded it once more."""
-    page = tab.go("/watchlist?row=prc_soon").page
-    page.set_viewport_size({"width": 390, "height": 844})
-    try:
-        open_by_key(tab, "Write a note")
-        page.keyboard.type("called again")
-        page.keyboard.press("Control+Enter")
-        said = page.get_by_role("status").filter(has_text="Recorded for prc_soon.")
-        said.wait_for(state="attached")
-        assert height_of(said) > 20
-    finally:
-        page.set_viewport_size({"width": 1440, "height": 1100})
