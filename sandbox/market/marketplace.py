@@ -29,7 +29,7 @@ from sandbox.resources import (
 )
 
 Step = Literal["invited", "opened", "answered", "confirmed"]
-Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code"]
+Flaw = Literal["leaves_out_city", "sends_extra_field", "masks_postal_code", "is_answered_with_mask"]
 
 CHANNELS = ("in_app", "web_form", "email", "push", "sms", "chat", "phone")
 _CHANNEL_WEIGHTS = (40, 22, 14, 9, 6, 6, 3)
@@ -58,7 +58,7 @@ class Plan:
     repeats: bool = False  # the seller states what was on record already
     sends_again: bool = False  # submits once more, changed, after the process has finished
     journey_id: str | None = None  # of another process too
-    flaw: Flaw | None = None  # of the first payload
+    flaw: Flaw | None = None  # of the first payload, or of the seller's answer
 
 
 SILENT = Plan()
@@ -422,6 +422,8 @@ class Marketplace:
         for path in sorted(asked, key=len, reverse=True):
             if path not in _FRAME and not any(_is_within(field, path) for field in said):
                 said[path] = f"{path} as {known.full_name} says"
+        if case.plan.flaw == "is_answered_with_mask":
+            said["address.postal_code"] = _masked(said["address.postal_code"])
         return {
             field: value
             for field, value in said.items()
@@ -436,9 +438,8 @@ class Marketplace:
             case "sends_extra_field":
                 answers["address.country_code"] = "BR"
             case "masks_postal_code":
-                code = answers["address.postal_code"]
-                answers["address.postal_code"] = f"{code[:5]}-{code[5:]}"
-            case None:
+                answers["address.postal_code"] = _masked(answers["address.postal_code"])
+            case "is_answered_with_mask" | None:
                 pass
         document: Json = {
             "process_id": case.process_id,
@@ -467,6 +468,10 @@ def _fields_of(profile: Profile) -> dict[str, Any]:
     fields["phone_number"] = profile.phone_number
     fields["email"] = profile.email
     return fields
+
+
+def _masked(postal_code: str) -> str:
+    return f"{postal_code[:5]}-{postal_code[5:]}"
 
 
 def _is_within(field: str, path: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Literal
 
-from sandbox.clock import SECOND
+from sandbox.clock import DAY, SECOND
 from sandbox.market.marketplace import LOOKS_ONLY, MAX_ATTEMPTS, SILENT, Plan, answers_after
 from sandbox.resources import DENIAL_REASONS, ENABLED, Reason, ReviewType, Verdict, denied
 
@@ -200,6 +200,15 @@ _ATTEMPTS = (
     _one(
         "a masked postal code: 400, corrected, accepted",
         Review(14.2, "ACI", answers_after(1.6, flaw="masks_postal_code"), _POSTAL_CODE),
+    ),
+    _one(
+        "the seller's postal code has a mask: 400, and nobody has asked for it again",
+        Review(
+            24.6,
+            "ACI",
+            answers_after(3.1, flaw="is_answered_with_mask", correction=90 * DAY),
+            ("address",),
+        ),
     ),
     _one(
         "an ACI with a field nobody asked for",

@@ -336,6 +336,19 @@ def test_a_field_that_the_contract_does_not_show_is_asked_for(reviews: dict[str,
     assert "phone_number" in asked
 
 
+def test_one_open_review_was_refused_for_a_field_that_nobody_has_asked_for_again(
+    past: Past, lines: list[Json]
+) -> None:
+    refused = {}
+    for line in of_kind(lines, "submission_finished"):
+        if line["status"] == 400:
+            violations = json.loads(line["body"])["error"]["violations"]
+            refused[line["process_id"]] = [violation["field"] for violation in violations]
+    processes = past.platform.processes
+    left = [fields for name, fields in refused.items() if processes[name].status == "OVERDUE"]
+    assert left == [["address.postal_code"]]
+
+
 def test_a_history_that_cannot_hold_every_situation_is_refused() -> None:
     with pytest.raises(ValueError, match="days must be at least 105"):
         history(NOW, days=30)
