@@ -78,7 +78,7 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         return
     try:
         sending = Sending(service.current().settings, service.current().inbox)
-        ways = sending.ways()
+        ways, way = sending.ways(), sending.way_to(first)
     except PrazoError as error:
         elements.say(error)
         return
@@ -93,14 +93,14 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     channel = st.segmented_control(
         _("Channel"),
         ways,
-        default=ways[0],
+        default=way,
         required=True,
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"ask_channel {key}",
     )
     with st.container(horizontal=True):
         language, template = _words(key, sending)
-    order = Order(channel or ways[0], acting.RECORDED_BY, None, language, template)
+    order = Order(channel or way or ways[0], acting.RECORDED_BY, None, language, template)
     try:
         shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
         refused = sending.refusals(first, order) if total > 1 else {}

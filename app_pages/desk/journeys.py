@@ -225,6 +225,29 @@ def say_if_held(process: views.Row) -> None:
         st.warning(why, title=title, icon=":material/front_hand:")
 
 
+def say_refused(process: views.Row) -> None:
+    """Says of a review whose payload the platform found invalid which of the asked fields its
+    answer names: the link of the next message asks for these alone."""
+    from pipeline.journey.reviews import Reviews
+
+    if views.as_of() is not None:
+        return
+    try:
+        review = Reviews(service.current().inbox).look(process["process_id"])
+    except InboxUnavailable:  # the page goes on
+        return
+    if not review.to_correct:
+        st.markdown(_("The answer names no field that was asked: see *Request and answer*."))
+        return
+    fields = ", ".join(map(code_texts.field, review.to_correct))
+    st.markdown(
+        _(
+            "The platform refused: {fields}. *Ask again* asks the seller for nothing else.",
+            fields=fields,
+        )
+    )
+
+
 def _button(
     what: str,
     edition: int,

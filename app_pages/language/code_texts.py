@@ -18,6 +18,7 @@ from pipeline.texts import PERSONAL
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
+_SAID_IN: Final[Mapping[Language, page_texts.Language]] = {"pt": "pt-BR", "en": "en"}
 OF_SELLERS: Final[Mapping[page_texts.Language, str]] = {"pt-BR": "Português", "en": "English"}
 """The languages in which sellers are written to, by their own names."""
 STATE_COLOURS: Final[Mapping[str, Colour]] = {
@@ -73,6 +74,13 @@ ENDS: Final[Mapping[str, str]] = {
     "finished_late": N_("Finished late"),
     **{code.lower(): codes.STATES[code] for code in ("PENDING", "OVERDUE", "EXPIRED")},
 }
+
+
+def field(path: str) -> str:
+    """A field by its name for people, with its path beside; a path that the contract does not show
+    alone. As Markdown."""
+    name, code = page_texts.field_name(path, _SAID_IN[language()]), formats.code(masked(path))
+    return code if name == path else f"{formats.plain(name)} {code}"
 
 
 def by_code(words: Mapping[str, str]) -> dict[str, str]:

@@ -48,7 +48,7 @@ def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
         None: formats.badge(_("not sent"), "gray"),
     }
     return {
-        _("Field"): [formats.code(code_texts.masked(row["path"])) for row in coverage],
+        _("Field"): [code_texts.field(row["path"]) for row in coverage],
         _("Evidence"): [verdicts[row["covered"]] for row in coverage],
         _("Requested"): [_("yes") if row["requested"] else _("no") for row in coverage],
         _("Answered"): [formats.minute(row["answered_at"]) for row in coverage],
@@ -179,6 +179,9 @@ with st.container(border=True):
     cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:
         remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
+        if next_up["next_action"] == "correct_payload":
+            with remedy:
+                journeys.say_refused(process)
     elements.say_deleted(process)
     if next_up is not None and next_up["next_action"] == "submit":
         journeys.say_if_held(process)

@@ -159,7 +159,7 @@ def questions(
 
     def take(slug: str, paths: Sequence[str]) -> None:
         fields = tuple(
-            Field(path, _kind(path, has_bands=has_bands), path in needed)
+            Field(path, kind_of(path, has_bands=has_bands), path in needed)
             for path in paths
             if path in left
         )
@@ -189,7 +189,8 @@ def _screens() -> Iterator[tuple[str, ...]]:
                     yield tuple(f"{above}{name}.{it}" for it in names)
 
 
-def _kind(path: str, *, has_bands: bool) -> Kind:
+def kind_of(path: str, *, has_bands: bool = False) -> Kind:
+    """What kind of input a field needs. `has_bands`: as `questions` has it."""
     shown = shown_at(path)
     if not isinstance(shown, Format):
         return "other"

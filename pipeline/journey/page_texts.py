@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from babel import Locale, dates
 
-from pipeline.journey.form import Field, Question
+from pipeline.journey.form import Field, Question, kind_of
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_, NC_
 
@@ -235,6 +235,8 @@ _GROUPS: Final[Mapping[str, str]] = {
     "owner.address": N_("the owner's address"),
 }
 """What fields are parts of, as sellers know it."""
+FEW: Final = 2
+"""Fields of a group that a message names one by one."""
 _CHOSEN: Final = frozenset({"type", "bands", "state", "country"})
 
 
@@ -248,11 +250,25 @@ def in_words(paths: Sequence[str], language: Language) -> str:
     if not paths:
         return text("asked_confirmation", language)
     groups = {_group(path) for path in paths}
-    names = [_said(name, language) for group, name in _GROUPS.items() if group in groups]
+    names = [_group_in_words(it, paths, language) for it in _GROUPS if it in groups]
     if not names or not groups <= set(_GROUPS):
         names.append(text("asked_other", language))
     *first, last = names
     return text("asked_and", language, first=", ".join(first), last=last) if first else last
+
+
+def _group_in_words(group: str, paths: Sequence[str], language: Language) -> str:
+    """A group as a seller knows it, with its fields where few of them are meant."""
+    name = _said(_GROUPS[group], language)
+    fields = [path.rpartition(".")[2] for path in paths if path.startswith(f"{group}.")]
+    if not 0 < len(fields) <= FEW or not _LABELS.keys() >= {*fields}:
+        return name
+    return f"{name} ({', '.join(_said(_LABELS[it], language) for it in fields)})"
+
+
+def field_name(path: str, language: Language) -> str:
+    """A field by its label, where no form is around it."""
+    return full_label(Field(path, kind_of(path), is_required=True), language)
 
 
 def _group(path: str) -> str:

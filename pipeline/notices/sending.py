@@ -58,6 +58,7 @@ from pipeline.notices.results import Results
 from pipeline.notices.rules import (
     ACCEPTED,
     ADDRESSED,
+    CORRECT,
     EMAIL,
     FIRST,
     OURS,
@@ -187,6 +188,16 @@ class Sending:
     def ways(self) -> tuple[str, ...]:
         """The channels by which something can be sent."""
         return self.rules.ways(has_mail=self.mail is not None)
+
+    def way_to(self, seller_ids: Iterable[str]) -> str | None:
+        """The first of the channels by which most of these sellers are reached; None without
+        a channel. Raises `InboxUnavailable`."""
+        sellers = [self.sellers.look(it) for it in seller_ids]
+
+        def left_out(channel: str) -> int:
+            return sum(self.refusal(it, channel) is not None for it in sellers)
+
+        return min(self.ways(), key=left_out, default=None)
 
     def check(self, order: Order) -> None:
         """Raises `SettingsError` or `WrongUsage` where nothing at all can be sent so."""
@@ -526,7 +537,10 @@ class Sending:
         return order.language or self.rules.language
 
     def _fitting(self, reviews: Sequence[Open]) -> str:
-        """Which of our templates fits: whether a message about one of the reviews was taken."""
+        """Which of our templates fits: whether the platform refused fields of all of the reviews,
+        or a message about one of them was taken."""
+        if all(it.refused_at is not None for it in reviews):
+            return CORRECT
         return REMINDER if any(self._was_asked(it.process_id) for it in reviews) else FIRST
 
     def _was_asked(self, process_id: str) -> bool:
@@ -549,7 +563,7 @@ class Sending:
                 each.is_begun,
                 url,
                 len(each.needed),
-                news_in(rungs.get(each.process_id)),
+                _news(each, rungs),
             )
             for each, url in zip(seller.to_ask, urls, strict=True)
         ]
@@ -813,6 +827,14 @@ def _claim(lease: Lease, by_process: dict[str, int], schedule: tuple[str, str] |
         sql += _IS_AS_READ.format(len(values) + 1, len(values) + 2)
         values += [process_id, process_n]
     return Statement(sql, tuple(values))
+
+
+def _news(review: Open, rungs: Mapping[str, str]) -> str | None:
+    """The news that a message brings of a review: what its rung is; by hand, what the platform
+    refused."""
+    if rungs:
+        return news_in(rungs.get(review.process_id))
+    return None if review.refused_at is None else CORRECT
 
 
 def _without_secrets(envelope: Envelope, made: Sequence[Minted]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
@@ -252,9 +253,9 @@ def test_evidence_is_shown_field_by_field(open_log: OpenLog, visit: Visit) -> No
     with open_log(HISTORY):
         app = visit("process", process="prc_partly")
     assert table(app, "Field") == [
-        ["address.city", "not sent", "yes", "–", "–", "–"],
+        ["City address.city", "not sent", "yes", "–", "–", "–"],
         [
-            "revenue",
+            "Revenue revenue",
             "covered",
             "yes",
             "14 May 2026, 09:00",
@@ -268,6 +269,27 @@ def test_evidence_is_shown_field_by_field(open_log: OpenLog, visit: Visit) -> No
         "400",
         "1 s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            {"error": {"violations": [{"field": "address.city", "message": "unknown"}]}},
+            "The platform refused: City address.city. Ask again asks the seller for nothing else.",
+        ),
+        ({"message": "invalid"}, "The answer names no field that was asked"),
+    ],
+    ids=["by name", "in general"],
+)
+def test_a_process_says_which_fields_the_platform_refused(
+    open_log: OpenLog, visit: Visit, body: dict[str, Any], said: str
+) -> None:
+    """A reason, and three clicks, led to the name of the field."""
+    started, finished = attempt("prc_partly", before(days=17), status=400)
+    with open_log([*PARTLY[:2], started, {**finished, "body": body}]):
+        shown = page_text(visit("process", as_of=None, process="prc_partly"))
+    assert said in shown
 
 
 def test_how_an_answer_differs_where_nobody_sees_it_is_said(

@@ -505,7 +505,7 @@ def test_news_of_a_review_goes_at_once_by_the_same_channel_and_each_once(office:
     assert {it["channel"] for it in office.notices()} == {"sms"}
     assert "definiu um prazo diferente" in said[1]
     assert "não aceitou uma parte das suas respostas" in said[2]
-    assert "Ainda precisamos de: seu endereço." in said[2], "and of nothing else"
+    assert "Ainda precisamos de: seu endereço (Cidade)." in said[2], "and of nothing else"
 
 
 def test_news_of_one_review_is_said_of_it_alone_and_before_a_rung_of_another(

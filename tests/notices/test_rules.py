@@ -115,7 +115,8 @@ def test_a_slip_leaves_in_force_what_was_read_before(
             Asked("ACI", DEADLINE, is_late=True, missing=["owner.address.city"]),
             "Inconsistency (ACI): the payment platform asked you to bring your registration up to"
             " date by 4 June 2026, 23:00 (Brasilia Standard Time), and that time has passed. You"
-            " can still answer, and should do so today. We still need: the owner's address.\n"
+            " can still answer, and should do so today. We still need: the owner's address"
+            " (City).\n"
             "It takes a few minutes: [link]",
         ),
         (

@@ -224,6 +224,43 @@ def test_nothing_goes_to_whom_nothing_may_go_and_each_says_why(
     assert office.said("collection", process_id="prc_odd") == [], "not even a link was made"
 
 
+def test_what_the_platform_refused_is_all_that_a_message_asks_for(
+    office: Office, tmp_path: Path
+) -> None:
+    """By hand it asked for all of the address, as if nobody had answered."""
+    office.seller("sel_1", email="maria@seller.example", type="individual")
+    office.review("prc_1", "sel_1", days=20)
+    office.answer("prc_1", "sel_1", revenue="1000_to_5000", **{"address.city": "Recife"})
+    office.refuse("prc_1", "sel_1", "address.city")
+    with MailServer(tmp_path).running() as server:
+        send = office.sending(mail=office.mail(server))
+        corrected = send.preview("sel_1", BY_MAIL).message
+        office.review("prc_2", "sel_1", days=25, asks=["revenue"])
+        both = send.preview("sel_1", BY_MAIL).message
+    assert corrected is not None
+    assert corrected.subject == "Loja do Zé: one thing to correct in your registration data"
+    assert "We still need: your address (City)." in corrected.text
+    assert both is not None
+    of_first, of_second = both.text.split("We still need: ")[1:]
+    assert of_first.startswith("your address (City).\nThe platform has not accepted part of these")
+    assert of_second.startswith("your revenue.\n")
+    assert "not accepted" not in of_second
+
+
+def test_the_channel_that_is_offered_first_is_one_by_which_most_are_reached(
+    office: Office, tmp_path: Path
+) -> None:
+    for n, known in enumerate([{}, {}, {"email": "maria@seller.example"}]):
+        office.seller(f"sel_{n}", **known)
+        office.review(f"prc_{n}", f"sel_{n}")
+    with WebhookServer().running() as service, MailServer(tmp_path).running() as server:
+        rules = office.webhook(service.url, address=False)
+        send = office.sending(rules, mail=office.mail(server))
+        assert send.ways() == ("email", "sms")
+        ways = [send.way_to(it) for it in (["sel_2"], ["sel_0"], ["sel_0", "sel_1", "sel_2"])]
+    assert ways == ["email", "sms", "sms"]
+
+
 def test_a_preview_shows_the_message_and_records_nothing(office: Office, tmp_path: Path) -> None:
     with_two_reviews(office)
     office.answer("prc_1", "sel_1", revenue="1000_to_5000")
@@ -236,7 +273,10 @@ def test_a_preview_shows_the_message_and_records_nothing(office: Office, tmp_pat
     assert preview.message is not None
     text = preview.message.text
     assert text.count("[link]") == 2
-    assert "Ainda precisamos de: seu endereço.\nUma parte das suas respostas já chegou." in text
+    assert (
+        "Ainda precisamos de: seu endereço (Cidade).\nUma parte das suas respostas já chegou."
+        in text
+    )
     assert office.inbox.last() == before
 
 
