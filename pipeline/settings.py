@@ -575,6 +575,11 @@ class Settings(BaseModel):
         return ZoneInfo(self.time_zone)
 
     @property
+    def marketplace(self) -> str | None:
+        """The name of ours, where it was set."""
+        return self.journey_name if "journey_name" in self.model_fields_set else None
+
+    @property
     def has_inbox_file(self) -> bool:
         """Whether the inbox is a file of this machine, not a database that others reach as well."""
         return "://" not in self.inbox

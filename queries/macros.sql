@@ -119,6 +119,16 @@ create or replace macro wilson_interval(share, among, deviations) as struct_pack
 -- Of a normal distribution 80 % lie within so many of its deviations.
 create or replace macro deviations_of_forecasts() as cast(1.2815515655446004 as double);
 
+-- How many of some open processes are expected to expire, with its interval (docs/rules.md#forecast): 0 of none,
+-- and null where nothing can be said of any.
+create or replace macro expected_expiries(of_some) as case
+    when of_some.due = 0 or of_some.forecast > 0 then struct_pack(
+        expected := of_some.expected,
+        low := greatest(of_some.expected - sqrt(of_some.less * of_some.less + of_some.luck), 0),
+        high := least(of_some.expected + sqrt(of_some.more * of_some.more + of_some.luck), of_some.forecast)
+    )
+end;
+
 -- Filters of the Watchlist as an entry has them: before there were queues, pages wrote lanes, which overlapped.
 create or replace macro filters_now(query) as replace(
     replace(query, 'lane=EXPIRED', 'queue=all&state=EXPIRED'),

@@ -22,8 +22,9 @@ from app_pages.language.i18n import _
 _PHASE_COLOURS: Final[Mapping[str, str]] = {"pending": BLUE, "overdue": AMBER, "expired": RED}
 
 
-def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
-    """The phases of one review as a band, and what happened in it on three lanes below."""
+def process_clock(phases: Rows, entries: Rows, now: datetime, *, is_finished: bool) -> Figure:
+    """The phases of one review as a band, and what happened in it on three lanes below. Once it is
+    finished its clock stands: it is drawn to its last entry, and not to now."""
     lanes = [_("Submission"), _("Collection"), _("Platform"), _("Clock")]
     bands = [
         {
@@ -74,9 +75,8 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
             }
         )
     start = min((row["starts_at"] for row in phases), default=now)
-    end = max(
-        [row["ends_at"] for row in phases] + [row["occurred_at"] for row in entries], default=now
-    )
+    ends = [row["ends_at"] for row in phases] + [row["occurred_at"] for row in entries]
+    end = max(ends, default=now)
     margin = (end - start) * 0.03
     return {
         "data": [*bands, *events],
@@ -98,7 +98,7 @@ def process_clock(phases: Rows, entries: Rows, now: datetime) -> Figure:
                 "automargin": True,
                 "range": [-0.6, 3.6],
             },
-            **mark(_local(now), _("now")),
+            **({} if is_finished else mark(_local(now), _("now"))),
         },
     }
 

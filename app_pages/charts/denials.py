@@ -193,7 +193,13 @@ def reason_changes(rows: Rows) -> Figure:
             "showlegend": False,
             "margin": {"l": 8, "r": 110, "t": 8, "b": 28},
             "xaxis": {"rangemode": "tozero", "tickformat": ",d"},
-            "yaxis": {"autorange": "reversed", "automargin": True, "type": "category"},
+            # A line of the grid would run through what stands beside the marks.
+            "yaxis": {
+                "autorange": "reversed",
+                "automargin": True,
+                "type": "category",
+                "showgrid": False,
+            },
         },
     }
 
@@ -222,15 +228,24 @@ def reason_returns(rows: Rows) -> Figure:
                 colour,
                 shape,
                 [row[column] for row in rows],
-                [formats.share(row[column]) for row in rows],
+                [
+                    _(
+                        "{share} of {n}",
+                        share=formats.share(row[column]),
+                        n=formats.number(row[among]),
+                    )
+                    if row[among]
+                    else ""
+                    for row in rows
+                ],
             )
-            for column, name, colour, shape in (
-                ("reonboarding_rate", _("Came back"), BLUE, ""),
-                ("cure_rate", _("of these cured"), GREEN, "/"),
+            for column, among, name, colour, shape in (
+                ("reonboarding_rate", "followed", _("Came back"), BLUE, ""),
+                ("cure_rate", "reonboarded", _("of these cured"), GREEN, "/"),
             )
         ],
         height=max(220, (_row_height(names) + 14) * len(rows) + 36),
-        room=56,
+        room=100,
     )
 
 

@@ -27,6 +27,7 @@ RED, AMBER, BLUE, GREEN, VIOLET, GREY = (
 )
 LIGHT_THEME_INK: Final = "#5F6878"
 INK: Final = "#111827"
+PAPER: Final = "#F3F4F6"
 
 DAY_BAR_WIDTH: Final = 0.75 * 24 * 3600 * 1000
 """Three quarters of a day, in Plotly's milliseconds: left to itself, Plotly draws a few days as
@@ -38,7 +39,13 @@ LEVEL_OR_UPRIGHT: Final[Mapping[str, Any]] = {
     "automargin": "height",
 }
 """A part of an x axis whose names run into each other on a phone: there they stand upright."""
-LEGEND_ABOVE: Final[Mapping[str, Any]] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+LEGEND_ABOVE: Final[Mapping[str, Any]] = {
+    "orientation": "h",
+    "x": 0,
+    "y": 1,
+    "yanchor": "bottom",
+    "traceorder": "normal",  # of stacked bars Plotly names the last part first
+}
 _TICKS: Final = 4
 _BAR: Final = 0.38
 """Of a row: how much one of two bars takes."""
@@ -176,9 +183,13 @@ def _in_ink(figure: Figure) -> Figure:
 
 
 def _in_the_dark(figure: Figure) -> Figure:
-    """The figure with dark cells, if it has any."""
-    cells = [it | _DARK_CELLS if it["type"] == "heatmap" else it for it in figure["data"]]
-    return {**figure, "data": cells}
+    """The figure with dark cells and light intervals, if it has any."""
+    data = [it | _DARK_CELLS if it["type"] == "heatmap" else it for it in figure["data"]]
+    return {**figure, "data": [_lit(it) if "error_y" in it else it for it in data]}
+
+
+def _lit(trace: Figure) -> Figure:
+    return {**trace, "error_y": {**trace["error_y"], "color": PAPER}}
 
 
 def mark(x: str, label: str) -> Figure:

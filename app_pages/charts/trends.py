@@ -25,6 +25,7 @@ from app_pages.charts.figure import (
 from app_pages.language import formats
 from app_pages.language.i18n import _, language
 from pipeline.language import figures
+from pipeline.language.catalogue import NC_
 from pipeline.trends import in_time
 from pipeline.trends.forecast_score import Score
 
@@ -211,7 +212,8 @@ def backlog(rows: Rows, nobody: str) -> Figure:
 def flow(rows: Rows) -> Figure:
     """Per week, reviews that came and reviews that were finished."""
     weeks = [formats.short_day(row["week"]) for row in rows]
-    parts = (("opened", _("Opened"), AMBER, "solid"), ("finished", _("Finished"), GREEN, "dash"))
+    opened, finished = _(NC_("reviews", "Opened")), _(NC_("reviews", "Finished"))
+    parts = (("opened", opened, AMBER, "solid"), ("finished", finished, GREEN, "dash"))
     highest = max(("opened", "finished"), key=lambda column: rows[-1][column] if rows else 0)
     return {
         "data": [
@@ -273,24 +275,34 @@ def expected_expiries(rows: Rows) -> Figure:
         else [],
         "layout": {
             "barmode": "overlay",
-            "height": 280,
-            "margin": {"l": 40, "r": TICK_ROOM, "t": 36, "b": 28},
+            "height": 296,
+            "margin": {"l": 40, "r": TICK_ROOM, "t": 36, "b": 44},
             "legend": LEGEND_ABOVE,
-            "xaxis": {"type": "category", "showgrid": False, **LEVEL_OR_UPRIGHT},
+            "xaxis": {
+                "type": "category",
+                "showgrid": False,
+                "title": {"text": _("week up to")},
+                **LEVEL_OR_UPRIGHT,
+            },
             "yaxis": count_axis(row["due"] for row in known),
         },
     }
 
 
-def expected(week: Mapping[str, Any]) -> str:
+def expected(week: Mapping[str, Any], of: str = "expected") -> str:
     """How many are expected to expire, and between which numbers; a dash where nothing is known."""
-    return figures.expected(week, language())
+    return figures.expected(week, language(), of)
+
+
+def expiries(count: float | None) -> str:
+    """How many are expected to expire."""
+    return figures.expiries(count, language())
 
 
 def calibration(score: Score) -> Figure:
     """What was forecast in ten bands against what came, beside the line on which both are equal."""
     known = [band for band in score.bands if band.forecasts]
-    percent = {"tickformat": ".0%", "range": [0, 1.05]}
+    percent = {"tickformat": ".0%", "range": [-0.05, 1.05]}
     return {
         "data": [
             {

@@ -56,7 +56,6 @@ def button(
     mime: str,
     may: May,
     key: str | None = None,
-    is_wide: bool = False,
 ) -> None:
     """A button that makes a file once it is pressed, when the page's run is long over, and the
     session of whoever looks may be, too. `make`: the content, or a file that is there for as long
@@ -83,7 +82,6 @@ def button(
         icon=":material/download:",
         on_click="ignore",
         key=key,
-        width="stretch" if is_wide else "content",
     )
 
 

@@ -134,7 +134,7 @@ LABELS: Final[Mapping[str, str]] = {
     "try_number": N_("Content number"),
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),
-    "was_in_vain": N_("In vain"),
+    "was_in_vain": N_("Had no chance"),
     "why_not": N_("Why there is no chance"),
     "worst_state": N_("Worst state"),
 }

@@ -158,15 +158,19 @@ def points(change: float | None) -> str | None:
 
 
 def seconds(value: float) -> str:
-    """A duration, as short as it can be written: 0.4 s, 12 s, 3 min, 2 h, 5 d."""
-    for size, digits, unit in ((90, "0.#" if value < 10 else "0", "s"), (5400, "0", "min")):
-        if value < size:
-            amount = value if unit == "s" else value / 60
-            return f"{numbers.format_decimal(amount, digits, locale=locale())} {unit}"
-    hours = value / 3600
-    if hours < 48:
-        return f"{numbers.format_decimal(hours, '0', locale=locale())} h"
-    return f"{numbers.format_decimal(hours / 24, '0', locale=locale())} d"
+    """A duration, as short as it can be written: 0.4 s, 12 s, 1 min 24 s, 34 min, 2 h, 5 days."""
+    whole = round(value)
+    if whole < 60:
+        amount = numbers.format_decimal(value, "0.#" if value < 10 else "0", locale=locale())
+        return f"{amount} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 10 and rest:
+        return f"{minutes} min {rest} s"
+    if value >= 48 * 3600:
+        days = numbers.format_decimal(value / 86400, "0", locale=locale())
+        return ngettext("{n} day", "{n} days", 2, n=days)
+    size, unit = (value / 60, "min") if value < 5400 else (value / 3600, "h")
+    return f"{numbers.format_decimal(size, '0', locale=locale())} {unit}"
 
 
 def time_left(seconds: int | None) -> str:

@@ -37,7 +37,7 @@ STANDINGS: Final[Mapping[str, Standing]] = {
         N_("Keep the evidence of its reviews: an auditor can still ask for it."),
     ),
     "pending_analysis": Standing(
-        N_("The platform is analysing the seller, which takes up to 3 minutes for 99 % of them."),
+        N_("The platform is analysing the seller, which takes up to 3 minutes for 99% of them."),
         N_("Wait for the result; if it takes much longer, ask the platform."),
     ),
     "unknown": Standing(

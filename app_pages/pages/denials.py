@@ -10,7 +10,6 @@ import streamlit as st
 from app_pages.charts.denials import (
     PROMISED,
     analysis_days,
-    change_said,
     field_name,
     reason_bars,
     reason_changes,
@@ -97,7 +96,7 @@ def returned_listed() -> lists.Listed:
             "seconds_to_cure": None
             if row["seconds_to_cure"] is None
             else formats.seconds(row["seconds_to_cure"]),
-            "was_in_vain": [_("in vain")] if row["was_in_vain"] else [],
+            "was_in_vain": [_("no chance")] if row["was_in_vain"] else [],
         }
 
     return lists.Listed(
@@ -112,7 +111,7 @@ def returned_listed() -> lists.Listed:
                 _("Since then"), {_("cured"): "green", _("not yet"): "gray"}, 130
             ),
             "seconds_to_cure": lists.text(_("Cured after"), 100),
-            "was_in_vain": lists.chips(_("New attempt"), {_("in vain"): "orange"}, 110),
+            "was_in_vain": lists.chips(_("New attempt"), {_("no chance"): "orange"}, 110),
         },
         alt=_("Sellers who came back, the latest first"),
     )
@@ -220,32 +219,85 @@ def returns_reading(came_back: int, cured: int, seconds_to_cure: float | None) -
 
 
 def changes_reading(changes: Sequence[views.Row]) -> str:
-    """What changed by more than chance, in a sentence."""
+    """What changed by more than chance, and how much else may be chance, in a sentence each."""
     beyond = [row for row in changes if row["is_more_than_chance"]]
+    more = [row for row in beyond if row["denials_now"] > row["denials_before"]]
+    fewer = [row for row in beyond if row["denials_now"] < row["denials_before"]]
+    said = []
+    if more:
+        said.append(_("Clearly more often: {reasons}.", reasons=changes_said(more)))
+    if fewer:
+        said.append(_("Clearly less often: {reasons}.", reasons=changes_said(fewer)))
+    rest = len(changes) - len(beyond)
     if not beyond:
-        return _("Nothing changed by more than chance would have it.")
-    named = "; ".join(
-        f"“{formats.plain(sellers.reason(row))}” {formats.plain(change_said(row))}"
-        for row in beyond
+        said.append(_("No reason changed by so much that it could not be chance."))
+    elif rest:
+        said.append(
+            ngettext(
+                "What changed of the other reason may be chance.",
+                "What changed of the other {n} reasons may be chance.",
+                rest,
+                n=formats.number(rest),
+            )
+        )
+    return " ".join(said)
+
+
+def changes_said(changes: Sequence[views.Row]) -> str:
+    """Each reason with its denials of the last 30 days and of those before."""
+    return "; ".join(
+        _(
+            "“{reason}”, **{n}** after {before}",
+            reason=formats.plain(sellers.reason(row)),
+            n=formats.number(row["denials_now"]),
+            before=formats.number(row["denials_before"]),
+        )
+        for row in changes
     )
-    return _("By more than chance would have it: {reasons}.", reasons=named)
 
 
-def month_returns_reading(followed: Sequence[views.Row]) -> str:
-    """The most frequent reason of a month, and what became of its sellers."""
-    first = followed[0]
+def changes_title(changes: Sequence[views.Row]) -> str:
+    """How many reasons changed by more than chance."""
+    beyond = sum(row["is_more_than_chance"] for row in changes)
+    if not beyond:
+        return _("No clear change in the last 30 days")
+    return ngettext(
+        "{n} reason clearly changed in the last 30 days",
+        "{n} reasons clearly changed in the last 30 days",
+        beyond,
+        n=formats.number(beyond),
+    )
+
+
+def month_returns_title(first: views.Row) -> str:
+    """What became of the sellers of a month's most frequent reason."""
     return _(
-        "Of **{n}** denied in {month} for “{reason}”, **{back}** came back within 60 days, and of"
-        " these **{cured}** were cured, half of them within **{time}**.",
+        "Denied in {month}: {back} of {n} came back within 60 days, {cured} cured",
+        month=formats.month(first["month"]),
+        back=formats.number(first["reonboarded"]),
+        n=formats.number(first["followed"]),
+        cured=formats.number(first["cured"]),
+    )
+
+
+def month_returns_reading(first: views.Row) -> str:
+    """The same in a sentence, with the reason and the time that it took."""
+    returned = _(
+        "Of **{n}** denied in {month} for “{reason}” **{back}** came back within 60 days, and"
+        " **{cured}** of these were cured.",
         n=formats.number(first["followed"]),
         month=formats.month(first["month"]),
         reason=formats.plain(sellers.reason(first)),
-        back=formats.share(first["reonboarding_rate"]),
-        cured=formats.share(first["cure_rate"]),
-        time="–"
-        if first["median_seconds_to_cure"] is None
-        else formats.seconds(first["median_seconds_to_cure"]),
+        back=formats.number(first["reonboarded"]),
+        cured=formats.number(first["cured"]),
     )
+    if first["median_seconds_to_cure"] is None:
+        return returned
+    half = _(
+        "Half of the cured took at most **{time}**.",
+        time=formats.seconds(first["median_seconds_to_cure"]),
+    )
+    return f"{returned} {half}"
 
 
 def draw_fields(reasons: Sequence[views.Row]) -> None:
@@ -308,15 +360,15 @@ def draw_analyses() -> None:
     with st.container(border=True):
         explained.chart(
             ngettext(
-                "Analysis within 180 s for 99%: {kept} of {n} day",
-                "Analysis within 180 s for 99%: {kept} of {n} days",
+                "The platform kept its 180 s on {kept} of {n} day",
+                "The platform kept its 180 s on {kept} of {n} days",
                 len(rows),
                 kept=formats.number(kept),
                 n=formats.number(len(rows)),
             ),
             _(
-                "Decided on {day}: **{n}**, of these within 180 s: **{within}**; 99 of 100 within"
-                " **{time}**.",
+                "It promises to decide 99% of sellers within 180 s. On {day} it decided"
+                " **{within}** of **{n}** in that time; 99% took at most **{time}**.",
                 day=formats.day(last["day"]),
                 within=formats.number(last["within_180_s"]),
                 n=formats.number(last["analysed"]),
@@ -425,7 +477,7 @@ def list_returned(by_answer: Any, period: periods.Period, seller: str) -> None:
     with by_answer:
         names = {"yes": _("cured"), "no": _("not yet")}
         address.choices(_("Since then"), facets.numbered("is_cured", names, YES_NO), "cured")
-        names = {"yes": _("in vain")}
+        names = {"yes": _("no chance")}
         address.choices(_("New attempt"), facets.numbered("was_in_vain", names, YES_NO), "vain")
     lists.with_card(
         facets,
@@ -496,14 +548,10 @@ with elements.facts(5, least=150):
             figures["reonboarded"], links.to_rows, _("View who came back"), list=RETURNED
         ),
     )
-    wasted = figures["wasted_retries"]
     elements.fact(
         _("Cured"),
         formats.share(figures["cure_rate"]),
-        ngettext("{n} came back in vain", "{n} came back in vain", wasted, n=formats.number(wasted))
-        if wasted
-        else _("of those who came back"),
-        "orange" if wasted else "gray",
+        _("of those who came back"),
         lead=elements.lead_if(
             figures["cured"], links.to_rows, _("View the cured"), list=RETURNED, cured="yes"
         ),
@@ -511,15 +559,17 @@ with elements.facts(5, least=150):
 if figures["wasted_retries"]:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            formats.muted(
-                _(
-                    "In vain: the platform had said that a new attempt had no chance. Tell these"
-                    " sellers before they repeat the whole process."
-                )
+            ngettext(
+                "**{n}** came back although the platform had said that a new attempt has no chance:"
+                " say so to such sellers before they repeat the whole process.",
+                "**{n}** came back although the platform had said that a new attempt has no chance:"
+                " say so to such sellers before they repeat the whole process.",
+                figures["wasted_retries"],
+                n=formats.number(figures["wasted_retries"]),
             ),
             width="content",
         )
-        links.to_rows(_("View who came back in vain"), list=RETURNED, vain="yes")
+        links.to_rows(_("View who had no chance"), list=RETURNED, vain="yes")
 
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):
@@ -587,26 +637,30 @@ left, right = st.columns(2, gap="small")
 if changes:
     with left.container(border=True, height="stretch"):
         explained.chart(
-            _("The last 30 days against the 30 before"),
+            changes_title(changes),
             changes_reading(changes),
             reason_changes(changes),
             rests_on=("denial_changes",),
             alt=_("Denials by reason, of the 30 days before and of the last 30"),
             note=_(
-                "Grey may be chance: 1 is in the interval of 95 % of how often the one is the"
-                " other."
+                "Open circle: the 30 days before; full circle: the last 30. In red or green, chance"
+                " alone would bring such a change in fewer than 5 of 100 comparisons; in grey, more"
+                " often."
             ),
         )
 if followed:
     with right.container(border=True, height="stretch"):
         explained.chart(
-            _("Back and cured within 60 days, by reason"),
-            month_returns_reading(followed),
+            month_returns_title(followed[0]),
+            month_returns_reading(followed[0]),
             reason_returns(followed),
             rests_on=("denials_by_month",),
             where={"month": last_followed},
             alt=_("By reason, the share of sellers that came back, and of these that were cured"),
-            note=_("The latest month of which anyone has been followed for 60 days."),
+            note=_(
+                "By reason. The latest month of which the 60 days are over for anyone: sellers with"
+                " a tax id, each by their first denial in it."
+            ),
         )
 
 with st.container(border=True):

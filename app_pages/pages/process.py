@@ -239,7 +239,12 @@ with course:
             explained.chart(
                 _("Course"),
                 course_reading(process),
-                process_clock(phases, entries, views.moment()),
+                process_clock(
+                    phases,
+                    entries,
+                    views.moment(),
+                    is_finished=process["state"] == "FINISHED",
+                ),
                 rests_on=("process_phases", "timeline"),
                 where=this,
                 alt=_("The process's clock, with deliveries, collection steps and submissions"),

@@ -134,7 +134,7 @@ with elements.facts(4):
     elements.fact(
         _("Analysis took"),
         "–" if seller["analysis_seconds"] is None else formats.seconds(seller["analysis_seconds"]),
-        _("promised: 3 min for 99 %"),
+        _("promised: 3 min for 99%"),
     )
     elements.fact(
         _("Created"),

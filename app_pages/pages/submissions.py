@@ -292,13 +292,13 @@ def draw_retries() -> None:
             )
             if first["sent_again"]
             else _(
-                "After “{outcome}”: {share} accepted with other bytes",
+                "After “{outcome}”: {share} accepted with changed content",
                 outcome=name,
                 share=formats.share(first["acceptance_changed"]),
             ),
             _(
-                "With the same bytes right after “{outcome}”: **{again}** accepted of **{n}** in"
-                " all; with others: **{changed}** of **{other}**.",
+                "With the same content right after “{outcome}”: **{again}** accepted of **{n}** in"
+                " all; with changed content: **{changed}** of **{other}**.",
                 n=formats.number(first["sent_again"]),
                 outcome=name,
                 again=formats.number(first["accepted_again"]),

@@ -49,6 +49,7 @@ CUTS = {
     "person": Cut("month", "assignee", N_("Person")),
 }
 WEEKS_OF_FLOW = 26
+WEEKS_BEFORE = 4  # with which the backlog is compared
 LEAST_LIKELY = 8
 STEPS = {
     "contact": N_("Contacted"),
@@ -179,7 +180,8 @@ def offer_page() -> None:
 
     def html() -> bytes:
         held = service.current()
-        of = one_page.read(OwnLedger(held), held.now() if at is None else at)
+        as_of = held.now() if at is None else at
+        of = one_page.read(OwnLedger(held), as_of, held.settings.marketplace)
         return printed.document(of, zone, into).encode()
 
     name = f"prazo-{views.moment():%Y-%m-%d}"
@@ -306,7 +308,7 @@ def draw_after_expiry() -> None:
 
 
 def _of_days(row: views.Row) -> str:
-    return formats.seconds(row["days"] * 86400)
+    return ngettext("{n} day", "{n} days", row["days"], n=formats.number(row["days"]))
 
 
 def _share_and_number(row: views.Row, column: str) -> str:
@@ -317,7 +319,6 @@ def draw_backlog() -> None:
     """Who has how much, and what is oldest."""
     rows = views.read("backlog_by_person")
     nobody = _("Unassigned")
-    most = rows[0] if rows else None
     oldest = min(
         (row for row in rows if row["oldest_opened_at"]),
         key=lambda row: row["oldest_opened_at"],
@@ -326,14 +327,12 @@ def draw_backlog() -> None:
     explained.chart(
         _(
             "Most unfinished reviews: {person}, {n}",
-            person=formats.plain(most["assignee"] or nobody),
-            n=formats.number(most["processes"]),
+            person=formats.plain(rows[0]["assignee"] or nobody),
+            n=formats.number(rows[0]["processes"]),
         )
-        if most
+        if rows
         else _("Unfinished reviews by person"),
-        _("The oldest was opened on **{day}**.", day=formats.local_day(oldest["oldest_opened_at"]))
-        if oldest
-        else "",
+        backlog_reading(rows, oldest),
         trends.backlog(rows, nobody),
         rests_on=("backlog_by_person",),
         alt=_("Unfinished reviews of each person by how long they have been open"),
@@ -342,20 +341,48 @@ def draw_backlog() -> None:
         links.to_process(oldest["oldest_process_id"])
 
 
+def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:
+    """Who has the most, and with whom the oldest is; `rows`: the most first."""
+    said = []
+    if rows and not rows[0]["is_assigned"]:
+        said.append(
+            _(
+                "Unassigned: **{n}**, **{expired}** of them EXPIRED.",
+                n=formats.number(rows[0]["processes"]),
+                expired=formats.number(rows[0]["expired"]),
+            )
+        )
+    most = next((row for row in rows if row["is_assigned"]), None)
+    if most:
+        said.append(
+            _(
+                "Nobody has more than **{person}**: **{n}**, **{expired}** of them EXPIRED.",
+                person=formats.plain(most["assignee"]),
+                n=formats.number(most["processes"]),
+                expired=formats.number(most["expired"]),
+            )
+        )
+    if oldest:
+        day = formats.local_day(oldest["oldest_opened_at"])
+        said.append(
+            _(
+                "The oldest, opened on **{day}**, is with **{person}**.",
+                day=day,
+                person=formats.plain(oldest["assignee"]),
+            )
+            if oldest["is_assigned"]
+            else _("The oldest, opened on **{day}**, is unassigned.", day=day)
+        )
+    return " ".join(said)
+
+
 def draw_flow(today: date) -> None:
     """Arrivals against completions; the week that is not over is left out."""
     current = first_day(today, "week")
     rows = [row for row in views.read("flow_by_week") if row["week"] < current][-WEEKS_OF_FLOW:]
-    reading = ""
-    if rows:
-        reading = _(
-            "In the week of {day}, **{opened}** opened and **{finished}** were finished.",
-            day=formats.short_day(rows[-1]["week"]),
-            opened=formats.number(rows[-1]["opened"]),
-            finished=formats.number(rows[-1]["finished"]),
-        )
+    title, reading = flow_said(rows)
     explained.chart(
-        _("Opened against finished"),
+        title,
         reading,
         trends.flow(rows),
         rests_on=("flow_by_week",),
@@ -364,21 +391,46 @@ def draw_flow(today: date) -> None:
     )
 
 
+def flow_said(rows: Sequence[views.Row]) -> tuple[str, str]:
+    """Title and reading: whether the backlog grows, and by what it changed in the last week."""
+    if not rows:
+        return _("Opened against finished"), ""
+    last = rows[-1]
+    reading = _(
+        "In the week of {day}, **{opened}** were opened and **{finished}** finished; **{n}** were"
+        " unfinished at its end.",
+        day=formats.short_day(last["week"]),
+        opened=formats.number(last["opened"]),
+        finished=formats.number(last["finished"]),
+        n=formats.number(last["unfinished"]),
+    )
+    earlier = [row for row in rows if row["week"] <= last["week"] - timedelta(weeks=WEEKS_BEFORE)]
+    if not earlier:
+        return _("Opened against finished"), reading
+    now, before = last["unfinished"], earlier[-1]["unfinished"]
+    numbers = {"n": formats.number(now), "before": formats.number(before)}
+    if now == before:
+        return _("The backlog is what it was four weeks before: {n}", n=numbers["n"]), reading
+    if now < before:
+        return _(
+            "The backlog shrinks: {n} unfinished, {before} four weeks before", **numbers
+        ), reading
+    return _("The backlog grows: {n} unfinished, {before} four weeks before", **numbers), reading
+
+
 def draw_forecast() -> None:
     """What is expected to expire of what is open now, how sure that is, and what is least likely to
     be finished in time."""
     weeks = views.read("forecast_weeks")
-    first = weeks[0]
     silent = sum(row["without_chance"] for row in weeks)
-    title = _("Expected to expire in the coming weeks")
-    if sum(row["due"] for row in weeks) > silent:
-        title = _("Expected to expire in the next 7 days: {n}", n=trends.expected(first))
-        reading = _(
-            "Of the **{due}** due in the next 7 days **{n}** are expected to expire; four times in"
-            " five it is within that span.",
-            due=formats.number(first["due"] - first["without_chance"]),
-            n=trends.expected(first),
+    due = sum(row["due"] for row in weeks) - silent
+    title = _("Expected to expire in the next 8 weeks")
+    if due:
+        title = _(
+            "Expected to expire in the next 8 weeks: {n}",
+            n=trends.expected(weeks[-1], "expected_by_then"),
         )
+        reading = forecast_reading(weeks, due)
     elif silent:
         reading = _(
             "Of the reviews open now nothing can be said, for lack of comparable ones in the year"
@@ -388,8 +440,8 @@ def draw_forecast() -> None:
         reading = _("Nothing that is open now is due in the next 8 weeks.")
     notes = [
         _(
-            "Of those open now alone: a review that is opened tomorrow can expire in week five and"
-            " is not counted. It says how earlier ones fared, not why."
+            "A review that is opened tomorrow can expire in week five, and is not counted. The"
+            " forecast says how earlier ones fared, not why."
         )
     ]
     if silent:
@@ -410,6 +462,30 @@ def draw_forecast() -> None:
     )
     if may_see_each:
         draw_least_likely()
+
+
+def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
+    """What is expected over all weeks, how sure that is, and in which week most."""
+    last = weeks[-1]
+    most = max(weeks, key=lambda row: row["expected"] or 0)
+    in_all = ngettext(
+        "Of **{due}** review open now and due in the next 8 weeks **{n}** is expected to expire;"
+        " four times in five it is between **{low}** and **{high}**.",
+        "Of **{due}** reviews open now and due in the next 8 weeks **{n}** are expected to expire;"
+        " four times in five it is between **{low}** and **{high}**.",
+        due,
+        due=formats.number(due),
+        n=trends.expiries(last["expected_by_then"]),
+        low=trends.expiries(last["expected_by_then_low"]),
+        high=trends.expiries(last["expected_by_then_high"]),
+    )
+    in_week = _(
+        "Most in the week up to **{day}**: **{n}**.",
+        day=formats.local_short_day(most["ends_at"]),
+        n=trends.expected(most),
+    )
+    to_come = _("Reviews that are still to be opened are no part of it.")
+    return " ".join([in_all, *([in_week] if most["expected"] else []), to_come])
 
 
 def draw_least_likely() -> None:
@@ -449,8 +525,41 @@ def draw_score() -> None:
     for column, score in zip(judged.columns(len(found)), found, strict=True):
         with column:
             draw_one_score(score)
+    if any(it.brier is not None for it in found):
+        judged.markdown(
+            formats.muted(
+                _(
+                    "The error is the Brier score: the mean square of the distance between the"
+                    " chance and what came; 0 is perfect."
+                )
+            )
+        )
     same = formats.code("prazo trends score --format json")
     judged.markdown(formats.muted(_("The same for programs: {command}", command=same)))
+
+
+def score_reading(of: forecast_score.Score) -> str:
+    """Whether the forecasts were worth more than their average."""
+    error, average = (None if it is None else round(it, 3) for it in (of.brier, of.brier_of_share))
+    if error is None or average is None:
+        return ""
+    numbers = {"error": formats.number(error), "average": formats.number(average)}
+    if error < average:
+        return _(
+            "One by one they were **better** than always saying the average: error {error}, against"
+            " {average}.",
+            **numbers,
+        )
+    if error > average:
+        return _(
+            "One by one they were **worse** than always saying the average: error {error}, against"
+            " {average}.",
+            **numbers,
+        )
+    return _(
+        "One by one they were **no better** than always saying the average: error {error}.",
+        error=numbers["error"],
+    )
 
 
 def draw_one_score(score: forecast_score.Score) -> None:
@@ -466,12 +575,7 @@ def draw_one_score(score: forecast_score.Score) -> None:
     )
     if score.brier is None:
         return
-    st.markdown(
-        _(
-            "Brier score **{score}**: 0 is perfect, 0.25 is what a coin scores.",
-            score=formats.number(round(score.brier, 3)),
-        )
-    )
+    st.markdown(f"{forecast_score.of_100(score, language())} {score_reading(score)}")
     show(
         trends.calibration(score),
         alt=_("What was forecast against what came, in ten bands"),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -105,15 +106,10 @@ def say_on_paper(question: Question, *, page: int, pages: int) -> None:
 
 
 def offer(question: Question, *, rows: int, key: str) -> None:
-    """A button for each format. The file is made when it is asked for; personal data is masked, but
-    for names that the session sees. `key`: tells these buttons from others of the page."""
+    """Behind one button, a button for each format, with what has to be known of each. `key`: tells
+    these buttons from others of the page."""
     reader = Reader(language(), formats.zone())
-    showing = seller_names.showing() if _may_name(question) else None
-
-    def may(whoever: Person) -> bool:
-        may_name = showing is None or whoever.may(Permission.UNMASK)
-        return may_name and audience.may_read(whoever, question.view)
-
+    forms = forms_for(rows)
     place = folds.popover(_("Download"), icon=":material/download:", key=f"downloads {key}")
     if place is None:
         return
@@ -126,37 +122,92 @@ def offer(question: Question, *, rows: int, key: str) -> None:
                 n=formats.number(rows),
             )
         )
-        if showing is not None:
-            st.markdown(_("The names of sellers are in it: the log says whose, to whom and why."))
-        for form, name in OFFERED.items():
-            if form in ("xlsx", "spreadsheet") and rows > tables.XLSX_ROWS:
-                if form == "xlsx":
-                    st.markdown(_("No spreadsheet holds this many rows: choose CSV or Parquet."))
-                continue
-            if form == "spreadsheet":
-                st.markdown(
-                    _(
-                        "A spreadsheet that opens a CSV drops leading zeros: an id 00123 becomes"
-                        " 123. XLSX keeps every id as text. Times are of {zone}.",
-                        zone=reader.zone,
-                    )
+        say_names(question)
+        if "xlsx" not in forms:
+            st.markdown(_("No spreadsheet holds this many rows: choose CSV or Parquet."))
+        # One below the other they were taller than what a window has beside the button.
+        with st.container(horizontal=True, gap="small"):
+            for form in forms:
+                button(question, form, reader, key=key)
+        if "spreadsheet" in forms:
+            st.markdown(
+                _(
+                    "A spreadsheet that opens a CSV drops leading zeros: an id 00123 becomes 123."
+                    " XLSX keeps every id as text. Times are of {zone}.",
+                    zone=reader.zone,
                 )
-            elif form == "csv":
-                st.markdown(
-                    _(
-                        "For programs: instants in UTC, columns by their names in SQL. Read every"
-                        " column as text, in pandas with dtype=str, so that ids stay as they are."
-                    )
-                )
-            handed.button(
-                _(name),
-                maker(question, form, reader, showing),
-                file_name=file_name(question, form, views.moment(), reader.zone),
-                mime=tables.MEDIA_TYPES["csv" if form == "spreadsheet" else form],
-                may=may,
-                key=f"download {key} {form}",
-                is_wide=True,
             )
+        st.markdown(
+            _(
+                "CSV and Parquet are for programs: instants in UTC, columns by their names in SQL."
+                " Read every column of a CSV as text, in pandas with dtype=str, so that ids stay as"
+                " they are."
+            )
+        )
+
+
+def beside(question: Question, *, rows: int, key: str) -> None:
+    """The same buttons side by side, one click from a figure's rows; what has to be known of each
+    stands below lists."""
+    reader = Reader(language(), formats.zone())
+    with st.container(horizontal=True, gap="small"):
+        for form in forms_for(rows):
+            button(question, form, reader, key=key)
+    say_names(question)
+
+
+def forms_for(rows: int) -> list[Form]:
+    """In which formats so many rows are offered."""
+    return [
+        form for form in OFFERED if form not in ("xlsx", "spreadsheet") or rows <= tables.XLSX_ROWS
+    ]
+
+
+def say_names(question: Question) -> None:
+    """That a file would have the names of sellers, where it would."""
+    if _showing(question) is not None:
+        st.markdown(_("The names of sellers are in it: the log says whose, to whom and why."))
+
+
+def button(question: Question, form: Form, reader: Reader, *, key: str) -> None:
+    """Hands out a file, which is made when it is asked for; personal data is masked, but for names
+    that the session sees."""
+    showing = _showing(question)
+
+    def may(whoever: Person) -> bool:
+        may_name = showing is None or whoever.may(Permission.UNMASK)
+        return may_name and audience.may_read(whoever, question.view)
+
+    handed.button(
+        _(OFFERED[form]),
+        maker(question, form, reader, showing),
+        file_name=file_name(question, form, views.moment(), reader.zone),
+        mime=tables.MEDIA_TYPES["csv" if form == "spreadsheet" else form],
+        may=may,
+        key=f"download {key} {form}",
+    )
+
+
+def _showing(question: Question) -> Showing | None:
+    """By what a file has the names of sellers, where it has them."""
+    return seller_names.showing() if _may_name(question) else None
+
+
+def in_python(question: Question, origin: str, *, needs_token: bool) -> str:
+    """Two lines of Python that read the same rows, with personal data masked, from the API that
+    stands beside these pages. `origin`: their address without a path."""
+    asked = [("format", "parquet")]
+    if question.as_of is not None:
+        asked.append(("as_of", instants.readable(question.as_of)))
+    asked += [
+        ("where", f"{column}={views.shown(column, str(tables.plain(value)))}")
+        for column, value in question.where.items()
+    ]
+    address = f"{origin}/api/views/{question.view}?{urlencode(asked)}"
+    if not needs_token:
+        return f"import pandas\nrows = pandas.read_parquet({address!r})"
+    token = "{'Authorization': 'Bearer ' + os.environ['PRAZO_TOKEN']}"
+    return f"import os, pandas\nrows = pandas.read_parquet({address!r}, storage_options={token})"
 
 
 def _may_name(question: Question) -> bool:

@@ -3,6 +3,7 @@ rows, its query and its file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from app_pages.charts.figure import Figure, show
 from app_pages.language import formats
 from app_pages.language.i18n import _
 from app_pages.parts import downloads, folds, lists, views
+from pipeline.continuity import service
 from pipeline.ledger.views.catalogue import public
 
 TABLE_ROWS = 500
@@ -101,8 +103,27 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
             )
         )
     question = downloads.Question(view, views.as_of(), where or {})
-    downloads.offer(question, rows=total, key=view)
+    downloads.beside(question, rows=total, key=view)
+    st.markdown(_("**In a notebook**, the same rows with pandas:"))
+    needs_token = service.current().settings.api_tokens_file is not None
+    _code(downloads.in_python(question, _origin(), needs_token=needs_token))
     shown = public()[view]
-    # Without colours: those that Streamlit gives to SQL are too pale to read (WCAG 1.4.3), and in a
-    # box of less height nobody without a mouse could scroll it.
-    st.code(shown.sql + shown.order_by, language=None, wrap_lines=True)
+    st.markdown(_("**In SQL**, how they come about:"))
+    _code(shown.sql + shown.order_by)
+
+
+def _code(text: str) -> None:
+    """Without colours: those that Streamlit gives to SQL are too pale to read (WCAG 1.4.3), and in
+    a box of less height nobody without a mouse could scroll it."""
+    st.code(text, language=None, wrap_lines=True)
+
+
+def _origin() -> str:
+    """Where these pages are, as the reader's browser reaches them."""
+    found = urlsplit(st.context.url or "")
+    settings = service.current().settings
+    return (
+        f"{found.scheme}://{found.netloc}"
+        if found.netloc
+        else f"http://127.0.0.1:{settings.dashboard_port}"
+    )

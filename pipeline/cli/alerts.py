@@ -172,7 +172,7 @@ def send() -> None:
         open_ledger(settings, patience=Patience()) as ledger,
     ):
         fresh = _fresh_links(settings, inbox)
-        source = DueByLedger(ledger, inbox)
+        source = DueByLedger(ledger, inbox, settings.marketplace)
         sends = Dispatcher(inbox, source, lambda: rules, on_sent=on_sent, fresh=fresh)
         sends.run_once()
         if (stuck := not_following(ledger)) is not None:

@@ -71,7 +71,7 @@ def page(as_of: str | None, language: "Language", out: Path) -> None:
     check_place(out, settings)
     at = asked_instant(as_of, settings)
     with _up_to_date(settings) as ledger:
-        of = one_page.read(ledger, instants.now() if at is None else at)
+        of = one_page.read(ledger, instants.now() if at is None else at, settings.marketplace)
         content = printed.document(of, settings.zone, language).encode()
         if out.suffix == ".pdf" and settings.journey_browser is not None:
             content = browser.pdf(settings.journey_browser, content)
@@ -94,10 +94,16 @@ def _up_to_date(settings: Settings) -> "Iterator[Ledger]":
 
 
 def _say_score(of: "Score") -> None:
+    from pipeline.trends import forecast_score
+
     say(f"{of.days} days ago: {counted(of.forecasts, 'forecast')} whose deadline has passed")
-    if of.brier is None:
+    if of.brier is None or of.brier_of_share is None:
         return
-    say(f"  Brier score {of.brier:.3f} (0 is perfect, 0.25 is what a coin scores)")
+    say(f"  {forecast_score.of_100(of, 'en')}")
+    say(
+        f"  Brier score {of.brier:.3f}"
+        f" (0 is perfect, {of.brier_of_share:.3f} is what the average scores)"
+    )
     for band in of.bands:
         if band.mean_chance is not None and band.in_time_share is not None:
             said = f"{band.mean_chance:6.1%} forecast, {band.in_time_share:6.1%} in time"

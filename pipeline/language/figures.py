@@ -49,14 +49,20 @@ def change(value: int, into: Language) -> str:
     return written
 
 
-def expected(week: Mapping[str, float | None], into: Language) -> str:
+def expected(week: Mapping[str, float | None], into: Language, of: str = "expected") -> str:
     """Of a row of `forecast_weeks`: how many are expected to expire, and between which numbers; a
-    dash where nothing is known."""
-    parts = [week[it] for it in ("expected", "expected_low", "expected_high")]
-    most, low, high = (number(None if it is None else round(it, 1), into) for it in parts)
-    if parts[0] is None:
+    dash where nothing is known. `of`: `expected_by_then` for all weeks up to that one."""
+    if week[of] is None:
         return NONE
-    return said_in(into, N_("{n} ({low} to {high})"), n=most, low=low, high=high)
+    n, low, high = (expiries(week[f"{of}{end}"], into) for end in ("", "_low", "_high"))
+    return said_in(into, N_("{n} ({low} to {high})"), n=n, low=low, high=high)
+
+
+def expiries(expected: float | None, into: Language) -> str:
+    """How many are expected to expire: of ten and more, no reader needs a part of one."""
+    if expected is None:
+        return NONE
+    return number(round(expected) if round(expected, 1) >= 10 else round(expected, 1), into)
 
 
 def day(when: date, pattern: str, into: Language) -> str:

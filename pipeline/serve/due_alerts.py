@@ -134,9 +134,11 @@ class _Asked(NamedTuple):
 class _DueAlerts(ABC):
     """What is due by a ledger. Every method raises `OperatorError` where that cannot be read."""
 
-    def __init__(self, inbox: Inbox, now: Callable[[], int]) -> None:
-        """`now`: the inbox's clock, in microseconds."""
-        self._inbox, self._now = inbox, now
+    def __init__(
+        self, inbox: Inbox, now: Callable[[], int], marketplace: str | None = None
+    ) -> None:
+        """`now`: the inbox's clock, in microseconds; `marketplace`: the name of ours, if set."""
+        self._inbox, self._now, self._marketplace = inbox, now, marketplace
         self._finished: dict[str, int] = {}  # process -> seq of its newest entry when it was asked
         self._stood: Position | None = None  # where it was when it said last what is due
         self._foresaw: Position | None = None  # likewise, and what is to come
@@ -210,7 +212,7 @@ class _DueAlerts(ABC):
         from pipeline.trends import one_page
 
         with self._asking() as asked:
-            return one_page.read(asked.ledger, self._now())
+            return one_page.read(asked.ledger, self._now(), self._marketplace)
 
     def subscriptions(self) -> list[dict[str, Any]]:
         """Rows of the view `report_subscriptions`."""
@@ -292,8 +294,8 @@ class _DueAlerts(ABC):
 class DueByLedger(_DueAlerts):
     """What is due by a ledger that is at hand, for a command that sends once."""
 
-    def __init__(self, ledger: Ledger, inbox: Inbox) -> None:
-        super().__init__(inbox, inbox.now)
+    def __init__(self, ledger: Ledger, inbox: Inbox, marketplace: str | None = None) -> None:
+        super().__init__(inbox, inbox.now, marketplace)
         self._ledger = ledger
 
     @contextmanager
@@ -316,7 +318,7 @@ class DueByHolder(_DueAlerts):
 
     def __init__(self, settings: Settings, inbox: Inbox, patience: Callable[[], float]) -> None:
         """`patience`: in seconds."""
-        super().__init__(inbox, inbox.now_or_believed)
+        super().__init__(inbox, inbox.now_or_believed, settings.marketplace)
         self._settings, self._patience = settings, patience
         self._keeps = KeptAnswers(settings.ledger, inbox.log)
         # Since when it never had all entries, on the monotonic clock. What it says itself begins

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pipeline import instants
 from pipeline.errors import WrongUsage
+from pipeline.language import figures
+from pipeline.language.catalogue import N_, Language, said_in
 
 if TYPE_CHECKING:  # a command that asks the ledger's holder needs no DuckDB
     from pipeline.ledger.views.reader import Reader
@@ -15,6 +17,7 @@ JUDGED_AFTER: Final = (30, 60)
 """Days between a forecast and what it is judged by."""
 _ASKED_AT_ONCE: Final = 2_000
 """Ids in one question."""
+_OF_100: Final = N_("Of 100 such reviews {said} were expected to expire, and {came} did.")
 
 
 class Band(NamedTuple):
@@ -34,6 +37,9 @@ class Score(NamedTuple):
     forecasts: int
     brier: float | None  # mean of (chance - what came)^2: 0 is perfect; None without any
     bands: tuple[Band, ...]
+    mean_chance: float | None = None  # None without any
+    in_time_share: float | None = None
+    brier_of_share: float | None = None  # of whoever had said that share of each
 
 
 def scores(reader: "Reader", *, as_of: int) -> tuple[Score, ...]:
@@ -49,6 +55,14 @@ def scores(reader: "Reader", *, as_of: int) -> tuple[Score, ...]:
         ) from None
     made = (as_of - days * instants.DAY for days in JUDGED_AFTER)
     return tuple(score(reader, made_at=it, as_of=as_of) for it in made)
+
+
+def of_100(of: Score, into: Language) -> str:
+    """What some forecasts said and what came, in whole numbers; nothing where there was none."""
+    if of.mean_chance is None or of.in_time_share is None:
+        return ""
+    said, came = (round(100 * (1 - it)) for it in (of.mean_chance, of.in_time_share))
+    return said_in(into, _OF_100, said=figures.number(said, into), came=figures.number(came, into))
 
 
 def plain(found: Sequence[Score]) -> list[dict[str, Any]]:
@@ -87,12 +101,16 @@ def score(reader: "Reader", *, made_at: int, as_of: int) -> Score:
     ]
     finished_at = dict(_finishes(reader, as_of, [row["process_id"] for row in said]))
     pairs = [(row["chance"], _is_in_time(finished_at, row)) for row in said]
+    share = _mean([float(came) for _, came in pairs])
     return Score(
         days=(as_of - made_at) // instants.DAY,
         made_at=instants.of(made_at).replace(tzinfo=None),
         forecasts=len(pairs),
         brier=_mean([(chance - came) ** 2 for chance, came in pairs]),
         bands=tuple(_band(number, pairs) for number in range(BANDS)),
+        mean_chance=_mean([chance for chance, _ in pairs]),
+        in_time_share=share,
+        brier_of_share=None if share is None else share * (1 - share),
     )
 
 

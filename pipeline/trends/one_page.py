@@ -6,16 +6,16 @@ It counts nothing: each number is a column of a view, or the forecast's score.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from pipeline import instants
 from pipeline.language import codes, figures
-from pipeline.language.catalogue import N_, Language, said_in
+from pipeline.language.catalogue import N_, Language, counted_in, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
-from pipeline.trends import in_time
+from pipeline.trends import forecast_score, in_time
 from pipeline.trends.forecast_score import Score
 
 if TYPE_CHECKING:
@@ -38,34 +38,42 @@ MONTHS: Final = 6
 TYPES: Final = 3
 
 TITLE: Final = N_("Reviews: how it stands and where it goes")
+_OF_MARKETPLACE: Final = N_("{marketplace} · Reviews: how it stands and where it goes")
+_MORE_TO_COME: Final = N_(
+    "Of those open now, {n} are expected to expire in the next 8 weeks, four times in five between"
+    " {low} and {high}."
+)
+_IN_MONTH: Final = N_("in {month}")
 _LATE: Final = N_("Late, and due soon")
 _WITH_CHANGE: Final = N_("{n} ({change} in 7 days)")
 _SOON: Final = N_("Due in 7 days")
-_WAITING: Final = N_("What most of the late ones wait for")
+_WAITING: Final = N_("What most of the late ones wait for (full bar: all of them)")
 _OF_ALL: Final = N_("{n} ({share})")
 _NONE_LATE: Final = N_("None is EXPIRED.")
-_IN_TIME: Final = N_("Finished in time: {type}, by month of the deadline")
+_IN_TIME: Final = N_("Finished in time: {type}, by month of the deadline (full bar: 100%)")
 _UNKNOWN_TYPE: Final = N_("Unknown type")
 _SHARE: Final = N_("{share} of {n}")
-_EXPECTED: Final = N_("Expected to expire, of those open now")
-_WEEK: Final = N_("up to {day}")
+_EXPECTED: Final = N_("Expected to expire, of those open now, by week of the deadline")
+_EXPECTED_ON_SCALE: Final = N_(
+    "Expected to expire, of those open now, by week of the deadline (full bar: {n})"
+)
+_WEEK: Final = N_("week up to {day}")
 _OF_DUE: Final = N_("{expected} of {due} due")
 _TO_COME: Final = N_(
-    "With an interval of 80 %. Reviews that are still to be opened are not counted. It says how"
-    " earlier ones fared, not why."
+    "In brackets: where it ends up four times in five. Reviews that are still to be opened are not"
+    " counted."
 )
 _SILENT: Final = N_("Not counted, for lack of comparable reviews in the year before: {n}.")
-_SCORE: Final = N_(
-    "Forecasts of {days} days ago: Brier score {score} over {n} whose deadline has passed; 0 is"
-    " perfect, {coin} is what a coin scores."
-)
+_SCORE: Final = N_("How good were the forecasts of {days} days ago? {said}")
 _NO_SCORE: Final = N_("No forecast of {days} days ago can be judged yet.")
-_REASONS: Final = N_("Most common reasons of denials")
-_AGAINST: Final = N_("{n} in the last 30 days, {before} in the 30 before")
-_BEYOND: Final = N_("{said}; more than chance")
+_REASONS: Final = N_("Most common reasons of denials in the last 30 days (full bar: {n})")
+_NO_REASONS: Final = N_("Most common reasons of denials in the last 30 days")
+_AGAINST: Final = N_("{n}, after {before} in the 30 before")
+_MORE: Final = N_("{said}: clearly more")
+_FEWER: Final = N_("{said}: clearly fewer")
 _NO_DENIAL: Final = N_("Nobody was denied in the last 30 days.")
 _WHEN: Final = N_("As of {when}")
-_FOOT: Final = N_("Each number is a column of a view: {views}.")
+_FOOT: Final = N_("The rows behind each number: the pages Overview, Trends and Denials of Prazo.")
 
 
 class Ledger(Protocol):
@@ -86,6 +94,7 @@ class OnePage(NamedTuple):
     as_of: int  # microseconds
     rows: Mapping[str, Sequence[Row]]  # of each of `VIEWS`
     scores: Sequence[Score]
+    marketplace: str | None = None  # whose reviews these are, where a setting says so
 
 
 class Line(NamedTuple):
@@ -105,10 +114,55 @@ class Section(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def read(ledger: Ledger, as_of: int) -> OnePage:
+def read(ledger: Ledger, as_of: int, marketplace: str | None) -> OnePage:
     """Reads what the page shows of an instant, in microseconds. Raises as the ledger does."""
     rows = {view: ledger.read(view, as_of=as_of).to_pylist() for view in VIEWS}
-    return OnePage(as_of, rows, ledger.forecast_scores(as_of))
+    return OnePage(as_of, rows, ledger.forecast_scores(as_of), marketplace)
+
+
+def title(of: OnePage, into: Language) -> str:
+    """What the page is about, and of whom."""
+    if of.marketplace is None:
+        return said_in(into, TITLE)
+    return said_in(into, _OF_MARKETPLACE, marketplace=printable(of.marketplace))
+
+
+def finding(of: OnePage, into: Language) -> str:
+    """What the page finds, in three sentences at most: which way it went in the last whole month,
+    what is late, and what to expect."""
+    rows = of.rows["on_time_by_month"]
+    current = instants.of(of.as_of).date().replace(day=1)
+    last = _month_before(current)
+    due, earlier = (
+        in_time.whole(row for row in rows if row["month"] == month)
+        for month in (last, _month_before(last))
+    )
+    said = []
+    if due is not None:
+        month = said_in(into, _IN_MONTH, month=figures.month(last, into))
+        said.append(f"{in_time.headline(due, earlier, month, into)}.")
+    for row in of.rows["overview_figures"]:
+        said.append(
+            counted_in(
+                into,
+                "{n} review is EXPIRED ({change} in 7 days).",
+                "{n} reviews are EXPIRED ({change} in 7 days).",
+                row["expired"],
+                n=figures.number(row["expired"], into),
+                change=figures.change(row["expired_change"], into),
+            )
+        )
+    if of.rows["forecast_weeks"]:
+        whole = of.rows["forecast_weeks"][-1]
+        if whole["expected_by_then"]:
+            ends = ("", "_low", "_high")
+            n, low, high = (figures.expiries(whole[f"expected_by_then{it}"], into) for it in ends)
+            said.append(said_in(into, _MORE_TO_COME, n=n, low=low, high=high))
+    return " ".join(said)
+
+
+def _month_before(month: date) -> date:
+    return (month - timedelta(days=1)).replace(day=1)
 
 
 def sections(of: OnePage, zone: ZoneInfo, into: Language) -> list[Section]:
@@ -130,7 +184,7 @@ def when(of: OnePage, zone: ZoneInfo, into: Language) -> str:
 
 def foot(into: Language) -> str:
     """Where its numbers stand."""
-    return said_in(into, _FOOT, views=", ".join((*VIEWS, SCORED)))
+    return said_in(into, _FOOT)
 
 
 def _late(rows: Sequence[Row], into: Language) -> Section:
@@ -206,27 +260,29 @@ def _expected(
     if silent := sum(row["without_chance"] for row in weeks):
         notes.append(said_in(into, _SILENT, n=figures.number(silent, into)))
     notes += [_score_said(it, into) for it in scores]
-    return Section(said_in(into, _EXPECTED), lines, notes)
+    title = said_in(into, _EXPECTED_ON_SCALE, n=figures.number(most, into))
+    return Section(title if most else said_in(into, _EXPECTED), lines, notes)
 
 
 def _score_said(of: Score, into: Language) -> str:
-    if of.brier is None:
-        return said_in(into, _NO_SCORE, days=of.days)
-    score, coin = (figures.number(it, into) for it in (round(of.brier, 3), 0.25))
-    n = figures.number(of.forecasts, into)
-    return said_in(into, _SCORE, days=of.days, score=score, coin=coin, n=n)
+    said = forecast_score.of_100(of, into)
+    return said_in(into, _SCORE if said else _NO_SCORE, days=of.days, said=said)
 
 
 def _denied(rows: Sequence[Row], into: Language) -> Section:
+    shown = [it for it in rows if it["denials_now"]][:MOST_COMMON]
+    if not shown:
+        return Section(said_in(into, _NO_REASONS), [], (said_in(into, _NO_DENIAL),))
+    most = shown[0]["denials_now"]
     lines = []
-    for row in [it for it in rows if it["denials_now"]][:MOST_COMMON]:
+    for row in shown:
         n, before = (figures.number(row[it], into) for it in ("denials_now", "denials_before"))
         said = said_in(into, _AGAINST, n=n, before=before)
         if row["is_more_than_chance"]:
-            said = said_in(into, _BEYOND, said=said)
-        lines.append(Line(_reason(row, into), said))
-    notes = () if lines else (said_in(into, _NO_DENIAL),)
-    return Section(said_in(into, _REASONS), lines, notes)
+            is_more = row["denials_now"] > row["denials_before"]
+            said = said_in(into, _MORE if is_more else _FEWER, said=said)
+        lines.append(Line(_reason(row, into), said, row["denials_now"] / most, is_bad=True))
+    return Section(said_in(into, _REASONS, n=figures.number(most, into)), lines)
 
 
 def _reason(row: Row, into: Language) -> str:

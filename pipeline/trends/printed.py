@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline.language.catalogue import Language, said_in
+from pipeline.language.catalogue import Language
 from pipeline.trends import one_page
 from pipeline.trends.one_page import Line, OnePage, Section
 
@@ -32,7 +32,7 @@ table, p, h2 { break-inside: avoid; }
 
 def document(of: OnePage, zone: ZoneInfo, into: Language) -> str:
     """The page as a file of its own: no script, and nothing from elsewhere."""
-    title = escape(said_in(into, one_page.TITLE))
+    title = escape(one_page.title(of, into))
     return (
         f'<!doctype html>\n<html lang="{TAGS[into]}"><head><meta charset="utf-8">'
         f"<title>{title}</title><style>{_ON_PAPER}</style></head>"
@@ -42,16 +42,21 @@ def document(of: OnePage, zone: ZoneInfo, into: Language) -> str:
 
 def part(of: OnePage, zone: ZoneInfo, into: Language) -> str:
     """The page as a part of other HTML, with all of its looks inside, as mails need them."""
-    title = escape(said_in(into, one_page.TITLE))
+    title = escape(one_page.title(of, into))
     shown = "".join(_section(it) for it in one_page.sections(of, zone, into))
     heading = f'<h1 style="font-size:20px;margin:0">{title}</h1>'
+    finding = f'<p style="font-size:16px;margin:6px 0">{escape(one_page.finding(of, into))}</p>'
     when, foot = _note(one_page.when(of, zone, into)), _note(one_page.foot(into))
-    return f'<div style="{_FONT}">{heading}{when}{shown}{foot}</div>'
+    return f'<div style="{_FONT}">{heading}{finding}{when}{shown}{foot}</div>'
 
 
 def lines(of: OnePage, zone: ZoneInfo, into: Language) -> list[tuple[str, str]]:
     """The page in plain text: label and value of each line, a title without a label."""
-    found = [("", said_in(into, one_page.TITLE)), (_NOTE, one_page.when(of, zone, into))]
+    found = [
+        ("", one_page.title(of, into)),
+        (_NOTE, one_page.finding(of, into)),
+        (_NOTE, one_page.when(of, zone, into)),
+    ]
     for section in one_page.sections(of, zone, into):
         found.append(("", section.title))
         found += [(line.label, line.said) for line in section.lines]

@@ -4,6 +4,7 @@
 -- column: week | its Monday, in UTC
 -- column: opened | reviews that the platform opened in it
 -- column: finished | reviews that were finished in it
+-- column: unfinished | those that were opened up to its end and not finished by then: the backlog it leaves
 
 with moves as (
     select opened_at as came_at, true as is_arrival
@@ -18,6 +19,7 @@ with moves as (
 select
     cast(date_trunc('week', came_at) as date) as week,
     count(*) filter (where is_arrival) as opened,
-    count(*) filter (where not is_arrival) as finished
+    count(*) filter (where not is_arrival) as finished,
+    cast(sum(opened - finished) over (order by week) as bigint) as unfinished
 from moves
-group by all
+group by week

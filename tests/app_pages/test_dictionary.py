@@ -31,10 +31,17 @@ def test_every_view_is_there_with_its_columns(open_log: OpenLog, visit: Visit) -
 
 
 def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Visit) -> None:
+    """The file and the lines of Python are there once it is opened, without a further click."""
     with open_log([review("prc_1", before(days=40))]):
         app = visit("dictionary", q="longest expired first")
     assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
-    assert "Every row (1)" in page_text(app)
+    offered = [it.label for it in app.get("download_button")]
+    assert offered == ["XLSX", "CSV for spreadsheets", "CSV", "Parquet"]
+    [in_python, _sql] = [it.value for it in app.code]
+    assert in_python == (
+        "import pandas\nrows = pandas.read_parquet('http://127.0.0.1:8501/api/views/"
+        "expired_processes?format=parquet&as_of=2026-06-01T12%3A00%3A00Z')"
+    )
 
 
 def test_what_is_of_one_person_is_described_to_analysts_and_not_shown(

@@ -73,7 +73,7 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
     assert metrics(app) == {
         "Open processes": ("2", "3 in total"),
         "Denials": ("0", "never denied"),
-        "Analysis took": ("2 min", "promised: 3 min for 99 %"),
+        "Analysis took": ("1 min 35 s", "promised: 3 min for 99%"),
         "Created": ("21 Feb 2026", "individual"),
     }
     labels = [
@@ -99,7 +99,7 @@ MEANINGS = {
     "denied": ("The platform rejected the seller.", "a new attempt is a new seller"),
     "disabled": ("blocked from new transactions", "ask the platform what lifts the block"),
     "deleted": ("no longer accessible", "Keep the evidence of its reviews"),
-    "created": ("up to 3 minutes for 99 %", "Wait for the result"),
+    "created": ("up to 3 minutes for 99%", "Wait for the result"),
 }
 
 

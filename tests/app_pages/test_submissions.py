@@ -57,7 +57,7 @@ def test_weeks_show_what_was_accepted_at_once_later_and_not_so_far(drawn: Visit)
         trace["name"]: dict(zip(trace["x"], trace["y"], strict=True))["25 May"] for trace in traces
     } == {"Accepted first time": 1, "Accepted later": 1, "Not accepted so far": 1}
     assert [sum(trace["y"]) for trace in traces] == [1, 1, 1]
-    assert "half took at most 5 min from the first failure" in page_text(app)
+    assert "half took at most 5 min 1 s from the first failure" in page_text(app)
 
 
 def test_a_choice_is_marked_also_where_the_page_before_had_another_input_of_that_key(
@@ -201,10 +201,10 @@ def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> No
     app = drawn("submissions")
     shown = page_text(app)
     assert "After “Platform error”: 100.0% of retries accepted" in shown
-    assert "With the same bytes right after “Platform error”: 1 accepted of 1 in all" in shown
-    assert "5 min from first failures to acceptance, after “Platform error”" in shown
+    assert "With the same content right after “Platform error”: 1 accepted of 1 in all" in shown
+    assert "5 min 1 s from first failures to acceptance, after “Platform error”" in shown
     assert table(app, "First failure") == [
-        ["Platform error", "1", "1", "5 min", "5 min", "5 min"],
+        ["Platform error", "1", "1", "5 min 1 s", "5 min 1 s", "5 min 1 s"],
         ["Payload refused", "1", "0", "–", "–", "–"],
     ]
 
@@ -222,9 +222,10 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
     ]
     with open_log(history):
         shown = page_text(visit("submissions"))
-    assert "8 min from first failures to acceptance, after “Payload refused”" in shown
+    assert "8 min 1 s from first failures to acceptance, after “Payload refused”" in shown
     assert (
-        "it took 8 min, where time in which several waited counts once, and 8 min in all" in shown
+        "it took 8 min 1 s, where time in which several waited counts once, and 8 min 1 s in all"
+        in shown
     )
 
 

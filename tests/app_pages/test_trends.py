@@ -51,6 +51,9 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     assert "nothing can be said, for lack of comparable ones in the year before" in shown
     assert "Not counted, for lack of comparable reviews in the year before: 1." in shown
     assert "Most unfinished reviews: Unassigned, 2" in shown
+    # Opened 50 and 10 days before 1 June; the first of them has expired.
+    assert "Unassigned: 2, 1 of them EXPIRED." in shown
+    assert "The oldest, opened on 12 Apr 2026, is unassigned." in shown
 
 
 def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
@@ -86,9 +89,9 @@ def test_it_says_what_followed_a_missed_deadline(open_log: OpenLog, visit: Visit
     ]
     with open_log(history):
         app = visit("trends")
-    assert "50.0% disabled within 30 d of a missed deadline" in page_text(app)
+    assert "50.0% disabled within 30 days of a missed deadline" in page_text(app)
     assert [list(row) for row in app.table[-1].value.to_numpy()] == [
-        ["30 d", "2", "50.0% (1)", "0.0% (0)"]
+        ["30 days", "2", "50.0% (1)", "0.0% (0)"]
     ]
 
 
@@ -104,3 +107,40 @@ def test_a_single_review_is_counted_in_whole_numbers_and_leaves_no_box_empty(
     assert "markers" in flow["data"][0]["mode"]
     axes = (flow["layout"]["yaxis"], backlog["layout"]["xaxis"], at_work["yaxis"])
     assert [axis["dtick"] for axis in axes] == [1, 1, 1]
+
+
+def test_more_finished_than_opened_is_a_backlog_that_shrinks(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """As of Monday, 1 June: two were opened in the week of 13 April, and one of them was finished
+    in that of 25 May."""
+    history = [
+        review("prc_1", before(days=46)),
+        review("prc_2", before(days=45)),
+        *attempt("prc_1", before(days=3), status=200),
+    ]
+    with open_log(history):
+        shown = page_text(visit("trends"))
+    assert "The backlog shrinks: 1 unfinished, 2 four weeks before" in shown
+    assert "In the week of 25 May, 0 were opened and 1 finished; 1 were unfinished" in shown
+
+
+def test_the_forecast_says_the_sum_of_eight_weeks_and_the_week_with_most(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Of fifty none was finished: each of three that are open is expected to expire, one of them in
+    20 days and two in 25. Wilson's interval of none of 50 ends at 0.032."""
+    history = [
+        *(review(f"prc_{n}", before(days=60)) for n in range(50)),
+        review("prc_a", before(days=10)),
+        *(review(f"prc_{n}", before(days=5)) for n in "bc"),
+    ]
+    with open_log(history):
+        app = visit("trends")
+    shown = page_text(app)
+    assert "Expected to expire in the next 8 weeks: 3 (2.9 to 3)" in shown
+    assert (
+        "Of 3 reviews open now and due in the next 8 weeks 3 are expected to expire; four times in"
+        " five it is between 2.9 and 3. Most in the week up to 29 Jun: 2 (1.9 to 2). Reviews that"
+        " are still to be opened are no part of it."
+    ) in shown

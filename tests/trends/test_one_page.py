@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pipeline import instants
-from pipeline.trends import forecast_score, in_time, one_page
+from pipeline.trends import forecast_score, in_time, one_page, printed
 from tests.queries.trends.test_forecast import cohort, opened_with
 from tests.support.commands import here
 from tests.support.ledgers import ledger_of
@@ -41,7 +41,34 @@ class Read:
 @pytest.fixture(scope="module")
 def page():
     with ledger_of([*LINES, *DENIED]) as reader:
-        return one_page.read(Read(reader), NOW)
+        return one_page.read(Read(reader), NOW, "Praça")
+
+
+def test_its_first_sentences_say_the_finding_and_its_title_whose_reviews_these_are(page):
+    """Nothing was due in April, the last whole month; one of the two open ones is expected to
+    expire for certain, the other has a chance of a half."""
+    assert one_page.title(page, "en") == "Praça · Reviews: how it stands and where it goes"
+    assert one_page.title(page._replace(marketplace=None), "pt") == "Revisões: situação e tendência"
+    found = one_page.finding(page, "en")
+    assert found.startswith("20 reviews are EXPIRED (0 in 7 days). Of those open now, 1.5 are ")
+    month = {"review_type": "ACI", "month": instants.of(NOW).date().replace(month=4)}
+    april = {**month, "finished_in_time": 3, "due_so_far": 4}
+    march = {**april, "month": april["month"].replace(month=3), "finished_in_time": 4}
+    of = page._replace(rows={**page.rows, "on_time_by_month": [march, april]})
+    assert one_page.finding(of, "en").startswith(
+        "Worse: 75.0% in time in Apr 2026, after 100.0%. 20 reviews are EXPIRED (0 in 7 days). "
+    )
+    assert one_page.finding(of, "pt").startswith(
+        "Piorou: 75,0% no prazo em abr. 2026, ante 100,0%. 20 revisões estão EXPIRED "
+    )
+
+
+def test_it_has_no_word_that_only_analysts_know(page):
+    for language in ("en", "pt"):
+        shown = " ".join(" ".join(it) for it in printed.lines(page, ZoneInfo("UTC"), language))
+        assert not re.search(
+            r"Brier|column|coluna|\bview|\bvisão\b(?! geral)|_", shown, re.IGNORECASE
+        )
 
 
 def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
@@ -52,18 +79,21 @@ def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
         ("Due in 7 days", "1"),
     ]
     assert [tuple(it) for it in waiting.lines] == [("Start a collection", "20 (100.0%)", 1.0, True)]
-    assert in_time.title == "Finished in time: ACI, by month of the deadline"
+    assert in_time.title == "Finished in time: ACI, by month of the deadline (full bar: 100%)"
     shares = [(it.label, it.said, it.part) for it in in_time.lines]
     assert shares == [
         ("Mar 2026", "66.7% of 60", pytest.approx(2 / 3)),
         ("May 2026", "0 in time, of 0 due so far", None),
     ]
+    assert expected.title.endswith("by week of the deadline (full bar: 1)")
+    assert [it.label for it in expected.lines[:2]] == ["week up to 8 May", "week up to 15 May"]
     assert len(expected.lines) == 8
     assert expected.lines[0].said == "1 (0.9 to 1) of 1 due"
     assert "No forecast of 60 days ago can be judged yet." in expected.notes
     [reason] = denied.lines
     assert reason.label == "Document: photo quality too low"
-    assert reason.said == "9 in the last 30 days, 1 in the 30 before; more than chance"
+    assert (reason.said, reason.part) == ("9, after 1 in the 30 before: clearly more", 1.0)
+    assert denied.title == "Most common reasons of denials in the last 30 days (full bar: 9)"
 
 
 def test_why_nothing_is_forecast_fits_both_reasons():
@@ -93,9 +123,9 @@ def test_of_four_types_those_are_named_of_which_most_were_due():
         for name, due in [("AAA", 1), ("ACI", 5), ("ACP", 9), (None, 5)]
     ]
     assert [it.title.split(": ")[1] for it in one_page._in_time(rows, today, "en")] == [
-        "ACP, by month of the deadline",
-        "ACI, by month of the deadline",
-        "Unknown type, by month of the deadline",
+        "ACP, by month of the deadline (full bar",
+        "ACI, by month of the deadline (full bar",
+        "Unknown type, by month of the deadline (full bar",
     ]
 
 
@@ -116,7 +146,7 @@ def written(folder: Path, name: str, *more: str, **settings: str) -> bytes:
 def test_the_command_writes_it_without_a_script_or_anything_from_elsewhere(folder: Path) -> None:
     html = written(folder, "page.html").decode()
     assert '<html lang="pt-BR">' in html
-    assert "Revisões: como está e para onde vai" in html
+    assert "Revisões: situação e tendência" in html
     assert "66,7% de 60" in html
     assert not re.search(r"<(script|img|svg|link)|https?:", html)
 

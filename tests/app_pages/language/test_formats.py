@@ -65,11 +65,16 @@ def test_a_badge_is_red_from_the_deadline_on(seconds: int | None, colour: str) -
     [
         (0.0, "0 s"),
         (0.44, "0.4 s"),
-        (59.6, "60 s"),
-        (90.0, "2 min"),
+        (59.4, "59 s"),
+        (59.6, "1 min"),
+        (84.0, "1 min 24 s"),
+        (180.0, "3 min"),
+        (599.4, "9 min 59 s"),
+        (660.0, "11 min"),
         (3600.0, "60 min"),
         (7200.0, "2 h"),
-        (259200.0, "3 d"),
+        (172_799.0, "48 h"),
+        (259200.0, "3 days"),
     ],
 )
 def test_durations_are_as_short_as_they_can_be(value: float, text: str) -> None:

@@ -82,8 +82,7 @@ FIXED = {
     "{days} days, only the requested fields are sent.",
     "There are {n} short questions, or {most} for a business. Each answer is saved at once.",
     "No forecast of {days} days ago can be judged yet.",
-    "Forecasts of {days} days ago: Brier score {score} over {n} whose deadline has passed; 0 is"
-    " perfect, {coin} is what a coin scores.",
+    "How good were the forecasts of {days} days ago? {said}",
 }
 """Their number is a limit of ours, far above one; or one has a text of its own."""
 SEVERAL = re.compile(

@@ -58,8 +58,8 @@ def found(receiver: Answer = READY, before: timedelta | None = BEFORE, *, silent
         ),
         (
             partial(found, before=timedelta(hours=50), silent=True),
-            [("red", "No delivery for 2 d")],
-            [("red", "Nenhuma entrega há 2 d")],
+            [("red", "No delivery for 2 days")],
+            [("red", "Nenhuma entrega há 2 dias")],
         ),
         (
             partial(found, GONE),

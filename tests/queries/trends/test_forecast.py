@@ -221,3 +221,19 @@ def test_a_week_holds_what_is_due_in_its_seven_days():
     assert (weeks[0]["expected_low"], weeks[0]["expected_high"]) == (0, 1)
     nothing = asked(opened_with(7), "forecast_weeks", at(NOW))[0]
     assert (nothing["due"], nothing["without_chance"], nothing["expected"]) == (1, 1, None)
+
+
+def test_a_week_also_says_what_is_expected_of_all_weeks_up_to_its_end():
+    """Two with a chance of a half each, in two weeks: one of them is expected to expire. Each alone
+    adds 1.28 ^ 2 * 0.25 to the square of the interval, and both share the distance of 0.5 to
+    0.4007."""
+    history = [*HISTORY, *opened_with(13, "this"), *opened_with(20, "next")]
+    weeks = asked(history, "forecast_weeks", at(NOW))
+    shown = [(row["due"], row["expected"], row["expected_by_then"]) for row in weeks[:4]]
+    assert shown == [(0, 0, 0), (1, 0.5, 0.5), (1, 0.5, 1.0), (0, 0, 1.0)]
+    # The root of 2 * 0.4106 + (2 * 0.0993) ^ 2 is 0.9277.
+    last = weeks[-1]
+    assert last["expected_by_then_low"] == pytest.approx(0.0723, abs=1e-3)
+    assert last["expected_by_then_high"] == pytest.approx(1.9277, abs=1e-3)
+    unknown = asked(opened_with(20), "forecast_weeks", at(NOW))
+    assert [row["expected_by_then"] for row in unknown[:4]] == [0, 0, None, None]

@@ -197,3 +197,21 @@ def test_a_review_counts_for_the_channel_of_its_last_contact_by_its_end(lines, c
 def test_contacts_after_an_early_finish_do_not_count():
     history = [due("p1"), *accepted("p1", "2026-03-10T00:00:00Z"), called("n1", f"{NOON}Z")]
     assert table(history, "on_time_by_channel", AFTER) == [(MARCH, None, 1, 1, 0, 0, 1, 1.0)]
+
+
+# --- load ---
+
+
+def test_a_week_says_what_came_and_went_and_what_it_leaves_unfinished():
+    """Opened on Sunday, 1 March, and on Monday, 9 March; one was finished on that Sunday."""
+    history = [
+        due("p1"),
+        aci("e-p2", "2026-03-09T00:00:00Z", process_id="p2"),
+        aci("e-p3", "2026-03-09T00:00:00Z", process_id="p3"),
+        *accepted("p1", "2026-03-15T23:59:59Z"),
+        *accepted("p2", "2026-03-16T00:00:00Z"),
+    ]
+    weeks = [(date(2026, 2, 23), 1, 0, 1), (date(2026, 3, 9), 2, 1, 2)]
+    assert table(history, "flow_by_week", "2026-03-15T23:59:59") == weeks
+    later = table(history, "flow_by_week", "2026-04-01T00:00:00")
+    assert later == [*weeks, (date(2026, 3, 16), 0, 1, 1)]

@@ -483,29 +483,35 @@ def forecast_weeks(log: Log) -> list[dict]:
     rows = []
     for number in range(1, 9):
         first, last = log.as_of + (number - 1) * 7 * DAY, log.as_of + number * 7 * DAY
-        due = [row for row in forecast(log) if first < row["deadline_at"] <= last]
-        known = [row for row in due if row["chance"] is not None]
-        expected = sum(1 - row["chance"] for row in known)
-        luck = DEVIATIONS**2 * sum(row["chance"] * (1 - row["chance"]) for row in known)
-        less = sum(row["chance_high"] - row["chance"] for row in known)
-        more = sum(row["chance"] - row["chance_low"] for row in known)
-        is_unknown = bool(due) and not known
+        until_then = [row for row in forecast(log) if log.as_of < row["deadline_at"] <= last]
+        due = [row for row in until_then if row["deadline_at"] > first]
         rows.append(
             {
                 "weeks_ahead": number,
                 "ends_at": last,
                 "due": len(due),
-                "without_chance": len(due) - len(known),
-                "expected": None if is_unknown else expected,
-                "expected_low": None
-                if is_unknown
-                else max(expected - math.sqrt(less**2 + luck), 0),
-                "expected_high": None
-                if is_unknown
-                else min(expected + math.sqrt(more**2 + luck), len(known)),
+                "without_chance": [row["chance"] for row in due].count(None),
+                **expiries("expected", due),
+                **expiries("expected_by_then", until_then),
             }
         )
     return rows
+
+
+def expiries(name: str, due: list[dict]) -> dict:
+    """How many of these are expected to expire, between which numbers."""
+    known = [row for row in due if row["chance"] is not None]
+    if due and not known:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
+    expected = sum(1 - row["chance"] for row in known)
+    luck = DEVIATIONS**2 * sum(row["chance"] * (1 - row["chance"]) for row in known)
+    less = sum(row["chance_high"] - row["chance"] for row in known)
+    more = sum(row["chance"] - row["chance_low"] for row in known)
+    return {
+        name: expected,
+        f"{name}_low": max(expected - math.sqrt(less**2 + luck), 0),
+        f"{name}_high": min(expected + math.sqrt(more**2 + luck), len(known)),
+    }
 
 
 # --- what differs between two records ---
