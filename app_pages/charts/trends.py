@@ -36,6 +36,7 @@ TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
     (GREEN, "triangle-up"),
 )
 """Colour and mark of each type of review, in turn."""
+_NAME_ROOM: Final = 80  # pixels
 _SHARES: Final[Figure] = {
     "range": [-0.06, 1.08],  # a mark at either end is whole
     "tickvals": [0, 0.25, 0.5, 0.75, 1],
@@ -74,7 +75,7 @@ def on_time(
                 "x": [periods[row[period]] for row in whole],
                 "y": [row["on_time_share"] for row in whole],
                 "text": [""] * (len(whole) - 1) + [name],
-                "textposition": "top center" if place % 2 else "bottom center",
+                "textposition": "top right" if place % 2 else "bottom right",
                 "line": {"color": colour},
                 "marker": {"color": colour, "symbol": symbol, "size": 9},
                 "customdata": [_share_hover(row) for row in whole],
@@ -224,7 +225,9 @@ def flow(rows: Rows) -> Figure:
                 "x": weeks,
                 "y": [row[column] for row in rows],
                 "text": [""] * (len(rows) - 1) + [name],
-                "textposition": "top left" if column == highest else "bottom left",
+                # Behind its last mark: before it, the name would stand on a line.
+                "textposition": "top right" if column == highest else "bottom right",
+                "cliponaxis": False,
                 "line": {"color": colour, "dash": dash},
                 "hovertemplate": "%{x}: <b>%{y:,d}</b><extra>%{fullData.name}</extra>",
             }
@@ -233,7 +236,7 @@ def flow(rows: Rows) -> Figure:
         "layout": {
             "height": 260,
             "showlegend": False,
-            "margin": {"l": 40, "r": TICK_ROOM, "t": 12, "b": 28},
+            "margin": {"l": 40, "r": _NAME_ROOM, "t": 12, "b": 28},
             "xaxis": {"type": "category", "showgrid": False, "nticks": 8, **LEVEL_OR_UPRIGHT},
             "yaxis": count_axis(row[it] for row in rows for it in ("opened", "finished")),
         },

@@ -484,7 +484,7 @@ def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
         day=formats.local_short_day(most["ends_at"]),
         n=trends.expected(most),
     )
-    to_come = _("Reviews that are still to be opened are no part of it.")
+    to_come = _("Reviews that are still to be opened are not counted.")
     return " ".join([in_all, *([in_week] if most["expected"] else []), to_come])
 
 

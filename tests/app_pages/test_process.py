@@ -102,6 +102,18 @@ def test_a_late_process_says_what_it_may_cost_and_what_to_do(
     assert "Answered: 0 of 2 required fields." in shown
 
 
+def test_the_course_of_a_finished_process_ends_with_it_and_has_no_now(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It was finished on 15 May, and a line said `now` beside its last mark."""
+    with open_log(HISTORY):
+        done = chart(visit("process", process="prc_done", tz="UTC"))["layout"]
+        late = chart(visit("process", process="prc_late", tz="UTC"))["layout"]
+    assert "annotations" not in done
+    assert done["xaxis"]["range"][1].startswith("2026-05-15T")
+    assert [note["text"] for note in late["annotations"]] == ["now"]
+
+
 def test_a_finished_process_says_when_and_by_whom(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("process", process="prc_done")

@@ -142,5 +142,5 @@ def test_the_forecast_says_the_sum_of_eight_weeks_and_the_week_with_most(
     assert (
         "Of 3 reviews open now and due in the next 8 weeks 3 are expected to expire; four times in"
         " five it is between 2.9 and 3. Most in the week up to 29 Jun: 2 (1.9 to 2). Reviews that"
-        " are still to be opened are no part of it."
+        " are still to be opened are not counted."
     ) in shown

@@ -111,7 +111,7 @@ def test_the_month_that_is_not_over_never_has_a_share():
     known = {"month": today.replace(day=1), "review_type": "ACI", "due": 9}
     [section] = one_page._in_time([{**row, **known}], today, "pt")
     assert [tuple(it) for it in section.lines] == [
-        ("mai. 2026", "3 no prazo, de 3 que venceram até agora", None, False)
+        ("mai. 2026", "3 no prazo, de 3 até agora", None, False)
     ]
 
 
