@@ -458,8 +458,6 @@ def _offer(made: _Package) -> None:
     exported, permissions = made.exported, made.permissions
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
-        if made.request.scope.sample is not None:
-            _say_what_was_drawn(exported.seq)
         elements.details(
             {
                 _("Scope"): _scope_line(made.request.scope),
@@ -487,6 +485,8 @@ def _offer(made: _Package) -> None:
             mime="application/zip",
             may=lambda whoever: all(map(whoever.may, permissions)),
         )
+        if made.request.scope.sample is not None:
+            _say_what_was_drawn(exported.seq)
 
 
 def _say_what_was_drawn(seq: int) -> None:

@@ -10,7 +10,7 @@
 -- column: population | how many processes the period had, by the checkpoint
 -- column: checkpoint | how many entries the signed checkpoint counts on which it rests
 -- column: number | number | what an auditor gave to be drawn with; empty where nothing
--- column: processes | the ids of the processes that were drawn, in that order
+-- column: processes | ids | the processes that were drawn, in that order
 -- column: actor | staff | who drew it
 -- column: reason | text | why
 
