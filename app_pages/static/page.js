@@ -112,8 +112,12 @@
         button.click()
     })
     const icons = '[data-testid="stMarkdownContainer"] [role="img"][translate="no"]:not([aria-hidden])'
+    const spelled = 'button[aria-label*=":material/"]'
     new MutationObserver(() => {
         for (const it of document.querySelectorAll(icons)) it.ariaHidden = true
+        for (const it of document.querySelectorAll(spelled)) {
+            it.ariaLabel = it.ariaLabel.replace(/:material\/\w+: ?/g, '')
+        }
     }).observe(document.documentElement, {childList: true, subtree: true})
 })();
 

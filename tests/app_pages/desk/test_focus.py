@@ -119,6 +119,19 @@ def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_ico
     page.get_by_text("Assigned to Ana").wait_for(state="detached")
 
 
+def test_rows_are_ticked_by_keys_and_no_name_of_a_button_spells_an_icon(tab: Reader) -> None:
+    """The boxes of a list are not among the cells that arrows lead to. The help of a figure was
+    called by the name of its icon, in English."""
+    page = tab.go("/sellers").page
+    page.locator('[data-testid="stDataFrame"] canvas').first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+Space")
+    page.get_by_role("button", name="Ask again (1)").wait_for()
+    tab.go("/").settled()
+    assert page.get_by_role("button", name="Help for").count() > 0
+    assert page.locator('[aria-label*=":material/"]').count() == 0
+
+
 def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
     page = tab.go("/watchlist").page
     open_by_key(tab, "Compare")
