@@ -14,7 +14,7 @@ from pipeline.clearance import acts, clearances
 from pipeline.clearance.clearances import Decision
 from pipeline.continuity import service
 from pipeline.language import codes
-from pipeline.log.actions import By
+from pipeline.log.actions import WRITTEN, By
 from pipeline.names import folded
 from pipeline.serve.roles import PERMISSIONS_OF_ACTS
 
@@ -122,7 +122,7 @@ def _card(row: views.Row) -> None:
                 end=formats.minute(row["until"]),
             )
         )
-        st.markdown(f"*{formats.plain(row['reason'])}*")
+        st.markdown(f"*{formats.plain(code_texts.word(WRITTEN, row['reason']))}*")
         st.markdown(asked(row))
         links.to_process(row["process_id"])
         links.to_seller(row["seller_id"])
@@ -184,6 +184,7 @@ def _table(rows: Sequence[views.Row]) -> None:
             | {
                 "act": _(codes.ACTS[row["act"]]),
                 "state": code_texts.word(STATES, row["state"]),
+                "reason": code_texts.word(WRITTEN, row["reason"]),
             }
             for row in rows
         ],

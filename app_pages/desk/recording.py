@@ -15,7 +15,7 @@ from pipeline.alert.acting import take_back as take_back_step
 from pipeline.continuity import service
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
-from pipeline.log.actions import MAX_REASON_CHARACTERS, UNDONE, By, action
+from pipeline.log.actions import ASSIGNED, MAX_REASON_CHARACTERS, UNDONE, By, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from pipeline.log.kinds.note import new_note_id, note
@@ -33,7 +33,7 @@ def assignment(row: views.Row, assignee: str | None, why: str, actor: str) -> Dr
     """`assignee`: None gives the process back to nobody."""
     return action(
         ASSIGNMENT,
-        reason=why.strip() or _("assigned on the dashboard"),
+        reason=why.strip() or ASSIGNED,
         assignee=assignee,
         **signed(row, actor),
     )

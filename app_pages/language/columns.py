@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from app_pages.language import changes, occurrences, rulebook, sellers
+from app_pages.language import changes, code_texts, occurrences, rulebook, sellers
 from app_pages.language.i18n import N_, said_in
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.language.next_actions import ACTIONS
+from pipeline.log.actions import WRITTEN
 from pipeline.log.kinds import collection
 from pipeline.serve.compared import THEN
 
@@ -227,6 +228,7 @@ def sentences(view: str, into: Language) -> dict[str, Callable[[Any], str]]:
     said: dict[str, dict[str, Callable[[Any], str]]] = {
         "denials": {"reasons": of_denial},
         "quarantine": {"reason": partial(occurrences.unreadable, into=into)},
+        "personal_accesses": {"reason": lambda reason: code_texts.word(WRITTEN, reason, into)},
     }
     return said.get(view, {})
 

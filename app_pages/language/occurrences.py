@@ -11,7 +11,7 @@ from pipeline.alert.messages import alert_texts as messages
 from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
-from pipeline.log.actions import UNDONE
+from pipeline.log.actions import WRITTEN
 from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.assignment import RULES_WORDS
@@ -164,7 +164,7 @@ def _reasons(row: Mapping[str, Any]) -> Mapping[str, str]:
         return RULES_WORDS
     if row["kind"] == NOTICE_SCHEDULE and row["actor"] is None:
         return REFUSALS
-    return {UNDONE: N_("undone")}
+    return WRITTEN
 
 
 def _shown(kind: str, column: str, value: str) -> str:

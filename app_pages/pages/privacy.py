@@ -16,6 +16,7 @@ from pipeline.continuity import service
 from pipeline.continuity.vault import Keep, copies_of
 from pipeline.erasure.forgetting import Forgotten, forget
 from pipeline.errors import PrazoError
+from pipeline.log.actions import WRITTEN
 from pipeline.log.kinds.erasure import ERASURE
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
@@ -209,6 +210,7 @@ def accesses(rows: Sequence[views.Row], key: str) -> None:
         return {
             "how": code_texts.word(occurrences.ACCESSES, row["how"]),
             "shown_view": None if view is None else columns.view_name(view, language()),
+            "reason": code_texts.word(WRITTEN, row["reason"]),
         }
 
     lists.grid(

@@ -7,12 +7,21 @@ from typing import Final, NamedTuple
 from pipeline import names
 from pipeline.contract.body import JsonValue, canonical_json
 from pipeline.errors import WrongUsage
+from pipeline.language.catalogue import N_
 from pipeline.log.entries import Draft
 from pipeline.texts import is_blank, printable
 
 MAX_REASON_CHARACTERS = 2000
 UNDONE: Final = "undone"
 """The reason of what takes an entry back within seconds, by one click."""
+ASSIGNED: Final = "assigned on the dashboard"
+SEARCHED: Final = "a search by part of a name or an address"
+WRITTEN: Final[Mapping[str, str]] = {
+    UNDONE: N_("undone"),
+    ASSIGNED: N_("assigned on the dashboard"),
+    SEARCHED: N_("a search by part of a name or an address"),
+}
+"""Reasons that nobody typed, as entries have them: what people read for each."""
 
 
 class By(NamedTuple):

@@ -17,14 +17,13 @@ from pipeline.clearance.sought import DIGEST
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import CallerError
 from pipeline.inbox.actors import named
-from pipeline.log.actions import By, action
+from pipeline.log.actions import SEARCHED, By, action
 from pipeline.log.actors import is_pseudonym
 from pipeline.log.kinds.search import SEARCH
 from pipeline.names import NOBODY
 from pipeline.texts import is_phone, is_tax_id
 
 VIEW: Final = "seller_identities"
-REASON: Final = "a search by part of a name or an address"
 PER_HOUR: Final = 20
 """Searches by part that one person has, over all their sessions."""
 MOST: Final = 60
@@ -100,7 +99,7 @@ def _recorded(
             "search by a whole id, tax id or address, or wait",
         )
     sought = DIGEST + service.keys.of_typed(text).hex()
-    by = By(REASON, name, searcher.recorded_by)
+    by = By(SEARCHED, name, searcher.recorded_by)
     clearance = clearances.settle(service.inbox, terms, _asked(sought), by)
     words = tuple(text.split())
     found = _read(service, as_of, contains={"seller_name": words}) if "@" not in text else []

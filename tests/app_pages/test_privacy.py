@@ -49,6 +49,9 @@ def test_a_person_is_found_by_a_part_of_the_name_and_all_of_them_stands_on_one_p
         shown = page_text(app)
         assert ("Open the seller", "seller_id=sel_ana") in links(app)
         seen = looks(app)
+        in_portuguese = looks(visit("privacy", as_of=None, seller_id="sel_ana", lang="pt"))
+    assert in_portuguese[0][2] == "uma busca por parte de um nome ou endereço"
+    assert b'"a search by part of a name or an address"' in (search.body or b"")
     assert rows == [
         ["Delivery", "2", "0", "0"],
         ["Collection", "1", "0", "0"],

@@ -10,6 +10,7 @@ from pipeline.audit.package.first_page import FIRST_PAGE
 from pipeline.contract import review_types
 from pipeline.language import codes, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
+from pipeline.log.actions import WRITTEN
 from pipeline.log.kinds import collection, kinds
 from pipeline.log.kinds.assignment import RULES_WORDS
 from pipeline.names import BY_RULE
@@ -63,7 +64,7 @@ class Words:
     def by_whom(self, actor: str, reason: str) -> tuple[str, str]:
         """Who did something and why, as people wrote it; what the rule says in this language."""
         if actor != BY_RULE:
-            return actor, reason
+            return actor, self.of("written reason", reason)
         return self.of("rule's words", actor), self.of("rule's words", reason)
 
     def not_of_log(self, rows: int) -> str:
@@ -320,6 +321,7 @@ def tables(into: Language) -> Mapping[str, Mapping[str, str]]:
         "rule": {code: rule.name for code, rule in findings.rules().items()},
         "why": _WHY,
         "rule's words": RULES_WORDS,
+        "written reason": WRITTEN,
     }
     return {
         table: {code: said_in(into, text) for code, text in words.items()}
