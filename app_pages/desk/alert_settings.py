@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple, get_args
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import code_texts, formats
+from app_pages.language import formats
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, elements
 from pipeline import alert_rules, conditions
 from pipeline.alert import hours
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
-from pipeline.alert_rules.recipients import GROUPS, WorkingHours
+from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, WorkingHours
 from pipeline.continuity import service
 from pipeline.contract.review_types import NAMES
 from pipeline.errors import PrazoError, WrongUsage
@@ -45,12 +45,21 @@ class Field(NamedTuple):
     """What holds where the file does not say it, of one of many."""
 
 
+OF_ROLES: Final[Mapping[str, str]] = {
+    "officer": N_("reviews and their deadlines"),
+    "admin": N_("how Prazo runs"),
+}
+"""What alerts are about that are meant for a role."""
 _ROLES: Final = get_args(conditions.Role)
+_GROUPS: Final[Mapping[str, str]] = {
+    ASSIGNEE: N_("who has the review"),
+    ROLE: N_("all who see to such alerts"),
+}
 _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     RECIPIENTS: {
         "email": Field(N_("E-mail address")),
         "webhook": Field(N_("Address of a webhook")),
-        "role": Field(N_("Role"), _ROLES),
+        "role": Field(N_("Sees to"), _ROLES),
         "language": Field(N_("Language"), ("pt", "en")),
         "zone": Field(N_("Time zone")),
         "digest_at": Field(N_("Digest at, such as 08:00")),
@@ -63,7 +72,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         "to": Field(N_("Notified"), is_many=True),
         "severities": Field(N_("Of these severities; none: of all"), tuple(codes.SEVERITIES), True),
         "review_types": Field(N_("Of these types; none: of all"), tuple(sorted(NAMES)), True),
-        "roles": Field(N_("For these roles; none: for all"), _ROLES, True),
+        "roles": Field(N_("Which alerts; none: all"), _ROLES, True),
         "kinds": Field(N_("Of these alerts alone, with commas between")),
         "at_any_hour": Field(
             N_("At any hour"), tuple(codes.SEVERITIES), is_many=True, default=("breach",)
@@ -151,9 +160,20 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
         acting.submit(
             f"{own} save", _("Save"), press, icon=":material/save:", may=Permission.ANNOTATE
         )
-        if values and place[0] != HOURS:
-            press = partial(_remove, path, was, chosen, own)
-            acting.submit(f"{own} remove", _("Remove it"), press, may=Permission.ANNOTATE)
+    if values and place[0] != HOURS:
+        _ask_to_remove(path, was, chosen, f"{own} removal")
+
+
+def _ask_to_remove(path: Path, was: str, chosen: str, own: str) -> None:
+    """Apart from what saves, since it saves nothing of what was typed."""
+    label = _("Remove {name}", name=_named(chosen))
+    with (
+        st.popover(label, icon=":material/delete:", type="tertiary", key=own),
+        st.form(f"{own} form", border=False),
+    ):
+        acting.name_of_reader(f"{own} actor")
+        press = partial(_remove, path, was, chosen, own)
+        acting.submit(f"{own} now", _("Remove it"), press, may=Permission.ANNOTATE)
 
 
 def _place(chosen: str, said: Mapping[str, Any], name: str = "") -> Place:
@@ -173,25 +193,28 @@ def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
         st.checkbox(label, value=bool(shown), key=key)
     elif field.is_many:
         options = field.options or (*GROUPS, *said.get(RECIPIENTS, {}))
-        severities = codes.SEVERITIES if codes.INFO in options else {}
         st.pills(
             label,
             [*dict.fromkeys([*options, *shown])],
             default=shown,
             selection_mode="multi",
-            format_func=partial(_option, severities),
+            format_func=partial(_option, options),
             key=key,
         )
     elif field.options:
-        words = ["", *field.options]
+        options, words = field.options, ["", *field.options]
         at = words.index(shown) if shown in words else 0
-        st.selectbox(label, words, index=at, key=key)
+        st.selectbox(label, words, index=at, format_func=partial(_option, options), key=key)
     else:
         st.text_input(label, value=shown, key=key)
 
 
-def _option(severities: Mapping[str, str], code: str) -> str:
-    return code_texts.word(severities, code) if code in severities else formats.plain(code)
+def _option(options: Sequence[str], code: str) -> str:
+    """One of the options in words; a name as it is."""
+    for words in (codes.SEVERITIES, OF_ROLES, _GROUPS):
+        if code in words and words.keys() <= {*options}:
+            return _(words[code])
+    return formats.plain(code)
 
 
 def _shown(key: str, value: Any, field: Field) -> Any:

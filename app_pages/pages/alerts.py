@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import get_args
 
 import streamlit as st
 
@@ -16,7 +17,7 @@ from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import Route
+from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language import codes
@@ -52,11 +53,7 @@ def standing(row: views.Row) -> str:
         return " · ".join(taken)
     if row["undelivered"]:
         return _("not delivered")
-    if row["told"]:
-        return ngettext(
-            "{n} person notified", "{n} people notified", row["told"], n=formats.number(row["told"])
-        )
-    return _("nobody notified yet")
+    return ", ".join(row["recipients"]) or _("nobody notified yet")
 
 
 def listed() -> lists.Listed:
@@ -111,7 +108,7 @@ def card(row: views.Row) -> None:
         st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
     elif row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
-    st.markdown(formats.plain(standing(row)))
+    st.markdown(_("Notified: {names}", names=formats.plain(standing(row))))
     if row["raised_at"] is not None and casework.is_open():
         _take(row)
     links.to_process(row["process_id"])
@@ -279,6 +276,7 @@ def recipients(rules: AlertRules) -> None:
         {
             _("Recipient"): [formats.plain(it) for it in rules.recipients],
             _("Channels"): [_channels(it.channels) for it in rules.recipients.values()],
+            _("Sees to"): [_(alert_settings.OF_ROLES[it.role]) for it in rules.recipients.values()],
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )
@@ -286,8 +284,8 @@ def recipients(rules: AlertRules) -> None:
         {
             _("Route"): [str(n) for n, _route in enumerate(rules.routes, 1)],
             _("Alerts"): [_alerts_of(it) for it in rules.routes],
-            _("Notified"): [formats.plain(", ".join(it.to)) for it in rules.routes],
-            _("Then, if nobody takes it"): [_escalation(it) for it in rules.routes],
+            _("Notified"): [_whom(rules, it, it.to) for it in rules.routes],
+            _("Then, if nobody takes it"): [_escalation(rules, it) for it in rules.routes],
         }
     )
     for sentence in alert_settings.lost(rules):
@@ -306,20 +304,33 @@ def _alerts_of(route: Route) -> str:
     severities = code_texts.by_code(codes.SEVERITIES)
     said = [severities[it] for it in route.severities or ()]
     said += [occurrences.alert_name(it) for it in route.kinds or ()]
-    said += [*(route.roles or ()), *(route.review_types or ())]
+    said += [_(alert_settings.OF_ROLES[it]) for it in route.roles or ()]
+    said += route.review_types or ()
     return formats.plain(", ".join(said) or _("all"))
 
 
-def _escalation(route: Route) -> str:
+def _whom(rules: AlertRules, route: Route, to: Iterable[str]) -> str:
+    """Whom a route leads to, by name: of a role, all who have it."""
+    said = []
+    for name in to:
+        if name == ROLE:
+            of = route.roles or get_args(conditions.Role)
+            said += [it for it, who in rules.recipients.items() if who.role in of]
+        else:
+            said.append(_("who has the review") if name == ASSIGNEE else name)
+    return formats.plain(", ".join(dict.fromkeys(said)) or _("nobody"))
+
+
+def _escalation(rules: AlertRules, route: Route) -> str:
     steps = (
         _(
             "after {time}: {names}",
             time=formats.seconds(step.after * 3600),
-            names=", ".join(step.to),
+            names=_whom(rules, route, step.to),
         )
         for step in route.escalate
     )
-    return formats.plain("; ".join(steps) or "–")
+    return "; ".join(steps) or "–"
 
 
 def _channels(vias: Iterable[str]) -> str:
@@ -499,10 +510,10 @@ else:
         ),
     )
 lists.about(_("Open alerts, most severe first; each is sent once to those who must know in time."))
-sent()
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)
     recipients(in_force)
+    sent()
     scheduled(in_force)
     settings(in_force)
     calendars(in_force)

@@ -10,6 +10,7 @@
 -- column: seq | an entry that shows what it is about
 -- column: raised_at | when its entry was recorded; null until then
 -- column: told | how many recipients were told of it
+-- column: recipients | staff | who they are, sorted
 -- column: undelivered | how many recipients could not be told of it by one of their channels, and were not since; one where there is nobody to tell
 -- column: acknowledged_at | when somebody said that they see to it; null until then
 -- column: acknowledged_by | staff | who said so first
@@ -26,6 +27,7 @@ raised as (
         alert_id,
         min(step_at) filter (step = 'raised') as raised_at,
         count(distinct recipient) filter (step = 'sent') as told,
+        list_sort(list(distinct recipient) filter (step = 'sent')) as recipients,
         min(step_at) filter (step = 'acknowledged') as acknowledged_at,
         arg_min(actor, seq) filter (step = 'acknowledged') as acknowledged_by,
         snooze_end(arg_max(until, seq) filter (step = 'snoozed'), raised_at) as last_snooze
@@ -90,6 +92,7 @@ select
     alarming.seq,
     raised_at,
     coalesce(told, 0) as told,
+    coalesce(recipients, []) as recipients,
     coalesce(undelivered, 0) as undelivered,
     acknowledged_at,
     acknowledged_by,

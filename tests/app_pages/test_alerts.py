@@ -15,7 +15,7 @@ from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import BELL, all_links, page_text, press
+from tests.app_pages.support.reading import BELL, all_links, page_text, press, table
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 HISTORY = [
@@ -150,6 +150,44 @@ def test_recipients_stand_on_the_page_with_their_channels(
     for rule in ("before_15d", "watch.lag_minutes", "to: assignee", "Nobody has been notified"):
         assert rule in shown
     assert "Nobody is notified of anything" not in shown
+
+
+def test_a_route_says_by_name_whom_it_reaches_and_of_what(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """ "officer" stood there, and "role"."""
+    file = tmp_path / "alerts.toml"
+    file.write_text(
+        """
+        [mail]
+        host = "mail.market.example"
+        sender = "prazo@market.example"
+        [recipients.ana]
+        email = "ana@market.example"
+        [recipients.bia]
+        email = "bia@market.example"
+        [recipients.eva]
+        email = "eva@market.example"
+        role = "admin"
+        [[routes]]
+        to = ["assignee", "role"]
+        roles = ["officer"]
+        escalate = [{after = "4h", to = ["eva"]}]
+        [[routes]]
+        to = ["role"]
+        """
+    )
+    with open_log(HISTORY, alerts_file=file):
+        app = visit("alerts")
+    assert [it[2] for it in table(app, "Recipient")] == [
+        "reviews and their deadlines",
+        "reviews and their deadlines",
+        "how Prazo runs",
+    ]
+    assert table(app, "Route") == [
+        ["1", "reviews and their deadlines", "who has the review, ana, bia", "after 4 h: eva"],
+        ["2", "all", "ana, bia, eva", "–"],
+    ]
 
 
 def test_a_calendar_is_made_shown_once_and_revoked(
