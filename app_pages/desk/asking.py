@@ -34,6 +34,7 @@ back, before it is pressed."""
 WATCH_SECONDS: Final = 3
 SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
+TEXT_HEIGHT: Final = 180  # pixels
 
 
 Which = Callable[[int], Sequence[str]]
@@ -159,7 +160,8 @@ def _show(shown: Preview) -> None:
         st.warning(_(REFUSALS[shown.refused]), icon=":material/block:")
     if shown.message is not None:
         st.markdown(f"**{formats.plain(shown.message.subject)}**")
-        st.code(shown.message.text, language=None, wrap_lines=True)
+        # Its own scroll: what sends it stays in sight.
+        st.code(shown.message.text, language=None, wrap_lines=True, height=TEXT_HEIGHT)
 
 
 def _say_refused(refused: Mapping[str, Refused], total: int) -> None:

@@ -152,6 +152,7 @@ state = process["state"]
 fields = process["requested_fields"] or ()
 is_finished = process["finished_at"] is not None
 next_up = None if is_finished else views.read_one("next_actions", where=this)
+is_invalid = next_up is not None and next_up["next_action"] == "correct_payload"
 journey = views.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
 phases = views.read("process_phases", where=this, limit=explained.TABLE_ROWS)
@@ -179,9 +180,11 @@ with st.container(border=True):
     cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:
         remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
-        if next_up["next_action"] == "correct_payload":
+        if is_invalid:
             with remedy:
                 journeys.say_refused(process)
+                if process["seller_id"] is not None:
+                    asking.seller(process["seller_id"])
     elements.say_deleted(process)
     if next_up is not None and next_up["next_action"] == "submit":
         journeys.say_if_held(process)
@@ -302,7 +305,8 @@ with trail:
             casework.contacts(process)
             if process["seller_id"] is not None:
                 holding.say(process["seller_id"])
-                asking.seller(process["seller_id"])
+                if not is_invalid:  # else it stands where the page says what was refused
+                    asking.seller(process["seller_id"])
     with st.container(border=True):
         casework.notes(process)
     timeline.show(newest)
