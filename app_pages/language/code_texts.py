@@ -76,10 +76,18 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
+_WHOLE: Final[Mapping[str, str]] = {
+    "address": N_("Address"),
+    "owner.address": N_("Address of the legal representative"),
+}
+"""Objects that the platform may ask for as a whole, which no form has an input for."""
+
+
 def field(path: str) -> str:
     """A field by its name for people, with its path beside; a path that the contract does not show
     alone. As Markdown."""
-    name, code = page_texts.field_name(path, _SAID_IN[language()]), formats.code(masked(path))
+    named, code = page_texts.field_name(path, _SAID_IN[language()]), formats.code(masked(path))
+    name = said_in(language(), _WHOLE[path]) if path in _WHOLE else named
     return code if name == path else f"{formats.plain(name)} {code}"
 
 

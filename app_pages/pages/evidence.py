@@ -60,7 +60,7 @@ def card(collection: views.Row) -> None:
             _("Channel"): formats.plain(code_texts.word(codes.CHANNELS, collection["channel"])),
             _("Source"): formats.badge(source, colour),
             _("By"): formats.plain(collection["actor"] or "–"),
-            _("Fields"): elements.paths(collection["paths"] or ()),
+            _("Fields"): elements.fields(collection["paths"] or ()),
             _("Artifacts"): formats.number(collection["artifacts"]),
             _("Journey"): elements.cell(collection, "journey_id"),
             _("Entry"): formats.number(collection["seq"]),

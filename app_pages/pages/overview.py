@@ -14,7 +14,7 @@ from app_pages.door import access
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import elements, explained, links, views
+from app_pages.parts import elements, explained, links, seller_names, views
 from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
@@ -87,10 +87,13 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
     links.lead("watchlist", queue=reports.ALL, day=str(point["x"])[:10])
 
 
-def first_to_save(row: views.Row) -> None:
-    """One of the processes that can still be saved, in a line that leads to it."""
+def first_to_save(row: views.Row, seller: str | None) -> None:
+    """One of the processes that can still be saved, in a line that leads to it. `seller`: by name,
+    where names are shown in clear."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         links.to_process(row["process_id"], is_named=True)
+        if seller is not None:
+            st.markdown(formats.plain(seller), width="content")
         st.markdown(
             code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width="content"
         )
@@ -203,8 +206,10 @@ actions = views.read("open_actions")
 if not actions:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 elif access.may_read("open_processes"):
-    for row in views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST):
-        first_to_save(row)
+    first = views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST)
+    names = {} if seller_names.showing() is None else seller_names.of(first)
+    for row in first:
+        first_to_save(row, names.get(row["seller_id"]))
 for row in actions:
     code = row["next_action"]
     is_ready = code == "submit"  # what is answered is sent where it is listed

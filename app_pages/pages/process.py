@@ -270,7 +270,7 @@ with course:
                         _(
                             "{field}: what was sent last and the seller's answer differ only in"
                             " {how}.",
-                            field=formats.code(code_texts.masked(path)),
+                            field=code_texts.field(path),
                             how=how,
                         )
                     )

@@ -33,7 +33,7 @@ def open_process(process: views.Row) -> None:
         f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
         f" {formats.minute(process['deadline_at'])}"
     )
-    st.markdown(elements.paths(fields))
+    st.markdown(elements.fields(fields))
     st.markdown(formats.muted(_(code_texts.COSTS[state])))
     elements.say_deleted(process)
     st.markdown(elements.next_step(process))

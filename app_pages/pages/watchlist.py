@@ -121,7 +121,7 @@ def card(row: views.Row) -> None:
         ),
         anchor=False,
     )
-    st.markdown(elements.paths(fields))
+    st.markdown(elements.fields(fields))
 
 
 with lists.filters():

@@ -176,10 +176,18 @@ def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) ->
         lead()
 
 
-def paths(fields: Sequence[str]) -> str:
-    """The names of fields, side by side; of very many the first, and how many more there are."""
-    shown = " ".join(formats.code(code_texts.masked(it)) for it in fields[:MAX_PATHS]) or "–"
-    rest = len(fields) - MAX_PATHS
+def paths(names: Sequence[str]) -> str:
+    """Ids or paths, side by side; of very many the first, and how many more there are."""
+    return _some([formats.code(code_texts.masked(it)) for it in names[:MAX_PATHS]], " ", len(names))
+
+
+def fields(asked: Sequence[str]) -> str:
+    """Fields by their names for people, each with its path beside, in the same way."""
+    return _some([code_texts.field(it) for it in asked[:MAX_PATHS]], " · ", len(asked))
+
+
+def _some(parts: Sequence[str], between: str, total: int) -> str:
+    shown, rest = between.join(parts) or "–", total - len(parts)
     return shown if rest <= 0 else f"{shown} {_('and {n} more', n=formats.number(rest))}"
 
 

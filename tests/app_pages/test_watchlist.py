@@ -77,7 +77,7 @@ def test_the_card_tells_of_a_row_what_it_may_cost_and_what_to_do(drawn: Visit) -
     assert metrics(app)["Deadline"] == ("20 days late", "12 May 2026, 09:00")
     assert "The seller can be exposed to regulatory penalties" in shown
     assert "2 requested fields" in shown
-    assert "revenue address.city" in shown
+    assert "Revenue revenue · City address.city" in shown
 
 
 JUST_LATE_AND_DELETED = [

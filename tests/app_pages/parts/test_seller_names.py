@@ -187,6 +187,11 @@ def test_a_role_that_always_sees_names_leaves_the_same_entries_and_none_without_
         app.run()
         [entry] = shown_by(service)
         assert (entry["actor"], entry["sellers"]) == ("Bia", ["sel_ana", "sel_caio"])
+        overview = visit("overview")
+        assert "Ana Neves" not in page_text(overview)
+        overview.text_input(key="name header").set_value("Bia")
+        press(overview, "That is me")
+        assert "Ana Neves" in page_text(overview)
         monkeypatch.setattr(sights, "_LATEST", {})
         monkeypatch.setattr(type(service.ledger), "is_without_bodies", True)
         assert names_on(app.run()) == ["sel_ana", "sel_caio"]
