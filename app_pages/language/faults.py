@@ -7,7 +7,10 @@ from app_pages.language.i18n import N_
 from pipeline.errors import (
     CallerError,
     InboxUnavailable,
+    LedgerDamaged,
     LedgerRefused,
+    LedgerStalled,
+    NoRoom,
     PrazoError,
     SettingsError,
 )
@@ -24,6 +27,21 @@ FAULTS: Final[Mapping[type[PrazoError], Fault]] = {
     InboxUnavailable: Fault(
         N_("The inbox cannot be used right now"),
         N_("What was acknowledged is safe. Check the inbox's disk or server, then try again."),
+    ),
+    NoRoom: Fault(
+        N_("A disk is full"),
+        N_("What was recorded before is safe. Make room on the disk named below, then try again."),
+    ),
+    LedgerStalled: Fault(
+        N_("There is no room for the ledger"),
+        N_("Nothing is lost: the inbox has all. Make room, then try again."),
+    ),
+    LedgerDamaged: Fault(
+        N_("The ledger's file is damaged"),
+        N_(
+            "Nothing is lost: the ledger is made again from the inbox, which takes a while. If this"
+            " stays, whoever runs Prazo stops it and types `prazo rebuild`."
+        ),
     ),
     LedgerRefused: Fault(
         N_("The ledger and its inbox tell different stories"),

@@ -11,6 +11,8 @@ from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
 from pipeline.continuity import service, stores
+from pipeline.http.machine import FREE_BYTES
+from pipeline.serve import standing
 
 PAGE = Page(
     title=N_("Ledger"),
@@ -232,6 +234,18 @@ with elements.facts(4):
         if health["slowest_record_seconds"] is None
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
+    )
+room = standing.machine(held).least_room()
+if room is not None and room < FREE_BYTES:
+    st.error(
+        _(
+            "{n} MB are free on the fullest disk of inbox, ledger, artifacts and temporary files."
+            " Once nothing is, deliveries are answered 503 and nothing is recorded: whoever runs"
+            " Prazo makes room, and `prazo doctor` says where.",
+            n=formats.number(room // 1_000_000),
+        ),
+        title=_("A disk is nearly full"),
+        icon=":material/hard_drive:",
     )
 if status.recovered:
     st.info(elements.in_its_words(status.recovered), icon=":material/healing:")

@@ -15,6 +15,8 @@ from pipeline.http.outgoing.looks import Looks
 from pipeline.http.trials import temporary_folder
 from pipeline.settings import Settings
 
+FREE_BYTES: Final = 2**30
+"""With less room than this a disk is nearly full."""
 LOOK_SECONDS: Final = 15.0
 FIRST_SECONDS: Final = 2.0
 """For the first look: a disk that hangs holds up no scrape."""
@@ -55,6 +57,12 @@ class Machine:
             except (OSError, ValueError):
                 found.ends[name] = None
         return found
+
+    def least_room(self) -> int | None:
+        """The bytes that are free on that of these disks that has the least; None where nobody
+        could look yet."""
+        looked = self._looks.last()
+        return None if looked is None else min(free for free, _ in looked.found.room.values())
 
     def collect(self) -> Iterator[Metric]:
         """The families that `docs/operations.md` describes."""

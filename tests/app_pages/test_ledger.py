@@ -1,5 +1,6 @@
 """The ledger page tells how sound the log is and hands out what proves it."""
 
+import shutil
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.continuity import stores
+from pipeline.http import machine
 from pipeline.log import deliveries
 from pipeline.receive.rejections import Rejected, entry_of
 from pipeline.verify import Verdict
@@ -43,6 +45,19 @@ def test_what_was_turned_away_is_counted_where_one_asks_whether_anything_is_lost
         assert "7 requests to the receiver were turned away unread" in said
         [entry] = service.inbox.find(kind="rejection")
         assert entry.particulars["reason"] == "none of the receiver's calls: POST /webhook"
+
+
+def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_full(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_log(HISTORY):
+        assert "nearly full" not in page_text(visit("ledger"))
+    usage = shutil.disk_usage("/")._replace(free=512_000_000)
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage)
+    with open_log(HISTORY):
+        shown = page_text(visit("ledger"))
+    assert "A disk is nearly full" in shown
+    assert "512 MB are free on the fullest disk of inbox, ledger" in shown
 
 
 def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(

@@ -18,6 +18,7 @@ from pipeline.continuity import kept_heads
 from pipeline.errors import InboxMissing, InboxUnavailable, OperatorError, PrazoError
 from pipeline.files.disk import existing, not_writable
 from pipeline.http import addresses
+from pipeline.http.machine import FREE_BYTES
 from pipeline.inbox import copies
 from pipeline.inbox.artifacts import artifact_store, look
 from pipeline.inbox.clock import DATABASE, TOLERANCE, Clock
@@ -33,7 +34,6 @@ from pipeline.settings import Settings
 from pipeline.texts import counted, shell
 from pipeline.written import read_small
 
-FREE_BYTES: Final = 2**30
 LOOK_SECONDS: Final = 5.0
 """Enough for some 3 GB that are in memory."""
 NO_SPACE: Final = "No space left"
