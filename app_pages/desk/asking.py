@@ -34,7 +34,7 @@ back, before it is pressed."""
 WATCH_SECONDS: Final = 3
 SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
-TEXT_HEIGHT: Final = 180  # pixels
+TEXT_HEIGHT: Final = 120  # pixels
 
 
 Which = Callable[[int], Sequence[str]]

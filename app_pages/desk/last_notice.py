@@ -1,7 +1,7 @@
 """Shows what became of the latest notice to a seller: whether it was taken, came, was opened,
 answered and confirmed, each with its instant, or that nobody knows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,18 +10,21 @@ import streamlit as st
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, folds, views
+from pipeline.continuity import service
+from pipeline.inbox.artifacts import artifact_store
 from pipeline.language import codes
-from pipeline.log.kinds.seller_notice import BY_HAND
+from pipeline.log.entries import content_of
+from pipeline.log.kinds.seller_notice import ARTIFACTS, BY_HAND, SELLER_NOTICE
 
 LISTED: Final = 40
 """Rows of the newest notices, of which each has one for each of its reviews."""
 EARLIER: Final = 5
 
 
-def show(seller_id: str) -> None:
-    """The latest notice as it fares, and a line for each of those before it; nothing where there is
-    none."""
-    sent = views.read("seller_notices", where={"seller_id": seller_id}, limit=LISTED)
+def show(about: Mapping[str, str]) -> None:
+    """The latest notice as it fares, its words, and a line for each of those before it; nothing
+    where there is none. `about`: the process, or the seller, by the column of its id."""
+    sent = views.read("seller_notices", where=about, limit=LISTED)
     messages: dict[str, list[views.Row]] = {}
     for row in sent:
         messages.setdefault(row["message_id"], []).append(row)
@@ -29,13 +32,15 @@ def show(seller_id: str) -> None:
         return
     latest, *earlier = messages.values()
     st.header(_("Latest notice"), anchor=False)
-    _fares(seller_id, latest[0]["message_id"])
+    _fares(about, latest[0]["message_id"])
+    own = " ".join(views.shown(column, it) for column, it in about.items())
+    _words(latest[0], f"words {own}")
     if not earlier:
         return
     label = ngettext(
         "{n} earlier notice", "{n} earlier notices", len(earlier), n=formats.number(len(earlier))
     )
-    place = folds.expander(label, key=f"earlier {views.shown('seller_id', seller_id)}")
+    place = folds.expander(label, key=f"earlier {own}")
     if place is None:
         return
     with place:
@@ -47,9 +52,9 @@ def show(seller_id: str) -> None:
 
 @st.fragment(run_every=views.TICK_SECONDS)
 @elements.failures_said()
-def _fares(seller_id: str, message_id: str) -> None:
+def _fares(about: Mapping[str, str], message_id: str) -> None:
     """As it happens. It has as many lines whatever happens, so that nothing moves below it."""
-    rows = views.read("seller_notices", where={"seller_id": seller_id, "message_id": message_id})
+    rows = views.read("seller_notices", where={**about, "message_id": message_id})
     since = min(row["sent_at"] for row in rows)
     steps = views.read(
         "collections",
@@ -57,6 +62,27 @@ def _fares(seller_id: str, message_id: str) -> None:
         between={"occurred_at": (since, None)},
     )
     elements.details(_life(rows, steps), alt=_("Latest notice"))
+
+
+def _words(row: views.Row, key: str) -> None:
+    """What was written, as it is kept: without its links and the address. Nothing of what another
+    system sent, or a person said."""
+    held = service.current()
+    entries = held.inbox.find(process_id=row["process_id"], kind=SELLER_NOTICE)
+    kept = next((content_of(it).get(ARTIFACTS) for it in entries if it.seq == row["seq"]), None)
+    if not isinstance(kept, list):
+        return
+    place = folds.expander(_("In which words"), key=key)
+    if place is None:
+        return
+    with place:
+        store = artifact_store(held.settings, held.inbox)
+        for artifact in kept:
+            text = store.read(str(artifact["sha256"])) if isinstance(artifact, dict) else None
+            if text is None:
+                st.markdown(formats.muted(_("Erased, as the audit trail says.")))
+            else:
+                st.code(text.decode("utf-8", "replace"), language=None, wrap_lines=True)
 
 
 def _life(rows: Sequence[views.Row], steps: Sequence[views.Row]) -> dict[str, str]:

@@ -108,7 +108,9 @@ def card(row: views.Row) -> None:
         st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
     elif row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
-    st.markdown(_("Notified: {names}", names=formats.plain(standing(row))))
+    said = formats.plain(standing(row))
+    is_by_name = row["recipients"] and row["is_open"] and not row["undelivered"]
+    st.markdown(_("Notified: {names}", names=said) if is_by_name else said)
     if row["raised_at"] is not None and casework.is_open():
         _take(row)
     links.to_process(row["process_id"])

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import asking, casework, differences, holding, journeys, processes
+from app_pages.desk import asking, casework, differences, holding, journeys, last_notice, processes
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import N_, _, ngettext
@@ -303,11 +303,14 @@ with trail:
     if not is_finished:
         with st.container(border=True):
             casework.contacts(process)
+            last_notice.show(this)
             if process["seller_id"] is not None:
                 holding.say(process["seller_id"])
                 if not is_invalid:  # else it stands where the page says what was refused
                     asking.seller(process["seller_id"])
     with st.container(border=True):
+        if is_finished:
+            last_notice.show(this)
         casework.notes(process)
     timeline.show(newest)
 

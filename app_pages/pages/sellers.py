@@ -119,7 +119,7 @@ def card(row: views.Row) -> None:
         st.markdown(f"**{formats.plain(name)}**")
     st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
     holding.say(row["seller_id"])
-    last_notice.show(row["seller_id"])
+    last_notice.show({"seller_id": row["seller_id"]})
     asking.seller(row["seller_id"])
     this = {"seller_id": row["seller_id"]}
     found = views.read("open_processes", where=this, limit=MOST_REVIEWS)

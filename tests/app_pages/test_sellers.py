@@ -339,6 +339,10 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
         next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value("Bia")
         press(app, "Send to 1 seller: cannot be undone")
         assert "Sent to 1 seller." in page_text(app)
+        assert life_of(app)["Sent"].endswith("· SMS · Bia"), "beside the process, too"
+        unfold(app, "words prc_near")
+        [kept] = [it.value for it in app.code if it.value.startswith("Marketplace: ")]
+        assert "[link]" in kept
         batch = batches.latest(service.inbox, "Bia")
         assert batch is not None
         batch.seller_ids += ("sel_dora",)
