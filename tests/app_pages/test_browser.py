@@ -293,7 +293,7 @@ def test_the_page_for_the_boss_is_one_click_from_trends(tab: Reader) -> None:
         tab.page.get_by_role("button", name="Uma página, para imprimir").click()
     html = download.value.path().read_text(encoding="utf-8")
     assert "<h1" in html
-    assert "Revisões: como está e para onde vai</h1>" in html
+    assert "Revisões: situação e tendência</h1>" in html
     assert re.fullmatch(r"prazo-20\d\d-\d\d-\d\d\.html", download.value.suggested_filename)
 
 
