@@ -156,7 +156,7 @@ def arrived(browser: Browser, url: str) -> Iterator[tuple[Reader, Sight, Sight]]
         at_first = sight(tab)
         # Of four quick clicks one opened the seller, whose link stood there on the next page.
         tab.page.get_by_role("link", name="Abrir o processo").click(click_count=4)
-        tab.page.get_by_role("cell", name="revenue", exact=True).first.wait_for()
+        tab.page.get_by_role("cell", name="Faturamento revenue", exact=True).first.wait_for()
         yield tab, at_first, sight(tab.settled())
 
 
