@@ -176,6 +176,38 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     return f"{few} {largest}"
 
 
+def week_title(figures: views.Row) -> str:
+    """This week as a title."""
+    return ngettext(
+        "Reasons by week: {n} denial in 7 days, {before} in the 7 before",
+        "Reasons by week: {n} denials in 7 days, {before} in the 7 before",
+        figures["denials_this_week"],
+        n=formats.number(figures["denials_this_week"]),
+        before=formats.number(figures["denials_week_before"]),
+    )
+
+
+def month_title(figures: views.Row) -> str:
+    """This month as a title."""
+    return ngettext(
+        "Reasons by month: {n} denial so far, {before} in the month before",
+        "Reasons by month: {n} denials so far, {before} in the month before",
+        figures["denials_this_month"],
+        n=formats.number(figures["denials_this_month"]),
+        before=formats.number(figures["denials_month_before"]),
+    )
+
+
+def returns_title(came_back: int) -> str:
+    """How many came back, in all weeks that are drawn."""
+    return ngettext(
+        "{n} denied seller came back in 12 weeks",
+        "{n} denied sellers came back in 12 weeks",
+        came_back,
+        n=formats.number(came_back),
+    )
+
+
 def week_reading(figures: views.Row) -> str:
     """The last 7 days beside those before, in a sentence."""
     return ngettext(
@@ -574,7 +606,15 @@ if figures["wasted_retries"]:
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
-        _("Reasons, most frequent first"),
+        ngettext(
+            "{n} reason accounts for {share} of all",
+            "{n} reasons account for {share} of all",
+            figures["vital_reasons"],
+            n=formats.number(figures["vital_reasons"]),
+            share=formats.share(figures["vital_share"]),
+        )
+        if reasons
+        else _("Reasons, most frequent first"),
         pareto_reading(figures, reasons),
         reason_bars(drawn),
         rests_on=("denial_pareto",),
@@ -597,7 +637,7 @@ with right.container(border=True, height="stretch"):
         named=formats.month if by_month else formats.short_day,
     )
     explained.chart(
-        _("Reason by month") if by_month else _("Reason by week"),
+        month_title(figures) if by_month else week_title(figures),
         month_reading(figures) if by_month else week_reading(figures),
         by_period,
         take=ask_for_cell,
@@ -613,7 +653,7 @@ with right.container(border=True, height="stretch"):
 returns = views.read("return_weeks")
 with st.container(border=True):
     explained.chart(
-        _("Coming back, week by week"),
+        returns_title(sum(row["came_back"] for row in returns)),
         returns_reading(
             sum(row["came_back"] for row in returns),
             sum(row["cured"] for row in returns),
@@ -643,9 +683,9 @@ if changes:
             rests_on=("denial_changes",),
             alt=_("Denials by reason, of the 30 days before and of the last 30"),
             note=_(
-                "Open circle: the 30 days before; full circle: the last 30. In red or green, chance"
-                " alone would bring such a change in fewer than 5 of 100 comparisons; in grey, more"
-                " often."
+                "Open circle: the 30 days before; full circle: the last 30. In red or green: chance"
+                " alone brings so great a change in about 5 of 100 comparisons or fewer; in grey,"
+                " more often."
             ),
         )
 if followed:

@@ -544,7 +544,12 @@ by_place = outcome_shares(views.read("outcomes_by_attempt"))
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
-        _("Outcome by attempt number"),
+        _(
+            "{share} accepted at the first attempt",
+            share=formats.share(figures["first_try_acceptance"]),
+        )
+        if figures["first_try_acceptance"] is not None
+        else _("Outcome by attempt number"),
         _(
             "**{first}** of processes are accepted at the first attempt; of those with a failure,"
             " **{later}** after all.",

@@ -224,7 +224,16 @@ def reasons_by_month(hand: Hand) -> None:
     page = hand.tab.page
     hand.click(page.locator('a[href*="denials"]').filter(has_text="View denials"))
     hand.click(page.get_by_role("radio", name="Month", exact=True))
-    page.get_by_text("Reason by month").wait_for()
+    page.get_by_text("Reasons by month: ").wait_for()
+
+
+def rows_of_a_figure(hand: Hand) -> None:
+    """As CSV; in SQL and in a notebook they are there after the first of these clicks."""
+    page = hand.tab.page
+    hand.click(page.locator("summary").filter(has_text="Table and query").first)
+    page.get_by_text("rows = pandas.read_parquet").first.wait_for()
+    with page.expect_download():
+        hand.click(page.get_by_role("button", name="CSV", exact=True).first)
 
 
 def package_for_a_seller(hand: Hand) -> None:
@@ -248,6 +257,7 @@ JOBS: list[tuple[Callable[[Hand], None], str | None, int]] = [
     (since_yesterday, None, 1),
     (last_friday, "/watchlist", 2),
     (reasons_by_month, "/", 2),
+    (rows_of_a_figure, "/denials", 2),
     (find_by_tax_id, None, 1),
     (package_for_a_seller, None, 4),
     (find_by_name, "/watchlist", 0),
