@@ -305,7 +305,7 @@ with right.container(border=True, height="stretch"):
     else:
         st.container(key="note").code(signed.note, language=None, wrap_lines=True)
         handed.button(
-            _("Download"),
+            _("Download the checkpoint"),
             signed.note.encode,
             file_name=f"checkpoint-{signed.size}.note",
             mime="text/plain",

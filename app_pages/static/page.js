@@ -113,11 +113,27 @@
     })
     const icons = '[data-testid="stMarkdownContainer"] [role="img"][translate="no"]:not([aria-hidden])'
     const spelled = 'button[aria-label*=":material/"]'
+    const openers = '.st-key-card [data-testid="stPopoverButton"]'
+    const named = it => it.querySelector('p')?.innerText.trim() ?? ''
+    const processOf = it => {
+        const link = it && it.querySelector('a[href*="process="] p')
+        return !it || link ? link?.innerText.trim() ?? '' : processOf(it.parentElement)
+    }
+    // Of several reviews on one card, each has the same buttons: to the ear they are about its process.
+    const nameApart = () => {
+        const all = [...document.querySelectorAll(openers)]
+        for (const it of all) {
+            const process = all.some(other => other !== it && named(other) === named(it)) ? processOf(it) : ''
+            const name = process && !/\s/.test(process) ? `${named(it)}: ${process}` : null
+            if (it.ariaLabel !== name) it.ariaLabel = name
+        }
+    }
     new MutationObserver(() => {
         for (const it of document.querySelectorAll(icons)) it.ariaHidden = true
         for (const it of document.querySelectorAll(spelled)) {
             it.ariaLabel = it.ariaLabel.replace(/:material\/\w+: ?/g, '')
         }
+        nameApart()
     }).observe(document.documentElement, {childList: true, subtree: true})
 })();
 

@@ -127,6 +127,8 @@ def test_rows_are_ticked_by_keys_and_no_name_of_a_button_spells_an_icon(tab: Rea
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Shift+Space")
     page.get_by_role("button", name="Ask again (1)").wait_for()
+    for process in ("prc_late", "prc_soon"):  # the card has the same button for each
+        page.get_by_role("button", name=f"Call or letter: {process}", exact=True).wait_for()
     tab.go("/").settled()
     assert page.get_by_role("button", name="Help for").count() > 0
     assert page.locator('[aria-label*=":material/"]').count() == 0
