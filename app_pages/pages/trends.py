@@ -48,6 +48,24 @@ CUTS = {
     "channel": Cut("month", "channel", N_("Channel")),
     "person": Cut("month", "assignee", N_("Person")),
 }
+
+
+class StepCut(NamedTuple):
+    """By what the time of steps is shown."""
+
+    view: str
+    kind: str
+    label: str
+
+
+STEP_CUTS = {
+    "type": StepCut("phase_durations", "review_type", N_("Type")),
+    "seller_type": StepCut("phases_by_seller_type", "seller_type", N_("Type of seller")),
+    "channel": StepCut("phases_by_channel", "channel", N_("Channel")),
+    "person": StepCut("phases_by_person", "assignee", N_("Person")),
+}
+NOBODY = "none"
+FEW = 4  # that stand side by side
 WEEKS_OF_FLOW = 26
 WEEKS_BEFORE = 4  # with which the backlog is compared
 LEAST_LIKELY = 8
@@ -234,21 +252,33 @@ def draw_on_time(today: date) -> None:
 
 
 def draw_steps() -> None:
-    """Where the time goes, of the last month in which any review was finished."""
-    rows = views.read("phase_durations")
+    """Where the time goes, of the last month in which any review was finished: of one type of
+    reviews or of sellers, one channel or one person, by what whoever looks may read."""
+    offered = {code: _(it.label) for code, it in STEP_CUTS.items() if access.may_read(it.view)}
+    cut = STEP_CUTS[address.choice(_("Where the time goes by"), offered, "steps")]
+    rows = views.read(cut.view)
     month = max((row["month"] for row in rows), default=None)
-    latest = [row for row in rows if row["month"] == month]
-    types = sorted({type_name(row["review_type"]) for row in latest})
-    if not types:
+    ends = [row for row in rows if row["month"] == month and row["step"] == "finished"]
+    if not ends:
         st.header(_("Where the time goes"), anchor=False)
         st.markdown(formats.muted(_("No review has been finished yet.")))
         return
-    chosen = address.choice(_("Type"), {it: it for it in types}, "type")
-    of_type = [row for row in latest if type_name(row["review_type"]) == chosen]
-    of_step = {row["step"]: row for row in of_type}
-    longest = of_step["finished"]
+    ends.sort(key=lambda row: -row["processes"])
+    names = {row[cut.kind] or NOBODY: kind_name(cut.kind, row[cut.kind]) for row in ends}
+    first = next(iter(names))
+    if len(names) <= FEW:
+        chosen = address.choice(_(cut.label), names, "of_steps")
+    else:
+        asked = address.one_of(_(cut.label), names, "of_steps", placeholder=names[first])
+        chosen = asked or first
+    longest = next(row for row in ends if (row[cut.kind] or NOBODY) == chosen)
+    of_kind = [row for row in rows if row["month"] == month and row[cut.kind] == longest[cut.kind]]
     explained.chart(
-        _("{type}: half finished within {time}", type=chosen, time=_time(longest, "median")),
+        _(
+            "{type}: half finished within {time}",
+            type=formats.plain(names[chosen]),
+            time=_time(longest, "median"),
+        ),
         _(
             "Finished in {month}: {n}. Half of them took at most **{half}** from their opening,"
             " nine of ten at most **{most}**.",
@@ -257,8 +287,8 @@ def draw_steps() -> None:
             half=_time(longest, "median"),
             most=_time(longest, "p90"),
         ),
-        trends.step_times(of_type, {code: _(name) for code, name in STEPS.items()}),
-        rests_on=("phase_durations",),
+        trends.step_times(of_kind, {code: _(name) for code, name in STEPS.items()}),
+        rests_on=(cut.view,),
         where={"month": longest["month"]},
         alt=_("Time from the opening to each step: the median and the ninth decile"),
         note=_("Each from the opening, over those that came to the step."),

@@ -144,3 +144,17 @@ def test_the_forecast_says_the_sum_of_eight_weeks_and_the_week_with_most(
         " five it is between 2.9 and 3. Most in the week up to 29 Jun: 2 (1.9 to 2). Reviews that"
         " are still to be opened are not counted."
     ) in shown
+
+
+def test_the_time_of_each_step_is_shown_by_person_to_those_who_may_read_who_had_what(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One was finished in May, after 25 days."""
+    with open_log(HISTORY):
+        app = visit("trends", steps="person")
+        shown = page_text(app)
+        monkeypatch.setattr(access, "person", lambda: Person("bia", frozenset({Role.ANALYST})))
+        of_analyst = page_text(visit("trends", steps="person"))
+    assert "Unassigned: half finished within 25 days" in shown
+    assert "Finished in May 2026: 1. Half of them took at most 25 days from their opening" in shown
+    assert "ACI: half finished within 25 days" in of_analyst
