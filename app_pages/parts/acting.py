@@ -228,6 +228,7 @@ class _Presses:
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
+        self.made = 0  # of all keys, also those that were refused
         self._by_key: dict[str, _Pressed] = {}
 
     def of(self, key: str) -> _Pressed:
@@ -308,6 +309,12 @@ def say_rest() -> None:
             st.code(feedback.kept, language=None, wrap_lines=True)
 
 
+def pressed() -> int:
+    """How often the session has acted: what any page shows may have changed since."""
+    presses: _Presses | None = st.session_state.get(_PRESSES)
+    return 0 if presses is None else presses.made
+
+
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
     presses: _Presses = st.session_state.setdefault(_PRESSES, _Presses())
     return key, press, may, in_past, presses, presses.of(key).acts
@@ -326,6 +333,7 @@ def _press(
             feedback = before.feedback
         elif feedback is None:
             feedback = press()
+            presses.made += 1
             if feedback.is_done:
                 presses.note(key, feedback)
         if feedback is None:

@@ -18,6 +18,7 @@ from app_pages.language.i18n import _, language
 from app_pages.parts import (
     acting,
     address,
+    alone,
     compared,
     downloads,
     elements,
@@ -161,39 +162,47 @@ def with_card(
     }
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
     drawn = _Grid(view, listed, order)
-    main, beside = st.columns([5, 2], gap="small")
-    with main:
-        page = paged(
-            view,
-            drawn.draw,
-            counted=counted,
-            **chosen,
-            order_by=order,
-            total=facets.rows(**about),
-            beside_count=drawn.act,
-        )
+
+    def draw() -> None:
+        main, beside = st.columns([5, 2], gap="small")
+        with main:
+            page = paged(
+                view,
+                drawn.draw,
+                counted=counted,
+                **chosen,
+                order_by=order,
+                total=facets.rows(**about),
+                beside_count=drawn.act,
+            )
+        if page.drawn is not None:
+            with beside.container(border=True, key="card"):
+                _draw_card(view, page.drawn.row, card)
+        elif when_empty is not None and not any(asked):
+            when_empty()
+        else:
+            elements.empty(nothing_matches, _("Remove a filter to see more."))
+
+    alone.part(draw)
     drawn.name_sellers()
-    if page.drawn is not None:
-        # On a phone the card lies over the list, and is only there once a row was chosen.
-        is_chosen = bool(address.chosen())
-        with beside.container(border=True, key="card"):
-            if is_chosen:
-                st.button(
-                    _("Back to the list"),
-                    icon=":material/arrow_back:",
-                    on_click=_close_card,
-                    key="card_closed",
-                )
-            else:
-                st.empty()
-            if page.drawn.row is None:
-                _say_left(view)
-            else:
-                card(page.drawn.row)
-    elif when_empty is not None and not any(asked):
-        when_empty()
+
+
+def _draw_card(view: str, row: views.Row | None, card: Callable[[views.Row], None]) -> None:
+    """The card of a row; None: the one in the URL is not in the list."""
+    # On a phone the card lies over the list, and is only there once a row was chosen.
+    if address.chosen():
+        st.button(
+            _("Back to the list"),
+            icon=":material/arrow_back:",
+            on_click=_close_card,
+            key="card_closed",
+        )
     else:
-        elements.empty(nothing_matches, _("Remove a filter to see more."))
+        st.empty()
+    if row is None:
+        _say_left(view)
+    else:
+        card(row)
 
 
 def _say_left(view: str) -> None:
