@@ -96,6 +96,7 @@ LABELS: Final[Mapping[str, str]] = {
     "raised_at": N_("Raised at"),
     "reason": N_("Reason"),
     "reasons": N_("Reasons"),
+    "recipients": N_("Recipients"),
     "recorded_at": N_("Recorded at"),
     "recorded_by": N_("Recorded by"),
     "replayed_as": N_("Replayed as"),

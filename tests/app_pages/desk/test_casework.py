@@ -274,7 +274,8 @@ def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
         portuguese = texts.to_copy(asked, "pt-BR", formats.zone())
     # 02:00 UTC is still the day before in São Paulo; a day alone would promise the rest of it.
     assert "up to date by 4 June 2026, 23:00 (Brasilia Standard Time). We" in english
-    assert "We still need: your revenue, your address and the owner's revenue." in english
+    fields = "your revenue, your address (City, State) and the owner's revenue"
+    assert f"We still need: {fields}." in english
     assert "It takes a few minutes: [link]" in english
     assert (
         "até 5 de maio de 2026, 09h00 (Horário Padrão de Brasília), e esse prazo já passou"
