@@ -173,6 +173,6 @@ def test_a_search_that_fails_says_so_where_it_was_asked_and_the_page_stands(
     with open_log(HISTORY):
         app = searched(visit, "prc_many", page="watchlist")
         [said] = app.error
-        assert said.proto.title == "This cannot be done right now"
+        assert said.proto.title == "There is no room for the ledger"
         assert "The ledger has no room" in said.value
         assert "10 processes" in page_text(app)

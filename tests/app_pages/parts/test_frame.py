@@ -117,7 +117,7 @@ def test_a_ledger_that_fell_behind_or_was_not_verified_says_so(
         app = visit()
     shown = page_text(app)
     assert "Log integrity: not verified" in shown
-    assert "2 min behind" in shown
+    assert "2 min 5 s behind" in shown
     assert "The ledger does not follow its inbox" in shown
     assert "the disk \\[is\\]\\(x\\) full" in app.error[0].value
 
