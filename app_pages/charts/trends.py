@@ -62,6 +62,7 @@ def on_time(
     kinds = {row[kind] for row in rows}
     in_order = [*sorted(kinds - {None}), *({None} & kinds)]
     traces, notes = [], []
+    beside = _beside_ends({it[kind]: it["on_time_share"] for it in rows if it[period] < current})
     for place, of_kind in enumerate(in_order):
         colour, symbol = TYPE_LOOKS[place % len(TYPE_LOOKS)]
         mine = [row for row in rows if row[kind] == of_kind]
@@ -75,7 +76,7 @@ def on_time(
                 "x": [periods[row[period]] for row in whole],
                 "y": [row["on_time_share"] for row in whole],
                 "text": [""] * (len(whole) - 1) + [name],
-                "textposition": "top right" if place % 2 else "bottom right",
+                "textposition": beside.get(of_kind, "top right"),
                 "line": {"color": colour},
                 "marker": {"color": colour, "symbol": symbol, "size": 9},
                 "customdata": [_share_hover(row) for row in whole],
@@ -116,6 +117,16 @@ def on_time(
             ],
         },
     }
+
+
+def _beside_ends(shares: Mapping[str | None, float | None]) -> Mapping[str | None, str]:
+    """Where the name of each line stands, by the share at its end: of two that end at nearly the
+    same one, the higher above the other. Behind it, since before it runs the line."""
+    ranked = sorted(shares, key=lambda it: -(shares[it] or 0))
+    ends = [*ranked[:1], *ranked[-1:]] if len(ranked) > 1 else ranked
+    return dict.fromkeys(ranked, "middle right") | dict(
+        zip(ends, ("top right", "bottom right"), strict=False)
+    )
 
 
 def _target_said(target: float) -> str:

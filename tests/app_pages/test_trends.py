@@ -40,7 +40,11 @@ def test_the_title_is_about_all_and_the_sentence_about_all_and_then_each_kind(
     none the month before, it hid that fewer were in time than before."""
     history = [*HISTORY, review("prc_5", before(days=65), kind="ACP")]
     with open_log(history):
-        shown = page_text(visit("trends"))
+        app = visit("trends")
+    shown = page_text(app)
+    # The name of the lower line stood above that of the higher one.
+    named = [(it["name"], it["y"], it["textposition"]) for it in chart(app)["data"]]
+    assert named == [("ACI", [0.5], "top right"), ("ACP", [0.0], "bottom right")]
     assert "33.3% in time in May 2026" in shown
     assert "All: 33.3% of 3 in time. ACI: 50.0% of 2 in time." in shown
     assert "ACP: 0.0% of 1 in time." in shown
