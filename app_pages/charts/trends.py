@@ -122,7 +122,7 @@ def on_time(
 def _beside_ends(shares: Mapping[str | None, float | None]) -> Mapping[str | None, str]:
     """Where the name of each line stands, by the share at its end: of two that end at nearly the
     same one, the higher above the other. Behind it, since before it runs the line."""
-    ranked = sorted(shares, key=lambda it: -(shares[it] or 0))
+    ranked = sorted(shares, key=lambda kind: -(shares[kind] or 0))
     ends = [*ranked[:1], *ranked[-1:]] if len(ranked) > 1 else ranked
     return dict.fromkeys(ranked, "middle right") | dict(
         zip(ends, ("top right", "bottom right"), strict=False)

@@ -177,10 +177,10 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
 
 
 def week_title(figures: views.Row) -> str:
-    """This week as a title."""
+    """The last 7 days beside those before, as a title."""
     return ngettext(
-        "Reasons by week: {n} denial in 7 days, {before} in the 7 before",
-        "Reasons by week: {n} denials in 7 days, {before} in the 7 before",
+        "{n} denial in the last 7 days, {before} in the 7 days before",
+        "{n} denials in the last 7 days, {before} in the 7 days before",
         figures["denials_this_week"],
         n=formats.number(figures["denials_this_week"]),
         before=formats.number(figures["denials_week_before"]),
@@ -188,10 +188,10 @@ def week_title(figures: views.Row) -> str:
 
 
 def month_title(figures: views.Row) -> str:
-    """This month as a title."""
+    """This month beside the one before, as a title."""
     return ngettext(
-        "Reasons by month: {n} denial so far, {before} in the month before",
-        "Reasons by month: {n} denials so far, {before} in the month before",
+        "{n} denial this month so far, {before} in the whole month before",
+        "{n} denials this month so far, {before} in the whole month before",
         figures["denials_this_month"],
         n=formats.number(figures["denials_this_month"]),
         before=formats.number(figures["denials_month_before"]),
@@ -205,28 +205,6 @@ def returns_title(came_back: int) -> str:
         "{n} denied sellers came back in 12 weeks",
         came_back,
         n=formats.number(came_back),
-    )
-
-
-def week_reading(figures: views.Row) -> str:
-    """The last 7 days beside those before, in a sentence."""
-    return ngettext(
-        "**{n}** denial in the last 7 days, **{before}** in the 7 days before.",
-        "**{n}** denials in the last 7 days, **{before}** in the 7 days before.",
-        figures["denials_this_week"],
-        n=formats.number(figures["denials_this_week"]),
-        before=formats.number(figures["denials_week_before"]),
-    )
-
-
-def month_reading(figures: views.Row) -> str:
-    """This month beside the one before, in a sentence."""
-    return ngettext(
-        "**{n}** denial this month so far, **{before}** in the whole month before.",
-        "**{n}** denials this month so far, **{before}** in the whole month before.",
-        figures["denials_this_month"],
-        n=formats.number(figures["denials_this_month"]),
-        before=formats.number(figures["denials_month_before"]),
     )
 
 
@@ -606,13 +584,7 @@ if figures["wasted_retries"]:
 left, right = st.columns([3, 4], gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
-        ngettext(
-            "{n} reason accounts for {share} of all",
-            "{n} reasons account for {share} of all",
-            figures["vital_reasons"],
-            n=formats.number(figures["vital_reasons"]),
-            share=formats.share(figures["vital_share"]),
-        )
+        _("Most frequent: {reason}", reason=formats.plain(sellers.reason(reasons[0])))
         if reasons
         else _("Reasons, most frequent first"),
         pareto_reading(figures, reasons),
@@ -638,7 +610,15 @@ with right.container(border=True, height="stretch"):
     )
     explained.chart(
         month_title(figures) if by_month else week_title(figures),
-        month_reading(figures) if by_month else week_reading(figures),
+        _(
+            "Each cell counts the denials for a reason in a month;"
+            " the stronger the colour, the more."
+        )
+        if by_month
+        else _(
+            "Each cell counts the denials for a reason in a week;"
+            " the stronger the colour, the more."
+        ),
         by_period,
         take=ask_for_cell,
         rests_on=("denial_months" if by_month else "denial_weeks",),

@@ -123,7 +123,7 @@ def test_denials_without_a_reason_are_shown_all_the_same(open_log: OpenLog, visi
 
 def test_the_week_is_shown_beside_the_one_before(drawn: Visit) -> None:
     shown = page_text(drawn("denials"))
-    assert "1 denial in the last 7 days, 3 in the 7 days before." in shown
+    assert "1 denial in the last 7 days, 3 in the 7 days before" in shown
 
 
 def test_by_month_the_month_is_shown_beside_the_one_before(open_log: OpenLog, visit: Visit) -> None:
@@ -132,7 +132,7 @@ def test_by_month_the_month_is_shown_beside_the_one_before(open_log: OpenLog, vi
     days = (0.1, 1, 31, 32)
     with open_log([denied(n, QUALITY, retry=True, days=ago) for n, ago in enumerate(days)]):
         shown = page_text(visit("denials", by="month"))
-    assert "1 denial this month so far, 2 in the whole month before." in shown
+    assert "1 denial this month so far, 2 in the whole month before" in shown
     assert "in the last 7 days," not in shown
 
 

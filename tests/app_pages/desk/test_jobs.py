@@ -224,7 +224,7 @@ def reasons_by_month(hand: Hand) -> None:
     page = hand.tab.page
     hand.click(page.locator('a[href*="denials"]').filter(has_text="View denials"))
     hand.click(page.get_by_role("radio", name="Month", exact=True))
-    page.get_by_text("Reasons by month: ").wait_for()
+    page.get_by_text("for a reason in a month").wait_for()
 
 
 def rows_of_a_figure(hand: Hand) -> None:
