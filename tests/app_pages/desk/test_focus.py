@@ -93,6 +93,7 @@ def test_the_card_has_the_focus_once_a_form_on_it_is_done_and_closed(tab: Reader
     open_by_key(tab, "Record a ticket")
     page.keyboard.press("Escape")
     assert comes_to(tab, '[data-testid="stPopoverButton"]')
+    tab.settled()
     open_by_key(tab, "Record a ticket")
     page.keyboard.type("T-1")
     page.keyboard.press("Enter")
