@@ -40,7 +40,8 @@ FAULTS: Final[Mapping[type[PrazoError], Fault]] = {
         N_("The ledger's file is damaged"),
         N_(
             "Nothing is lost: the ledger is made again from the inbox, which takes a while. If this"
-            " stays, whoever runs Prazo stops it and types `prazo rebuild`."
+            " stays, ask whoever runs Prazo to rebuild it: see *Backup and restore* in the guide"
+            " *Operations*."
         ),
     ),
     LedgerRefused: Fault(

@@ -240,8 +240,8 @@ if room is not None and room < FREE_BYTES:
     st.error(
         _(
             "{n} MB are free on the fullest disk of inbox, ledger, artifacts and temporary files."
-            " Once nothing is, deliveries are answered 503 and nothing is recorded: whoever runs"
-            " Prazo makes room, and `prazo doctor` says where.",
+            " Once nothing is, deliveries are answered 503 and nothing is recorded: ask whoever"
+            " runs Prazo to make room.",
             n=formats.number(room // 1_000_000),
         ),
         title=_("A disk is nearly full"),
