@@ -1,6 +1,8 @@
 """Sellers' names are shown for a reason, to that person alone, and an entry holds whose."""
 
 import json
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +36,8 @@ HISTORY = [
         )
     ),
 ]
+MUCH_LATER = SimpleNamespace(monotonic=lambda: math.inf)
+"""The clock of who shows names; that of the follower goes on."""
 
 
 def shown_by(service: LedgerService) -> list[dict[str, Any]]:
@@ -120,7 +124,7 @@ def test_a_page_loaded_again_shows_names_to_the_same_person_in_the_same_browser_
         assert names_on(look("Bia", "hers")) == ["sel_ana", "sel_caio"], "she has left since"
 
         ask(look("Bia", "hers"), reason="a third call")
-        monkeypatch.setattr(shown_names.time, "monotonic", lambda: float("inf"))
+        monkeypatch.setattr(shown_names, "time", MUCH_LATER)
         assert names_on(look("Bia", "hers")) == ["sel_ana", "sel_caio"]
         assert [it["reason"] for it in shown_by(service)] == [
             "a call",
@@ -143,7 +147,7 @@ def test_names_are_masked_once_the_time_is_over_and_where_the_role_may_not_see_t
             assert names_on(app.run()) == ["sel_ana", "sel_caio"]
             assert "Show names on this list" not in page_text(app)
         assert names_on(app.run())[0] == "Ana Neves"
-        monkeypatch.setattr(shown_names.time, "monotonic", lambda: float("inf"))
+        monkeypatch.setattr(shown_names, "time", MUCH_LATER)
         assert names_on(app.run()) == ["sel_ana", "sel_caio"]
 
 
