@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, elements
+from app_pages.parts import acting, elements, folds
 from pipeline import alert_rules, conditions
 from pipeline.alert import hours
 from pipeline.alert_rules import AlertRules, editing
@@ -167,10 +167,10 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
 def _ask_to_remove(path: Path, was: str, chosen: str, own: str) -> None:
     """Apart from what saves, since it saves nothing of what was typed."""
     label = _("Remove {name}", name=_named(chosen))
-    with (
-        st.popover(label, icon=":material/delete:", type="tertiary", key=own),
-        st.form(f"{own} form", border=False),
-    ):
+    place = folds.popover(label, icon=":material/delete:", type="tertiary", key=own)
+    if place is None:
+        return
+    with place, st.form(f"{own} form", border=False):
         acting.name_of_reader(f"{own} actor")
         press = partial(_remove, path, was, chosen, own)
         acting.submit(f"{own} now", _("Remove it"), press, may=Permission.ANNOTATE)

@@ -1,7 +1,7 @@
 """Draws what stands behind a button, or folds away, only once it is opened: closed, it would cost
 its whole contents at each drawing of the page."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -14,13 +14,20 @@ def expander(label: str, *, key: str, icon: str | None = None, expanded: bool = 
     return place if place.open else None
 
 
-def popover(label: str, *, key: str, icon: str, disabled: bool = False) -> Any:
+def popover(
+    label: str,
+    *,
+    key: str,
+    icon: str,
+    disabled: bool = False,
+    type: Literal["secondary", "tertiary"] = "secondary",
+) -> Any:
     """Where to draw what a button opens; None while it is closed. The one that was opened last
     stays drawn once a click beside it has closed it: what was typed there is still there."""
     if is_last(key) and st.session_state.get(key):
         # To Streamlit it is another one under another label, which would be closed.
         st.session_state[key] = True
-    place = st.popover(label, icon=icon, disabled=disabled, key=key, on_change="rerun")
+    place = st.popover(label, icon=icon, disabled=disabled, type=type, key=key, on_change="rerun")
     if place.open:
         st.session_state[_LAST] = key
     return place if is_last(key) else None
