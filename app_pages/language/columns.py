@@ -18,6 +18,8 @@ from pipeline.serve.compared import THEN
 LABELS: Final[Mapping[str, str]] = {
     "acknowledged_at": N_("Acknowledged at"),
     "acknowledged_by": N_("Acknowledged by"),
+    "aci": N_("ACI reviews"),
+    "acp": N_("ACP reviews"),
     "actor": N_("Person"),
     "alert_id": N_("Alert"),
     "artifacts": N_("Artifacts"),
@@ -134,6 +136,7 @@ LABELS: Final[Mapping[str, str]] = {
     "timeout_at": N_("Too late from"),
     "told": N_("Notified"),
     "try_number": N_("Content number"),
+    "unassigned": N_("Unassigned"),
     "undelivered": N_("Not delivered"),
     "via": N_("Via"),
     "was_in_vain": N_("Had no chance"),

@@ -3,17 +3,20 @@
 It opens on what can still be saved, the soonest deadline first; the most severe first is one click.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from app_pages.desk import asking, casework, holding, last_notice, saved
+from app_pages.desk import asking, casework, holding, last_notice, people, saved
 from app_pages.door.pages import Page, Section
-from app_pages.language import code_texts, formats, next_actions
+from app_pages.language import code_texts, formats, moments, next_actions
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, links, lists, seller_names, views
+from app_pages.parts import acting, address, elements, links, lists, seller_names, views
+from pipeline import periods
 from pipeline.alert_rules import reports
 from pipeline.language import codes
+from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.views.catalogue import public
 
 PAGE = Page(
@@ -25,6 +28,8 @@ PAGE = Page(
 )
 
 SAVABLE, SEVERE = "savable", "severe"
+ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
+FOLDED = ("by", "whose", "type", "period", "assignee", "seller")
 BY_CHANCE = "sellers_by_chance"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
@@ -140,6 +145,16 @@ def card(row: views.Row) -> None:
     links.to_seller(row["seller_id"])
 
 
+def of_mine(others: views.Filters, names: Sequence[str]) -> views.Filters:
+    """The filters, with the sellers of those reviews alone that are assigned to one of the names:
+    a seller's row has the names of all its reviews."""
+    found = views.groups("open_processes", ["seller_id"], where={"assignee": names})
+    asked = others.where.get("seller_id")
+    sellers = [it["seller_id"] for it in found if asked is None or it["seller_id"] in asked]
+    known = [it for it in sellers if it is not None]
+    return others._replace(where={**others.where, "seller_id": known})
+
+
 with lists.filters():
     with st.container(width="content"):
         saved.show("sellers")
@@ -150,9 +165,23 @@ with lists.filters():
             "first",
         )
     by_state = st.container(width="content")
-    with st.container(width="content"), lists.more_filters(("by", "assignee", "seller")):
+    with st.container(width="content"), lists.more_filters(FOLDED):
         by_chance = bool(
             address.choices(_("Order"), {reports.CHANCE: _("Lowest chance first")}, "by")
+        )
+        whose = address.choice(
+            _("Assigned to"),
+            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")},
+            "whose",
+        )
+        kind = address.choice(
+            _("Type"), {ALL: _("All"), **{it: it for it in codes.REVIEW_TYPES}}, "type"
+        )
+        period = address.one_of(
+            _("Next that can be saved"),
+            {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
+            "period",
+            placeholder=_("Any time"),
         )
         assignee = address.text(
             _("Assignee"), "assignee", placeholder=_("Part of the name"), width="stretch"
@@ -161,7 +190,17 @@ with lists.filters():
             _("Seller"), "seller", placeholder=_("Part of the id"), width="stretch"
         )
 
-others = views.filtered(contains={"seller_id": seller, "assignees": assignee})
+ranges: Ranges = {
+    "next_savable_deadline_at": periods.period(period or "all", views.moment(), formats.zone()),
+    **({} if kind == ALL else {kind.lower(): (1, None)}),
+    **({UNASSIGNED: (1, None)} if whose == UNASSIGNED else {}),
+}
+others = views.filtered(contains={"seller_id": seller, "assignees": assignee}, between=ranges)
+if whose == MINE:
+    if not (names := people.mine()):
+        acting.ask_for_name("list")
+        elements.end_page()
+    others = of_mine(others, names)
 facets = views.Facets("seller_watchlist", {"worst_state": []}, others)
 with by_state:
     worst = address.choices(

@@ -17,6 +17,7 @@ from pipeline.notices.sellers import REFUSALS
 from pipeline.notices.sending import Done
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
+from tests.app_pages.desk.test_casework import say_name
 from tests.app_pages.desk.test_many import tick
 from tests.app_pages.support.occurrences import (
     Occurrence,
@@ -86,6 +87,42 @@ def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
         assert of_ana["expiry_disabled_at"] == before(days=19).replace(tzinfo=None)
         assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
         assert listed(visit("sellers", state="OVERDUE")) == ["sel_bia"]
+
+
+def test_it_is_filtered_by_whose_reviews_there_are_of_which_type_and_due_when(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """A seller is listed by one review that fits: Ana's other one is nobody's."""
+    history = [
+        *HISTORY,
+        review("prc_year", before(days=10), seller="sel_bia", kind="ACP"),
+        *(
+            {
+                "kind": "assignment",
+                "occurred_at": text(before(days=1)),
+                "process_id": process,
+                "assignee": assignee,
+                "actor": "Bia",
+            }
+            for process, assignee in (
+                ("prc_soon", "Bia"),
+                ("prc_near", "Bianca"),
+                ("prc_year", "Bianca"),
+            )
+        ),
+    ]
+    with open_log(history):
+        assert listed(visit("sellers", type="ACP")) == ["sel_bia"]
+        assert listed(visit("sellers", type="ACI")) == ["sel_bia", "sel_ana", "sel_caio"]
+        assert listed(visit("sellers", whose="unassigned")) == ["sel_ana", "sel_caio"]
+        assert listed(visit("sellers", period="this_week")) == ["sel_bia", "sel_ana"]
+        app = visit("sellers", whose="mine")
+        assert not app.dataframe
+        say_name(app, "list", "Bia")
+        assert listed(app) == ["sel_ana"]
+        nobodys = visit("sellers", whose="mine")
+        say_name(nobodys, "list", "Zoe")
+        assert "No seller matches these filters" in page_text(nobodys)
 
 
 def test_a_row_opens_all_reviews_of_the_seller_and_what_was_sent(

@@ -75,6 +75,9 @@ def test_all_open_reviews_of_a_seller_are_one_row(history):
         "last_contact_channel": "phone",
         "last_contact_by": "Ana",
         "assignees": ["ana", "bia"],
+        "unassigned": 1,
+        "acp": 1,
+        "aci": 3,
     }
     [row] = [row for row in listed(history) if row["seller_id"] == "s1"]
     assert {name: row[name] for name in expected} == expected

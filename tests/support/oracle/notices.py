@@ -266,6 +266,8 @@ def row(
         "last_contact_channel": last.channel if last else None,
         "last_contact_by": last.by if last else None,
         "assignees": sorted(assigned - {None}),
+        "unassigned": sum(log.assignees.get(it.process_id) is None for it in of_it),
+        **{kind.lower(): sum(it.review_type == kind for it in of_it) for kind in ("ACP", "ACI")},
     }
 
 
