@@ -93,7 +93,7 @@ select
     personal(finishes.error, mask_error(finishes.error)) as error,
     fact_collections.journey_id,
     coalesce(fact_collections.step, actions.step) as step,
-    coalesce(fact_collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    coalesce(fact_collections.channel, notices.channel, actions.content ->> '$.channel', alerts.via) as channel,
     alerts.about,
     alerts.recipient,
     fact_collections.source,

@@ -42,17 +42,15 @@ select
     reviews.status as reported_status,
     reviews.deadline_at,
     log.attempt_id,
-    actions.content ->> '$.message_id' as message_id,
+    coalesce(notices.message_id, results.message_id) as message_id,
     log.status,
     mask_error(finishes.error) as error,
     coalesce(fact_collections.step, actions.step) as step,
-    coalesce(fact_collections.channel, actions.content ->> '$.channel', alerts.via) as channel,
+    coalesce(fact_collections.channel, notices.channel, actions.content ->> '$.channel', alerts.via) as channel,
     coalesce(
         alerts.about,
-        case log.kind
-            when 'clearance' then actions.content ->> '$.act'
-            when 'seller_notice' then actions.content ->> '$.outcome'
-        end
+        notices.outcome,
+        case when log.kind = 'clearance' then actions.content ->> '$.act' end
     ) as about,
     alerts.recipient,
     fact_collections.source,
@@ -82,4 +80,6 @@ left join (
     from fact_actions as actions
     where kind = 'alert'
 ) alerts on alerts.seq = log.seq
+left join fact_notices as notices on notices.seq = log.seq
+left join fact_notice_results as results on results.seq = log.seq
 left join message_reports as reports on reports.seq = log.seq

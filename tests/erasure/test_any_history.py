@@ -21,11 +21,12 @@ UNREADABLE = "unreadable_part"
 Said = dict[str, list[dict[str, Any]]]
 """Rows by view."""
 AS_OF = at("2026-06-01T00:00:00")
-NAMES = {"seller_identities", "seller_names"}
+OF_VALUES = {"seller_identities", "seller_names", "seller_holdings", "denial_fields"}
+"""Views that say what there is of a person, or what of it changed: nothing, afterwards."""
 VIEWS = [
     name
     for name, view in catalogue().items()
-    if view.is_public and name not in NAMES | {"ledger_health", "seller_holdings"}
+    if view.is_public and name not in OF_VALUES | {"ledger_health"}
 ]
 
 
