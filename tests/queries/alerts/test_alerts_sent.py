@@ -219,7 +219,7 @@ def test_what_was_raised_is_no_longer_new_whatever_its_kind() -> None:
 def without_steps(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of `alerts` as `new_alerts` has them: without what was done about them."""
     steps = {
-        *("raised_at", "told", "undelivered", "acknowledged_at", "acknowledged_by"),
+        *("raised_at", "told", "undelivered", "acknowledged_at", "acknowledged_by", "recipients"),
         *("is_open", "snoozed_until"),
     }
     return [{name: row[name] for name in row if name not in steps} for row in rows]
