@@ -1,5 +1,6 @@
 """Shows what became of the latest notice to a seller: whether it was taken, came, was opened,
-answered and confirmed, each with its instant, or that nobody knows."""
+answered and confirmed, and whether the review is finished, each with its instant, or that nobody
+knows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -56,12 +57,18 @@ def _fares(about: Mapping[str, str], message_id: str) -> None:
     """As it happens. It has as many lines whatever happens, so that nothing moves below it."""
     rows = views.read("seller_notices", where={**about, "message_id": message_id})
     since = min(row["sent_at"] for row in rows)
+    reviews = {"process_id": [row["process_id"] for row in rows]}
     steps = views.read(
         "collections",
-        where={"process_id": [row["process_id"] for row in rows], "source": "seller"},
+        where={**reviews, "source": "seller"},
         between={"occurred_at": (since, None)},
     )
-    elements.details(_life(rows, steps), alt=_("Latest notice"))
+    ends = [
+        {**it, "step": "finished", "occurred_at": it["finished_at"]}
+        for it in views.read("process_state", where=reviews)
+        if it["finished_at"] is not None
+    ]
+    elements.details(_life(rows, [*steps, *ends]), alt=_("Latest notice"))
 
 
 def _words(row: views.Row, key: str) -> None:
@@ -87,7 +94,7 @@ def _words(row: views.Row, key: str) -> None:
 
 def _life(rows: Sequence[views.Row], steps: Sequence[views.Row]) -> dict[str, str]:
     """How a notice fares, by a word for each step. `rows`: of `seller_notices`; `steps`: what the
-    seller did about its reviews since then."""
+    seller did about its reviews since then, and their ends."""
     of_all = len(rows)
 
     def reached(step: str) -> str:
@@ -115,6 +122,7 @@ def _life(rows: Sequence[views.Row], steps: Sequence[views.Row]) -> dict[str, st
         **_way(rows, opened_at),
         _("Answered"): reached("answered"),
         _("Confirmed"): reached("confirmed"),
+        _("Finished"): reached("finished"),
     }
 
 

@@ -60,10 +60,13 @@
     })
     const isGone = () => was && (!was.isConnected || was.matches('button:disabled'))
     const isLost = () => isGone() && document.activeElement === document.body
-    const follow = () => {
+    const follow = (frames = 300) => {
         if (!isLost()) return
         const known = place < 0 ? [] : places.slice(place).map(it => document.querySelector(it))
-        const now = [...known, ...around].find(it => it?.isConnected)
+        const there = known.find(it => it?.isConnected)
+        // A list with its card is drawn by itself, a moment after what stands above it.
+        if (!there && place > 0 && frames) return void requestAnimationFrame(() => follow(frames - 1))
+        const now = there ?? around.find(it => it.isConnected)
         if (!now) return
         now.tabIndex = -1
         now.focus({preventScroll: true})
