@@ -55,7 +55,8 @@ PERSONAL = {
     "seller_names": {"first_name", "last_name"},
     "seller_notices": {"promised_for"},
     # Without the balance nothing says as of when it was.
-    **dict.fromkeys(("seller_watchlist", "sellers_by_chance"), {"current_balance", "balance_at"}),
+    "seller_watchlist": {"current_balance", "balance_at"},
+    "sellers_by_chance": {"current_balance", "balance_at"},
 }
 AS_OF = 1_790_000_000_000_000
 """In 2026, after all that the history tells, and before any erasure."""
