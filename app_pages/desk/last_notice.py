@@ -64,9 +64,9 @@ def _fares(about: Mapping[str, str], message_id: str) -> None:
         between={"occurred_at": (since, None)},
     )
     ends = [
-        {**it, "step": "finished", "occurred_at": it["finished_at"]}
-        for it in views.read("process_state", where=reviews)
-        if it["finished_at"] is not None
+        {**process, "step": "finished", "occurred_at": process["finished_at"]}
+        for process in views.read("process_state", where=reviews)
+        if process["finished_at"] is not None
     ]
     elements.details(_life(rows, [*steps, *ends]), alt=_("Latest notice"))
 

@@ -18,8 +18,6 @@ from pipeline.serve.compared import THEN
 LABELS: Final[Mapping[str, str]] = {
     "acknowledged_at": N_("Acknowledged at"),
     "acknowledged_by": N_("Acknowledged by"),
-    "aci": N_("ACI reviews"),
-    "acp": N_("ACP reviews"),
     "actor": N_("Person"),
     "alert_id": N_("Alert"),
     "artifacts": N_("Artifacts"),
@@ -109,6 +107,7 @@ LABELS: Final[Mapping[str, str]] = {
     "retry_after_at": N_("Not again before"),
     "retry_due_at": N_("Retry due at"),
     "review_type": N_("Type"),
+    "review_types": N_("Type"),
     "role": N_("Role"),
     "rule": N_("Rule"),
     "seconds_to_cure": N_("Seconds to the cure"),

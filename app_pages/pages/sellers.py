@@ -150,9 +150,9 @@ def of_mine(others: views.Filters, names: Sequence[str]) -> views.Filters:
     a seller's row has the names of all its reviews."""
     found = views.groups("open_processes", ["seller_id"], where={"assignee": names})
     asked = others.where.get("seller_id")
-    sellers = [it["seller_id"] for it in found if asked is None or it["seller_id"] in asked]
-    known = [it for it in sellers if it is not None]
-    return others._replace(where={**others.where, "seller_id": known})
+    sellers = [row["seller_id"] for row in found if row["seller_id"] is not None]
+    both = sellers if asked is None else [seller for seller in sellers if seller in asked]
+    return others._replace(where={**others.where, "seller_id": both})
 
 
 with lists.filters():
@@ -192,10 +192,16 @@ with lists.filters():
 
 ranges: Ranges = {
     "next_savable_deadline_at": periods.period(period or "all", views.moment(), formats.zone()),
-    **({} if kind == ALL else {kind.lower(): (1, None)}),
     **({UNASSIGNED: (1, None)} if whose == UNASSIGNED else {}),
 }
-others = views.filtered(contains={"seller_id": seller, "assignees": assignee}, between=ranges)
+others = views.filtered(
+    contains={
+        "seller_id": seller,
+        "assignees": assignee,
+        "review_types": "" if kind == ALL else kind,
+    },
+    between=ranges,
+)
 if whose == MINE:
     if not (names := people.mine()):
         acting.ask_for_name("list")

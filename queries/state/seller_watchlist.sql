@@ -16,8 +16,7 @@
 -- column: last_contact_by | staff | who called, posted or sent that by hand; null for the schedule, the seller, another system
 -- column: assignees | staff | who sees to these reviews, sorted
 -- column: unassigned | reviews to which nobody sees
--- column: acp | reviews of the type ACP
--- column: aci | reviews of the type ACI
+-- column: review_types | text | the types of these reviews, sorted
 -- column: current_balance | what is at stake: the seller's balance by the latest event that carries one
 -- column: balance_at | when the platform created that event
 -- column: expiry_disabled_at | when the platform last disabled the seller while the deadline of one of their reviews had passed and it was not finished; null where it never did
@@ -65,8 +64,7 @@ listed as (
         struct_extract(arg_min(last_contact, place), 'contacted_by') as last_contact_by,
         coalesce(list_sort(list(distinct assignee) filter (where assignee is not null)), []) as assignees,
         count(*) filter (where assignee is null) as unassigned,
-        count(*) filter (where review_type = 'ACP') as acp,
-        count(*) filter (where review_type = 'ACI') as aci
+        coalesce(list_sort(list(distinct review_type) filter (where review_type is not null)), []) as review_types
     from (
         select
             *,

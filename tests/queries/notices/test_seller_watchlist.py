@@ -76,8 +76,7 @@ def test_all_open_reviews_of_a_seller_are_one_row(history):
         "last_contact_by": "Ana",
         "assignees": ["ana", "bia"],
         "unassigned": 1,
-        "acp": 1,
-        "aci": 3,
+        "review_types": ["ACI", "ACP"],
     }
     [row] = [row for row in listed(history) if row["seller_id"] == "s1"]
     assert {name: row[name] for name in expected} == expected

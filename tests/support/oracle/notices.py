@@ -267,7 +267,7 @@ def row(
         "last_contact_by": last.by if last else None,
         "assignees": sorted(assigned - {None}),
         "unassigned": sum(log.assignees.get(it.process_id) is None for it in of_it),
-        **{kind.lower(): sum(it.review_type == kind for it in of_it) for kind in ("ACP", "ACI")},
+        "review_types": sorted({it.review_type for it in of_it} - {None}),
     }
 
 
