@@ -1,13 +1,22 @@
-"""Says who works on cases: which names are the reader's, who is away, and who stands in."""
+"""Says who works on cases: which names are the reader's, who is away, and who stands in; and asks
+whose reviews a list is to show."""
 
 from typing import Final
 
-from app_pages.parts import acting, views
+from app_pages.language.i18n import _
+from app_pages.parts import acting, address, views
 from pipeline.alert.decision import present
-from pipeline.alert_rules import AlertRules
+from pipeline.alert_rules import AlertRules, reports
 from pipeline.continuity import service
 
+ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
 MOST_NAMES: Final = 50
+
+
+def ask_whose() -> str:
+    """Draws the filter by whom a list's reviews are assigned to; `ALL`, `MINE` or `UNASSIGNED`."""
+    names = {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")}
+    return address.choice(_("Assigned to"), names, "whose")
 
 
 def rules() -> AlertRules:

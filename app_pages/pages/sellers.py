@@ -28,7 +28,7 @@ PAGE = Page(
 )
 
 SAVABLE, SEVERE = "savable", "severe"
-ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
+ALL = reports.ALL
 FOLDED = ("by", "whose", "type", "period", "assignee", "seller")
 BY_CHANCE = "sellers_by_chance"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
@@ -169,11 +169,7 @@ with lists.filters():
         by_chance = bool(
             address.choices(_("Order"), {reports.CHANCE: _("Lowest chance first")}, "by")
         )
-        whose = address.choice(
-            _("Assigned to"),
-            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")},
-            "whose",
-        )
+        whose = people.ask_whose()
         kind = address.choice(
             _("Type"), {ALL: _("All"), **{it: it for it in codes.REVIEW_TYPES}}, "type"
         )
@@ -192,7 +188,7 @@ with lists.filters():
 
 ranges: Ranges = {
     "next_savable_deadline_at": periods.period(period or "all", views.moment(), formats.zone()),
-    **({UNASSIGNED: (1, None)} if whose == UNASSIGNED else {}),
+    **({"unassigned": (1, None)} if whose == people.UNASSIGNED else {}),
 }
 others = views.filtered(
     contains={
@@ -202,7 +198,7 @@ others = views.filtered(
     },
     between=ranges,
 )
-if whose == MINE:
+if whose == people.MINE:
     if not (names := people.mine()):
         acting.ask_for_name("list")
         elements.end_page()

@@ -26,7 +26,7 @@ PAGE = Page(
 )
 
 SOON = "7"
-ALL, MINE, UNASSIGNED = reports.ALL, "mine", "unassigned"
+ALL = reports.ALL
 FOLDED = ("by", "action", "state", "due", "period", "assignee", "seller")
 
 
@@ -129,11 +129,7 @@ with lists.filters():
     with st.container(width="content"):
         saved.show("watchlist")
     with st.container(width="content"):
-        whose = address.choice(
-            _("Assigned to"),
-            {ALL: _("Anybody"), MINE: _("Mine"), UNASSIGNED: _("Unassigned")},
-            "whose",
-        )
+        whose = people.ask_whose()
     by_type = st.container(width="content")
     with st.container(width="content"), lists.more_filters(FOLDED):
         by_chance = bool(
@@ -157,7 +153,9 @@ day = address.day("day")
 deadline = periods.period(period or "all", views.moment(), formats.zone())
 if day is not None:
     deadline = periods.common(deadline, periods.utc_days(day, day))
-assigned: Sequence[object] = people.mine() if whose == MINE else [None] * (whose == UNASSIGNED)
+assigned: Sequence[object] = [None] * (whose == people.UNASSIGNED)
+if whose == people.MINE:
+    assigned = people.mine()
 where: dict[str, Sequence[object]] = {
     "is_due_within_7_days": [True] * len(address.asked_for("due", (SOON,))),
     "review_type": address.asked_for("type", codes.REVIEW_TYPES),
@@ -203,7 +201,7 @@ with by_action:
         "action",
         placeholder=_("Any"),
     )
-if whose == MINE and not assigned:
+if whose == people.MINE and not assigned:
     acting.ask_for_name("list")
     elements.end_page()
 if day is not None:
