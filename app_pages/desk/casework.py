@@ -140,22 +140,22 @@ def open_or_close_ticket(process: views.Row) -> None:
     as closed."""
     own = recording.key_of(process)
     latest = views.read_one("tickets", where={"process_id": process["process_id"]})
-    is_there = latest is not None and latest["step"] == "opened"
-    label = _("Close the ticket") if is_there else _("Record a ticket")
+    opened = latest if latest is not None and latest["step"] == "opened" else None
+    label = _("Record a ticket") if opened is None else _("Close the ticket")
     place = folds.popover(label, icon=":material/support_agent:", key=f"t {own}")
     if place is None:
         return
-    if latest is not None and latest["step"] == "opened":
+    if opened is not None:
         with place, st.form(f"ticket_closed {own}", border=False):
             acting.name_of_reader(f"ticket_actor {own}")
             # The number shows what is closed: a moment ago this button recorded a ticket as opened.
-            label = _("Record {number} as closed", number=recording.number_of(latest))
+            label = _("Record {number} as closed", number=recording.number_of(opened))
 
             def close() -> acting.Feedback:
                 actor = acting.actor_of(f"ticket_actor {own}")
-                return recording.close_ticket(process, latest, actor)
+                return recording.close_ticket(process, opened, actor)
 
-            recording.submit(f"ticket_closed {own}", label, close, about=latest["seq"])
+            recording.submit(f"ticket_closed {own}", label, close, about=opened["seq"])
         return
     with place, st.form(f"ticket_opened {own}", border=False):
         recording.ask_number(own)
