@@ -40,13 +40,17 @@ class Cut(NamedTuple):
     label: str
 
 
-# By the last word of the view's name.
+# By what reviews and their steps are told apart besides their type: column and label, by the last
+# words of the views' names.
+KINDS = {
+    "seller_type": ("seller_type", N_("Type of seller")),
+    "channel": ("channel", N_("Channel")),
+    "person": ("assignee", N_("Person")),
+}
 CUTS = {
     "month": Cut("month", "review_type", N_("Month")),
     "week": Cut("week", "review_type", N_("Week")),
-    "seller_type": Cut("month", "seller_type", N_("Type of seller")),
-    "channel": Cut("month", "channel", N_("Channel")),
-    "person": Cut("month", "assignee", N_("Person")),
+    **{code: Cut("month", *kind) for code, kind in KINDS.items()},
 }
 
 
@@ -60,9 +64,7 @@ class StepCut(NamedTuple):
 
 STEP_CUTS = {
     "type": StepCut("phase_durations", "review_type", N_("Type")),
-    "seller_type": StepCut("phases_by_seller_type", "seller_type", N_("Type of seller")),
-    "channel": StepCut("phases_by_channel", "channel", N_("Channel")),
-    "person": StepCut("phases_by_person", "assignee", N_("Person")),
+    **{code: StepCut(f"phases_by_{code}", *kind) for code, kind in KINDS.items()},
 }
 NOBODY = "none"
 FEW = 4  # that stand side by side
