@@ -55,8 +55,16 @@ def stand_in(assignee: str) -> str | None:
 
 
 def known() -> list[str]:
-    """Names to choose from when a process is assigned: the reader's first."""
+    """Names to choose from when a process is assigned: the reader's first, and each person under
+    one of their names."""
     found = views.groups("assignments", ["assignee"], is_shown=False)
     assigned = [row["assignee"] for row in found]
-    names = [acting.reader_name(), *rules().recipients, *assigned[:MOST_NAMES]]
-    return [it for it in dict.fromkeys(names) if it]
+    asked = rules()
+    names = [acting.reader_name(), *asked.recipients, *assigned[:MOST_NAMES]]
+    one_each: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        if name and name.strip().casefold() not in taken:
+            one_each.append(name)
+            taken |= asked.names_of(name)
+    return one_each

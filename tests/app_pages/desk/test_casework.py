@@ -251,6 +251,18 @@ def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
         assert listed(app) == ["prc_soon"]
 
 
+def test_a_case_is_given_to_each_person_under_one_name(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """Ana could give a case to "ana", too, as if that were somebody else."""
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(ABSENT)
+    with open_log(HISTORY, alerts_file=rules):
+        app = visit("watchlist", as_of=None, row="prc_soon")
+        say_name(app, "header", "ana")
+        assert app.selectbox(key="assignee prc_soon").options == ["Unassigned", "ana", "Bia"]
+
+
 def test_nothing_can_be_done_in_the_past(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         then = visit("watchlist")
