@@ -258,6 +258,7 @@ def _watch(batch: Batch) -> None:
                 )
         if any(it.result != "accepted" for it in done):
             st.markdown(came_of(done))  # why, of those that were left out
+        _say_bounced(done)
 
 
 _TEMPLATES: Final = {
@@ -282,10 +283,7 @@ _STEPS: Final = (
 def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
     """How many of the sellers are at each of `_STEPS`, since the press."""
     unknown = {it.seller_id for it in done if it.result == "uncertain"}
-    sent = {it.seller_id: it for it in done if it.result in TAKEN or it.seller_id in unknown}
-    messages = {it.message_id for it in sent.values()}
-    rows = views.read("seller_notices", where={"seller_id": sorted(sent)}) if sent else ()
-    ours = [row for row in rows if row["message_id"] in messages]
+    sent, ours = _sent(done), _notices(done)
     since = instants.of(batch.began_at).replace(tzinfo=None)
     steps = (
         views.read(
@@ -314,6 +312,27 @@ def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
     return tuple(len(it) for it in found)
 
 
+def _sent(done: Sequence[Done]) -> dict[str, Done]:
+    """The sellers to whom a message went out, or may have."""
+    return {it.seller_id: it for it in done if it.result in TAKEN or it.result == "uncertain"}
+
+
+def _notices(done: Sequence[Done]) -> list[views.Row]:
+    """What the log has of these messages."""
+    sent = _sent(done)
+    messages = {it.message_id for it in sent.values()}
+    rows = views.read("seller_notices", where={"seller_id": sorted(sent)}) if sent else ()
+    return [row for row in rows if row["message_id"] in messages]
+
+
+def _say_bounced(done: Sequence[Done]) -> None:
+    """Whose message came back: somebody has to reach them by another way."""
+    back = {row["seller_id"] for row in _notices(done) if row["bounced_at"] is not None}
+    if n := len(back):
+        said = ngettext("{n} bounced:", "{n} bounced:", n, n=formats.number(n))
+        st.markdown(f"{said} {_named([it.seller_id for it in done if it.seller_id in back])}")
+
+
 def _hide(batch: Batch) -> None:
     st.session_state[_HIDDEN] = batch
 
@@ -328,7 +347,7 @@ def came_of(done: Sequence[Done]) -> str:
         )
     if n := counted["failed"]:
         said = ngettext("{n} was not taken:", "{n} were not taken:", n, n=formats.number(n))
-        parts.append(f"{said} {_named(done, 'failed')}")
+        parts.append(f"{said} {_named([it.seller_id for it in done if it.result == 'failed'])}")
     if n := counted["uncertain"]:
         said = ngettext(
             "Of {n} nobody knows whether it went out:",
@@ -336,7 +355,8 @@ def came_of(done: Sequence[Done]) -> str:
             n,
             n=formats.number(n),
         )
-        parts.append(f"{said} {_named(done, 'uncertain')}")
+        unknown = [it.seller_id for it in done if it.result == "uncertain"]
+        parts.append(f"{said} {_named(unknown)}")
     refused = [it for it in done if it.result == "refused"]
     parts += [_refusal(it.seller_id, it.why) for it in refused[:NAMED]]
     if len(refused) > NAMED:
@@ -344,10 +364,9 @@ def came_of(done: Sequence[Done]) -> str:
     return "  \n".join(parts)
 
 
-def _named(done: Sequence[Done], result: str) -> str:
-    """The first of the sellers whose message came to this."""
-    found = [it.seller_id for it in done if it.result == result]
-    return ", ".join(map(_who, found[:NAMED])) + (", …" if len(found) > NAMED else "")
+def _named(seller_ids: Sequence[str]) -> str:
+    """The first of these sellers."""
+    return ", ".join(map(_who, seller_ids[:NAMED])) + (", …" if len(seller_ids) > NAMED else "")
 
 
 def _refusal(seller_id: str, why: str | None) -> str:

@@ -2,7 +2,7 @@
 by mistake."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, date
 from functools import partial
 from typing import Final
 
@@ -19,9 +19,11 @@ from pipeline.language import codes
 from pipeline.log.actions import By
 from pipeline.log.kinds.retraction import retraction
 from pipeline.log.kinds.seller_notice import BY_HAND
+from pipeline.notices.sellers import MOST_PROCESSES
 from pipeline.serve.roles import Role
 
 LISTED: Final = 10
+"""Calls and letters; of each, the view has a row for every review that it was about."""
 
 
 def record(key: str, processes: Sequence[views.Row]) -> None:
@@ -49,20 +51,32 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
     """Calls and letters about a process or a seller that stand, newest first, each with the form
     that takes it back, for whoever recorded it and for administrators."""
     where = {**about, "channel": list(BY_HAND), "retracted_at": None}
-    found = views.read("seller_notices", where=where, limit=LISTED)
+    found = views.read("seller_notices", where=where, limit=LISTED * MOST_PROCESSES)
     one_each = {row["message_id"]: row for row in found}
-    for row in one_each.values():
+    shown = list(one_each.values())[:LISTED]
+    for row in shown:
         said = [code_texts.word(codes.SELLER_CHANNELS, row["channel"])]
         if row["outcome"]:
             said.append(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))
         if row["promised_for"]:
-            said.append(_("promised for {day}", day=code_texts.masked(row["promised_for"])))
+            said.append(promised(row["promised_for"]))
         said += [formats.minute(row["sent_at"]), row["actor"] or "–"]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(formats.plain(" · ".join(said)), width="content")
             if may_act and _may_retract(row, acting.reader_name()):
                 _offer_retraction(row)
-    elements.say_if_cut("seller_notices", found, LISTED, where=where)
+    if len(one_each) > LISTED:
+        in_all = len(views.groups("seller_notices", ["message_id"], where=where))
+        elements.say_cut(len(shown), in_all)
+
+
+def promised(day: str) -> str:
+    """For when a seller promised to answer; another system may report any text as the day."""
+    try:
+        said = formats.day(date.fromisoformat(day))
+    except ValueError:
+        said = code_texts.masked(day)
+    return _("promised for {day}", day=said)
 
 
 def _may_retract(row: views.Row, name: str | None) -> bool:

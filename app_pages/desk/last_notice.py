@@ -8,6 +8,7 @@ from typing import Final
 
 import streamlit as st
 
+from app_pages.desk import calls
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, folds, views
@@ -165,8 +166,7 @@ def _outcome(rows: Sequence[views.Row]) -> list[str]:
     if row["outcome"] is not None:
         said = [formats.plain(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))]
         if row["promised_for"] is not None:
-            day = formats.plain(code_texts.masked(row["promised_for"]))
-            said.append(_("promised for {day}", day=day))
+            said.append(formats.plain(calls.promised(row["promised_for"])))
         return said
     return next(([_(text)] for column, text in _FATES.items() if _all(rows, column)), [])
 

@@ -29,10 +29,7 @@ def open_process(process: views.Row) -> None:
     state, fields = process["state"], process["requested_fields"] or ()
     chip = code_texts.state_chip(state, process["seconds_to_deadline"])
     st.markdown(f"{chip} {code_texts.type_chip(process['review_type'])}")
-    st.markdown(
-        f"**{formats.time_left(process['seconds_to_deadline'])}** ·"
-        f" {formats.minute(process['deadline_at'])}"
-    )
+    st.markdown(_("Deadline: **{instant}**", instant=formats.minute(process["deadline_at"])))
     st.markdown(elements.fields(fields))
     st.markdown(formats.muted(_(code_texts.COSTS[state])))
     elements.say_deleted(process)
@@ -107,6 +104,21 @@ with st.container(border=True):
         holding.show(asked)
     calls.standing(this, may_act=casework.is_open())
 
+# --- its open processes, side by side ------------------------------------------------------------
+
+if open_ones:
+    st.header(_("Open processes, side by side"), anchor=False)
+    st.markdown(
+        formats.muted(_("Each is independent, with a collection and a submission of its own."))
+    )
+    with st.grid(min(max(len(open_ones), 2), 3), min_column_width=260):
+        for process in open_ones:
+            with st.container(border=True, height="stretch", gap="xsmall"):
+                open_process(process)
+    elements.say_if_cut("open_processes", open_ones, OPEN_LISTED, where=this)
+
+# --- the four figures --------------------------------------------------------------------------
+
 with elements.facts(4):
     elements.fact(
         _("Open processes"),
@@ -143,19 +155,6 @@ with elements.facts(4):
         if seller["type"]
         else _("no record yet"),
     )
-
-# --- its open processes, side by side ------------------------------------------------------------
-
-if open_ones:
-    st.header(_("Open processes, side by side"), anchor=False)
-    st.markdown(
-        formats.muted(_("Each is independent, with a collection and a submission of its own."))
-    )
-    with st.grid(min(max(len(open_ones), 2), 3), min_column_width=260):
-        for process in open_ones:
-            with st.container(border=True, height="stretch", gap="xsmall"):
-                open_process(process)
-    elements.say_if_cut("open_processes", open_ones, OPEN_LISTED, where=this)
 
 # --- its processes, denials and record -----------------------------------------------------------
 

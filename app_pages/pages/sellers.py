@@ -127,7 +127,9 @@ def card(row: views.Row) -> None:
     last_notice.show({"seller_id": row["seller_id"]})
     asking.seller(row["seller_id"])
     this = {"seller_id": row["seller_id"]}
-    found = views.read("open_processes", where=this, limit=MOST_REVIEWS)
+    # As the sellers are: what lets one stand first is first on the card, too.
+    first = "deadline_at" if order == SEVERE else None
+    found = views.read("open_processes", where=this, order_by=first, limit=MOST_REVIEWS)
     st.header(
         ngettext("{n} open review", "{n} open reviews", len(found), n=formats.number(len(found))),
         anchor=False,
@@ -136,8 +138,7 @@ def card(row: views.Row) -> None:
         with st.container(border=True):
             chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
             kind = code_texts.type_chip(process["review_type"])
-            left = formats.time_left(process["seconds_to_deadline"])
-            st.markdown(f"{chip} {kind} **{left}**")
+            st.markdown(f"{chip} {kind}")
             st.markdown(next_actions.action(process["next_action"]))
             links.to_process(process["process_id"], is_named=True)
             casework.remind(process)

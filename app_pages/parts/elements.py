@@ -199,7 +199,10 @@ def say_if_cut(
         return
     total = views.count(view, where=where)
     if total > len(shown):
-        few = _(
-            "Showing {n} of {total}.", n=formats.number(len(shown)), total=formats.number(total)
-        )
-        st.markdown(formats.muted(few))
+        say_cut(len(shown), total)
+
+
+def say_cut(n: int, total: int) -> None:
+    """Says how many there are, of which `n` are shown."""
+    few = _("Showing {n} of {total}.", n=formats.number(n), total=formats.number(total))
+    st.markdown(formats.muted(few))

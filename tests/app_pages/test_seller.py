@@ -89,8 +89,8 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
     assert "10 days late" in shown
     assert "10 days left" in shown
     whole = page_text(app)
-    assert "10 days late · 22 May 2026, 09:00" in whole
-    assert "10 days left · 11 Jun 2026, 09:00" in whole
+    assert "Deadline: 22 May 2026, 09:00" in whole
+    assert "Deadline: 11 Jun 2026, 09:00" in whole
     assert "Start a collection Ask the seller for the requested fields" in whole
 
 

@@ -27,7 +27,7 @@ from tests.app_pages.support.occurrences import (
     seller_event,
     text,
 )
-from tests.app_pages.support.reading import page_text, plain, press, unfold
+from tests.app_pages.support.reading import links, page_text, plain, press, unfold
 
 HISTORY = [
     review("prc_gone", before(days=50), seller="sel_ana"),
@@ -70,6 +70,10 @@ def listed(app) -> list[str]:
     return list(app.dataframe[0].value["seller_id"])
 
 
+def reviews_on_card(app: AppTest) -> list[str]:
+    return [label for label, query in links(app) if query.startswith("process=")]
+
+
 def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
     open_log: OpenLog, visit: Visit
 ) -> None:
@@ -86,6 +90,10 @@ def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
         assert of_ana["balance_at"] == before(days=90).replace(tzinfo=None)
         assert of_ana["expiry_disabled_at"] == before(days=19).replace(tzinfo=None)
         assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
+        # It began with what could still be saved, also of whom stood first by what had expired.
+        assert reviews_on_card(visit("sellers", row="sel_ana")) == ["prc_soon", "prc_gone"]
+        severe = visit("sellers", first="severe", row="sel_ana")
+        assert reviews_on_card(severe) == ["prc_gone", "prc_soon"]
         assert listed(visit("sellers", state="OVERDUE")) == ["sel_bia"]
 
 
@@ -227,7 +235,7 @@ OPENED = collected("prc_soon", "opened", before(hours=9), seller="sel_ana")
                 noticed("prc_soon", "phone", outcome="reached", promised_for="2026-04-02"),
                 collected("prc_soon", "confirmed", before(hours=7), seller="sel_ana"),
             ],
-            ["reached · promised for 2026-04-02", "not yet", "1 Jun 2026, 02:00"],
+            ["reached · promised for 2 Apr 2026", "not yet", "1 Jun 2026, 02:00"],
         ),
     ],
     ids=["delivered", "opened", "bounced", "failed", "call"],
@@ -323,6 +331,8 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             batch.wait(20)
             add(service, collected("prc_near", "opened", now(), seller="sel_bia"))
             add(service, collected("prc_near", "answered", now(), seller="sel_bia"))
+            [of_caio] = [it.message_id for it in batch.done if it.seller_id == "sel_caio"]
+            add(service, said("bounced", 0, of_caio) | {"occurred_at": text(now())})
             follow(service)
             app.run()
             shown = page_text(app)
@@ -331,6 +341,7 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
     assert sorted(it.seller_id for it in batch.done) == ["sel_ana", "sel_bia", "sel_caio"]
     assert {json.loads(it.body)["data"]["language"] for it in bridge.taken} == {"en"}
     assert "Done: 3 of 3 · sent 3 · opened 1 · answered 1" in shown
+    assert "1 bounced: sel_caio" in shown, "nobody knew whom to reach by another way"
     assert "sent 3" not in hidden
 
 

@@ -7,7 +7,7 @@ from app_pages.parts import acting
 from pipeline.log.kinds.notice_schedule import wished
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
-from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.occurrences import before, review, text
 from tests.app_pages.support.reading import page_text, press
 
 HISTORY = [
@@ -46,6 +46,28 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it
         calls = service.reader.read("seller_notices").to_pylist()
     assert [(it["actor"], it["reason"]) for it in said] == [("Bia", "another seller")] * 2
     assert all(it["retracted_at"] and not it["contacted_at"] for it in calls)
+
+
+def test_ten_calls_are_ten_however_many_reviews_each_was_about(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Of a seller with two reviews, five calls stood there."""
+    calls = [
+        {
+            "kind": "seller_notice",
+            "occurred_at": text(before(hours=n)),
+            "message_id": f"call_{n}",
+            "process_id": process,
+            "channel": "phone",
+            "outcome": "reached",
+        }
+        for n in range(1, 12)
+        for process in ("prc_1", "prc_2")
+    ]
+    with open_log([*HISTORY, *calls]):
+        said = page_text(visit("seller", seller_id="sel_ana"))
+    assert said.count("telephone · reached · ") == 10
+    assert "Showing 10 of 11." in said
 
 
 def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
