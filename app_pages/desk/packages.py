@@ -120,7 +120,7 @@ def show(*, is_sample: bool = False) -> None:
         st.info(_("A package always holds the log as it is now, not as it stood at that instant."))
 
     asking, beside = st.columns([1, 1], gap="medium")
-    with asking, st.container(key="asked_for"):
+    with asking, st.container(key="asked_for", gap="xsmall"):
         subject = _choose_sample() if is_sample else _choose_subject()
         _ask(subject)
     made = _own()
@@ -241,17 +241,8 @@ def _ask(subject: _Subject) -> None:
         format_func=lambda code: _(_PROFILES[code]),
         key="profile",
     )
-    if not is_full_allowed:
-        st.markdown(
-            formats.muted(
-                _(
-                    "A full package holds personal data: without a login, whoever runs Prazo makes"
-                    " it. See *Packages* in the guide *Evidence*."
-                )
-            )
-        )
     with st.form("package", border=False):
-        st.text_area(_("Why is it needed?"), key="reason", height=80)
+        st.text_area(_("Why is it needed?"), key="reason", height=68)
         acting.name_of_reader("actor")
         acting.submit(
             "package",
@@ -260,6 +251,15 @@ def _ask(subject: _Subject) -> None:
             icon=":material/inventory_2:",
             may=Permission.EXPORT,
             in_past=True,
+        )
+    if not is_full_allowed:
+        st.markdown(
+            formats.muted(
+                _(
+                    "A full package holds personal data: without a login, whoever runs Prazo makes"
+                    " it. See *Packages* in the guide *Evidence*."
+                )
+            )
         )
 
 

@@ -200,9 +200,7 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
         )
 
     recorded = _recorded(row, acting.tried(act, actor), why)
-    # Its form stays open over what the card says of it since.
     return recorded._replace(
-        is_shown=False,
         empties=(f"snooze_reason {own}",),
         undo=partial(recording.take_back, "snoozed", taken_at, actor),
     )

@@ -14,12 +14,14 @@ from app_pages.door import access
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import elements, explained, links, seller_names, views
+from app_pages.parts import elements, explained, links, lists, seller_names, views
 from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
 
 FIRST = 5  # of the processes that wait for us, those that are named
+CHIP_WIDTH = 240
+"""Pixels for a state with the time left, in any language."""
 
 PAGE = Page(
     title=N_("Overview"),
@@ -89,13 +91,14 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
 
 def first_to_save(row: views.Row, seller: str | None) -> None:
     """One of the processes that can still be saved, in a line that leads to it. `seller`: by name,
-    where names are shown in clear."""
+    where names are shown in clear; else the line has the id."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        links.to_process(row["process_id"], is_named=True)
-        if seller is not None:
-            st.markdown(formats.plain(seller), width="content")
+        with st.container(width=lists.SUBJECT_ID_WIDTH + 20):
+            links.to_process(row["process_id"], is_named=True)
+        named = seller or views.shown("seller_id", row["seller_id"] or "")
+        st.markdown(formats.plain(named), width=lists.NAME_WIDTH)
         st.markdown(
-            code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width="content"
+            code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width=CHIP_WIDTH
         )
         st.markdown(f"**{next_actions.action(row['next_action'])}**", width="content")
 
@@ -108,16 +111,19 @@ assert figures is not None  # the view is one row, always
 
 if figures["quarantined"]:
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="quarantine"):
-        with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             held = ngettext(
                 "{n} delivery is in quarantine",
                 "{n} deliveries are in quarantine",
                 figures["quarantined"],
                 n=formats.number(figures["quarantined"]),
             )
-            st.markdown(formats.badge(f"**{held}**", "orange", ":material/report:"))
             st.markdown(
-                formats.muted(_("What could not be read may hide a review with a deadline."))
+                formats.badge(f"**{held}**", "orange", ":material/report:"), width="content"
+            )
+            st.markdown(
+                formats.muted(_("What could not be read may hide a review with a deadline.")),
+                width="content",
             )
         links.to_named("ledger", _("View the quarantine"))
 if service.current().settings.webhook_auth == "none":
@@ -208,8 +214,9 @@ if not actions:
 elif access.may_read("open_processes"):
     first = views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST)
     names = {} if seller_names.showing() is None else seller_names.of(first)
-    for row in first:
-        first_to_save(row, names.get(row["seller_id"]))
+    with st.container(gap="xsmall"):
+        for row in first:
+            first_to_save(row, names.get(row["seller_id"]))
 for row in actions:
     code = row["next_action"]
     is_ready = code == "submit"  # what is answered is sent where it is listed

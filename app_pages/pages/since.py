@@ -41,9 +41,9 @@ def listed() -> lists.Listed:
             "change": lists.chips(
                 _("Change"),
                 {kinds[code]: change.colour for code, change in changes.CHANGES.items()},
-                110,
+                144,
             ),
-            "code": lists.text(_("What exactly"), 170),
+            "code": lists.text(_("What exactly"), 176),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 110),
             "review_type": lists.text(_("Type"), 54),

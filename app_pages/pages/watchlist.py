@@ -87,7 +87,6 @@ def card(row: views.Row) -> None:
     )
     chip = code_texts.state_chip(state, row["seconds_to_deadline"])
     st.markdown(f"{chip} {code_texts.type_chip(row['review_type'])}")
-    st.markdown(code_texts.word(code_texts.COSTS, state))
     elements.say_deleted(row)
     icon = ACTIONS[row["next_action"]].icon
     st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
@@ -112,6 +111,7 @@ def card(row: views.Row) -> None:
         st.markdown(formats.muted(tried))
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
+    st.markdown(code_texts.word(code_texts.COSTS, state))
     st.header(
         ngettext(
             "{n} requested field",

@@ -346,7 +346,8 @@ def _press(
             folds.close()
         if feedback.is_done and not is_second:
             # Only the last act can be undone: an earlier one may be what that rests on.
-            st.session_state[_DONE] = _Done(feedback.undo, may)
+            said = "" if feedback.undo is None else feedback.text
+            st.session_state[_DONE] = _Done(feedback.undo, may, said)
 
 
 class _Done(NamedTuple):
@@ -424,8 +425,8 @@ def _unbroken() -> Iterator[None]:
 
 def _tell(key: str) -> None:
     feedback: Feedback | None = st.session_state.get(_FEEDBACK, {}).pop(key, None)
-    if feedback is None:
-        return
+    if feedback is None or (feedback.is_done and feedback.undo is not None):
+        return  # what can be undone is said beside what undoes it
     if feedback.is_done and feedback.is_shown:
         with st.container(key=f"heard {key}"):
             _say(feedback)

@@ -34,7 +34,8 @@ from pipeline.texts import printable
 
 ROWS = 50
 ROW_HEIGHT = 36
-VISIBLE_ROWS = 14
+VISIBLE_ROWS = 12
+"""As many as let what stands below a list be seen in a window 720 pixels high."""
 SUBJECT_ID_WIDTH = 154
 """Pixels for one of the platform's usual ids, a prefix and 16 hexadecimal digits."""
 SELLER = "seller_name"
@@ -101,7 +102,10 @@ def paged(
     # From the top down: an element that appears above others moves them while somebody reads.
     drawn = draw(rows, f"{view} {number}")
     with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        horizontal=True,
+        horizontal_alignment="distribute",
+        vertical_alignment="center",
+        key=f"under_{view}",
     ):
         shown = [counted(total)]
         if pages > 1:

@@ -31,18 +31,25 @@
 // or the comparison that was asked for there, and anywhere else what the button stood in, or the one
 // that had opened it: never another button, since a reader who still presses Enter meant this one.
 (() => {
-    const enter = (opener, frames) => {
+    const enter = (opener, wanted, frames) => {
         if (document.activeElement !== opener) return
         const opened = document.querySelector('[data-testid="stPopoverBody"]')
         const first = opened?.querySelector('input, textarea, button, a[href], [tabindex="0"]')
         const isThere = first && !opened.querySelector('[data-testid="stSkeleton"]')
-        if (isThere) first.focus()
-        else if (frames) requestAnimationFrame(() => enter(opener, frames - 1))
+        if (!isThere) return frames && requestAnimationFrame(() => enter(opener, wanted, frames - 1))
+        if (first.matches(wanted)) first.focus()
     }
+    const opens = it => it?.getAttribute('aria-expanded') === 'true'
     document.addEventListener('keyup', pressed => {
         if (pressed.key !== 'Enter' && pressed.key !== ' ') return
         const opener = pressed.target.closest('[data-testid="stPopoverButton"]')
-        if (opener?.getAttribute('aria-expanded') === 'true') enter(opener, 300)  // until it is drawn
+        if (opens(opener)) enter(opener, '*', 300)  // until it is drawn
+    })
+    // Who opens it by the mouse to write why can write at once; a keyboard of glass would hide the rest.
+    document.addEventListener('click', ({target}) => {
+        const opener = target.closest('[data-testid="stPopoverButton"]')
+        if (!opener || matchMedia('(pointer: coarse)').matches) return
+        setTimeout(() => opens(opener) && enter(opener, 'input[type="text"], textarea', 300))
     })
     const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
     let was = null, place = -1, around = [], byKeys = false

@@ -318,6 +318,8 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         app.text_input(key=f"snooze_actor {own}").set_value("Bia")
         press(app, "Snooze")
         assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app)
+        # Beside *Undo*, for as long as that is there: it stood in the card alone.
+        assert "Recorded for EXPIRED · deadline passed prc_late." in page_text(app.run())
         assert app.session_state[acting._NAME] == "Bia"
         [both] = service.reader.read("alerts").to_pylist()
         until = both["snoozed_until"].replace(tzinfo=UTC)

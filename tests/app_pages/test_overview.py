@@ -75,7 +75,7 @@ def test_a_share_over_nothing_is_a_dash(drawn: Visit) -> None:
 def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: Visit) -> None:
     app = drawn()
     shown = page_text(app)
-    _processes, actions = shown.split("What needs action today")[1].split(
+    processes, actions = shown.split("What needs action today")[1].split(
         "1 due in 7 days 1 process"
     )
     assert "Start a collection" in actions.split("Ask again")[0]
@@ -83,6 +83,7 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
     assert [query for label, query in links(app) if label.startswith("prc_")] == [
         f"process=prc_{name}" for name in ("today", "soon", "tolerated", "pending", "late")
     ]
+    assert "sel_ana" in processes, "whose they are was on the next page"
     assert [it for it in links(app) if it[0] == "Act now (5)"] == [("Act now (5)", "queue=act_now")]
     assert "The platform found the payload invalid (400). Correct it and send it again." in shown
 
