@@ -30,6 +30,7 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery
+from pipeline.log.entries import INGESTED
 from tests.benchmarks.pages import BARE, Tab, _serving
 from tests.benchmarks.rows import Row
 from tests.benchmarks.soak import _prazo, settings_in
@@ -85,37 +86,52 @@ def _seller(number: int) -> str:
 # --- what people look at -------------------------------------------------------------------------
 
 
-def _event(number: int, process: int, status: str, created_at: datetime) -> bytes:
-    deadline = created_at + timedelta(days=60 if process % 2 else 30)
-    kind = "REQUIRED" if process % 2 else "INCONSISTENT"
+def _event(
+    number: int, process: int, opened_at: datetime, finished_at: datetime | None = None
+) -> bytes:
+    """What opens a process, or what finishes it; its deadline stays."""
+    created_at, status = finished_at or opened_at, "PENDING" if process % 2 else "OVERDUE"
+    if finished_at:
+        status = "FINISHED"
+    deadline = opened_at + timedelta(days=60 if process % 2 else 30)
+    kind = "REGISTRATION_REVIEW" if process % 2 else "INCONSISTENT_DATA_UPDATE"
     return (
-        f'{{"id":"evt_{number:012d}","type":"regulatory.registration.review.{kind.lower()}",'
+        f'{{"id":"evt_{number:012d}","type":"regulatory.registration.review.required",'
         f'"created_at":"{created_at:%Y-%m-%dT%H:%M:%SZ}","payload":{{"object":{{'
-        f'"type":"REGISTRATION_REVIEW_{kind}","process_id":"{_process(process)}",'
+        f'"type":"{kind}_REQUIRED","process_id":"{_process(process)}",'
         f'"customer_id":"{_seller(process // PROCESSES_OF_A_SELLER)}","status":"{status}",'
         f'"deadline_at":"{deadline:%Y-%m-%dT%H:%M:%SZ}",'
         '"requested_fields":["revenue","address.line1","address.city"]}}}'
     ).encode()
 
 
-def _bodies() -> Iterator[bytes]:
-    """Reviews of the last 90 days; of three two are finished."""
+def _past() -> Iterator[tuple[datetime, bytes]]:
+    """What a platform has sent in 90 days, and when; of three processes two are finished."""
     now, numbers = datetime.now(UTC), itertools.count()
     for process in range(PROCESSES):
         opened = now - timedelta(days=90) * ((process * 7919 % PROCESSES) / PROCESSES)
-        status = "PENDING" if process % 2 else "OVERDUE"
-        yield _event(next(numbers), process, status, opened)
+        yield opened, _event(next(numbers), process, opened)
         if process % 3:
             finished = min(now, opened + timedelta(days=20))
-            yield _event(next(numbers), process, "FINISHED", finished)
+            yield finished, _event(next(numbers), process, opened, finished)
 
 
 def _fill(inbox_path: str) -> None:
-    bodies = _bodies()
+    """Takes in the past as a marketplace does that begins with Prazo: oldest first, from files."""
+    past = iter(sorted(_past()))
     with closing(open_inbox(inbox_path)) as inbox:
-        while some := [*itertools.islice(bodies, ENTRIES_PER_COMMIT)]:
-            now = instants.now()
-            inbox.append([delivery(it, occurred_at=now, recorded_by="webhook") for it in some])
+        while some := [*itertools.islice(past, ENTRIES_PER_COMMIT)]:
+            inbox.append(
+                [
+                    delivery(
+                        body,
+                        occurred_at=instants.from_datetime(received_at),
+                        recorded_by="ingest",
+                        origin=INGESTED,
+                    )
+                    for received_at, body in some
+                ]
+            )
 
 
 class _Sender(threading.Thread):
@@ -132,7 +148,7 @@ class _Sender(threading.Thread):
         for number in itertools.count(10 * PROCESSES):
             if self.is_over.wait(1 / self.rate):
                 break
-            body = _event(number, number % PROCESSES, "OVERDUE", datetime.now(UTC))
+            body = _event(number, number, datetime.now(UTC))
             connection.request("POST", "/webhooks", body)
             if (answer := connection.getresponse()).status != 200:
                 raise SystemExit(f"a delivery was answered {answer.status}")
