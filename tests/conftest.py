@@ -42,7 +42,6 @@ BROWSING: Final = {
     "app_pages/door/test_login.py": 75,
     "app_pages/desk/test_jobs.py": 60,
     "app_pages/door/test_served.py": 50,
-    "acceptance/test_sellers_way.py": 40,
     "app_pages/parts/test_freshness.py": 35,
     "app_pages/desk/test_focus.py": 30,
     "acceptance/test_demo.py": 25,
@@ -227,7 +226,8 @@ def _order(items: list[pytest.Item]) -> None:
         for path, start in zip(paths, starts, strict=False):
             place[path] = ends * start / starts[-1]
     changed = _touched()
-    items.sort(key=lambda item: (not changed & {item.path, *item.path.parents}, place[item.path]))
+    key = {path: (not changed & {path, *path.parents}, place[path]) for path in files}
+    items.sort(key=lambda item: key[item.path])
 
 
 def pytest_configure() -> None:

@@ -25,6 +25,7 @@ from pipeline.log.artifacts import FolderArtifacts
 from pipeline.log.checkpoints import Cosigner
 from pipeline.settings import Settings
 from pipeline.values import misread
+from tests import depth
 
 A_VALUE_OF = {
     "artifacts_in": "folder",
@@ -154,7 +155,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("odd", depth.few(ODD, 3))
 def test_what_is_odd_and_legal_in_a_path_is_one_place_to_all_that_open_it(
     odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

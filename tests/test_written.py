@@ -35,6 +35,7 @@ from pipeline.serve import roles
 from pipeline.settings import Settings
 from pipeline.submit.decision import Terms, bands_in
 from pipeline.written import in_utf_8, lines_in, read_small, text_in
+from tests import depth
 from tests.journey.served import served
 from tests.support.commands import here
 from tests.support.events import event
@@ -249,7 +250,7 @@ def test_the_doctor_says_which_bands_are_known_also_without_a_platform(tmp_path:
     assert (bands.verdict, bands.found) == ("ok", f"2 bands in {path}")
 
 
-@pytest.mark.parametrize("saved", ["Excel", "Notepad"])
+@pytest.mark.parametrize("saved", depth.few(["Excel", "Notepad"], 2))
 def test_every_choice_that_the_sellers_page_offers_can_be_chosen_and_sent(
     tmp_path: Path, saved: str
 ) -> None:
@@ -314,7 +315,7 @@ def test_lines_of_occurrences_are_taken_behind_a_mark_and_refused_in_utf_16(
         assert inbox.last()[0] == 1
 
 
-@pytest.mark.parametrize("saved", ["Excel", "Notepad"])
+@pytest.mark.parametrize("saved", depth.few(["Excel", "Notepad"], 2))
 def test_a_checkpoint_that_a_mail_program_saved_verifies(tmp_path: Path, saved: str) -> None:
     environment = environment_in(tmp_path)
     with closing(open_inbox(environment["PRAZO_INBOX"])) as inbox:

@@ -302,6 +302,7 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "Bia" in [row["actor"] for row in steps]
 
 
+@pytest.mark.long
 def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
     open_log: OpenLog, visit: Visit
 ) -> None:

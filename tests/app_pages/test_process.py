@@ -10,6 +10,7 @@ from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
+from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import (
     NOW,
@@ -346,11 +347,14 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
 
 @pytest.mark.parametrize(
     ("certificate", "said"),
-    [
-        ("given", "Mutual TLS: the platform asked for our certificate and got it."),
-        ("withheld", "No mutual TLS: the platform asked for a certificate that ours is not"),
-        ("not_asked", "No mutual TLS: the platform did not ask for our certificate."),
-    ],
+    depth.few(
+        [
+            ("given", "Mutual TLS: the platform asked for our certificate and got it."),
+            ("withheld", "No mutual TLS: the platform asked for a certificate that ours is not"),
+            ("not_asked", "No mutual TLS: the platform did not ask for our certificate."),
+        ],
+        2,
+    ),
 )
 def test_where_an_answer_leads_and_whether_our_certificate_was_asked_for_stand_with_it(
     open_log: OpenLog, visit: Visit, certificate: str, said: str
@@ -461,6 +465,7 @@ def test_a_finished_process_asks_for_no_ticket(open_log: OpenLog, visit: Visit) 
     assert "support ticket" not in shown.lower()
 
 
+@pytest.mark.long
 def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_late")

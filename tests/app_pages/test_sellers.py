@@ -375,6 +375,7 @@ def choice(app: AppTest, label: str) -> Any:
     return next(it for it in app.selectbox if it.label == label)
 
 
+@pytest.mark.long
 def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
     open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ PARTS: dict[str, list[str]] = {
     "resume": ["resume", "--follow"],
     "serve": ["serve"],
 }
+LEFT_TO_A_LONG_RUN = {"follow", "forward", "resume", "the seller's page"}
 LISTENS = {
     "receive": "PRAZO_RECEIVER_PORT",
     "follow": "PRAZO_DASHBOARD_PORT",
@@ -104,7 +105,8 @@ def is_up(part: str, process: "subprocess.Popen[bytes]", environment: dict[str, 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which signals are heeded")
 @pytest.mark.parametrize(
-    "part", [pytest.param(it, marks=pytest.mark.long) if it == "follow" else it for it in PARTS]
+    "part",
+    [pytest.param(it, marks=[pytest.mark.long] * (it in LEFT_TO_A_LONG_RUN)) for it in PARTS],
 )
 def test_a_terminal_that_is_closed_ends_each_part_as_term_does_with_129(
     part: str, start: Start, environment: dict[str, str]
@@ -124,8 +126,8 @@ def test_a_terminal_that_is_closed_ends_each_part_as_term_does_with_129(
 @pytest.mark.parametrize(
     "part",
     [
-        *("receive", "dashboard", "forward"),
-        *(pytest.param(it, marks=pytest.mark.long) for it in ("serve", "follow")),
+        *("receive", "dashboard"),
+        *(pytest.param(it, marks=pytest.mark.long) for it in ("forward", "serve", "follow")),
     ],
 )
 def test_where_it_was_ignored_at_the_start_it_does_nothing(

@@ -30,6 +30,7 @@ from pipeline.log.entries import Draft
 from pipeline.log.kinds.erasure import ERASURE
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.erasure import person
 from tests.erasure.conftest import ON_SQLITE, stores
@@ -351,7 +352,7 @@ def test_it_waits_for_a_second_person_and_is_done_once(settings: Settings) -> No
 # --- crashes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["change", "links", "artifacts", "cut"])
+@pytest.mark.parametrize("step", depth.few(["change", "links", "artifacts", "cut"], 2))
 @ON_SQLITE
 def test_killed_at_a_step_the_next_run_goes_on(
     step: str, settings: Settings, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ from pipeline.log.actions import By
 from pipeline.log.kinds.unmask import UNMASK
 from pipeline.serve import ledger_access
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.audit.conftest import request
 from tests.erasure import person
@@ -92,6 +93,7 @@ def test_an_erasure_while_the_ledger_is_made_again_at_a_start(
     assert b"Mariana" not in settings.ledger.read_bytes()
 
 
+@pytest.mark.long
 def test_an_erasure_while_what_follows_makes_its_ledger_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +117,7 @@ def test_an_erasure_while_what_follows_makes_its_ledger_again(
     assert (len(put), files_of(settings)) == (2, ["ledger.duckdb"])
 
 
-@pytest.mark.parametrize("signs", [True, False])
+@pytest.mark.parametrize("signs", depth.few([True, False], 2))
 def test_what_follows_makes_its_ledger_again_after_the_key_was_replaced_meanwhile(
     signs: bool, settings: Settings, tmp_path: Path
 ) -> None:
@@ -289,6 +291,7 @@ def test_a_ledger_that_gives_an_inbox_its_erasures_back_is_made_again(
     assert words_of(settings) == []
 
 
+@pytest.mark.long
 def test_an_inbox_gets_back_what_stays_also_where_tax_ids_compare_under_another_key(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -307,6 +310,7 @@ def test_an_inbox_gets_back_what_stays_also_where_tax_ids_compare_under_another_
     assert words_of(settings) == []
 
 
+@pytest.mark.long
 def test_what_a_ledger_that_was_not_made_again_gives_a_reconciled_inbox_stays_erased(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -331,7 +335,7 @@ def test_what_a_ledger_that_was_not_made_again_gives_a_reconciled_inbox_stays_er
     assert b"Mariana" not in settings.ledger.read_bytes()
 
 
-@pytest.mark.parametrize("source", ["backup", "ledger"])
+@pytest.mark.parametrize("source", depth.few(["backup", "ledger"], 2))
 def test_a_restore_erases_what_a_ledger_that_was_not_made_again_still_has(
     source: str, settings: Settings, tmp_path: Path
 ) -> None:

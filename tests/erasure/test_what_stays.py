@@ -191,7 +191,7 @@ def test_what_stays_and_was_changed_is_not_a_ground_for_another_erasure(settings
 
 @pytest.mark.parametrize(
     "record",
-    depth.few([b"x", b"[1]", b'{"erased":["1:%s"]}' % (b"z" * 64), b'{"erased":7}'], 2),
+    depth.few([b"x", b"[1]", b'{"erased":["1:%s"]}' % (b"z" * 64), b'{"erased":7}'], 4),
 )
 @ON_SQLITE
 def test_an_erasure_that_somebody_changed_is_named(
@@ -226,7 +226,7 @@ def test_a_backup_is_brought_up_to_date_with_an_erasure(settings: Settings, tmp_
     assert words_of(elsewhere) == []
 
 
-@pytest.mark.parametrize("step", ["erased_in", "copy_entries"])
+@pytest.mark.parametrize("step", depth.few(["erased_in", "copy_entries"], 2))
 @ON_SQLITE
 def test_a_backup_during_which_somebody_is_forgotten_can_be_restored(
     step: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -271,6 +271,7 @@ def test_an_older_backup_brings_nothing_back_where_the_ledger_knows_better(
     assert [it.name for it in settings.artifacts.rglob("*") if it.is_file()] == [digest]
 
 
+@pytest.mark.long
 @ON_SQLITE
 def test_a_backup_that_was_cut_off_before_it_erased_brings_nothing_back(
     settings: Settings, tmp_path: Path
@@ -293,6 +294,7 @@ def test_a_backup_that_was_cut_off_before_it_erased_brings_nothing_back(
     assert words_of(settings) == []
 
 
+@pytest.mark.long
 @ON_SQLITE
 def test_a_ledger_that_has_not_followed_an_erasure_brings_nothing_back(settings: Settings) -> None:
     done(settings)
@@ -304,6 +306,7 @@ def test_a_ledger_that_has_not_followed_an_erasure_brings_nothing_back(settings:
     assert words_of(settings) == []
 
 
+@pytest.mark.long
 @ON_SQLITE
 def test_an_inbox_that_was_put_back_and_went_on_forgets_again(
     settings: Settings, tmp_path: Path
@@ -410,7 +413,7 @@ OF_A_SELLERS_PERIOD = replace(OF_A_SELLER, since=0, until=1_790_000_000_000_000)
             (OF_A_PERIOD, "masked"),
             (OF_A_PERIOD, "full"),
         ],
-        2,
+        4,
     ),
 )
 @ON_SQLITE
@@ -427,6 +430,7 @@ def test_a_package_says_what_was_erased_and_verifies(
     assert [it for it in person.WORDS if it in unpacked(made.path)] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("profile", depth.few(["full", "masked"], 2))
 @ON_SQLITE
 def test_a_package_of_what_was_erased_and_recorded_again_verifies(
@@ -464,11 +468,14 @@ def test_a_package_of_what_was_erased_and_recorded_again_verifies(
 
 @pytest.mark.parametrize(
     "scope",
-    [
-        Scope(process_id=person.PROCESS),
-        Scope(since=0, until=1_790_000_000_000_000),
-        Scope(seller_id=person.SELLER, since=0, until=1_790_000_000_000_000),
-    ],
+    depth.few(
+        [
+            Scope(since=0, until=1_790_000_000_000_000),
+            Scope(process_id=person.PROCESS),
+            Scope(seller_id=person.SELLER, since=0, until=1_790_000_000_000_000),
+        ],
+        3,
+    ),
 )
 @ON_SQLITE
 def test_a_body_that_is_withheld_as_erased_and_was_not_is_a_fault(

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -32,15 +33,15 @@ print(json.dumps({
 """
 
 
+def has_ssl(python: str) -> bool:
+    return subprocess.run([python, "-c", "import ssl"], check=False).returncode == 0
+
+
 def pythons() -> list[str]:
-    """One of each version that is here, this one first."""
-    found = {sys.version_info[:2]: sys.executable}
+    """One of each version that is here, this one first; by their names, since each worker asks."""
+    found = {sys.version_info[1]: sys.executable}
     for other in filter(None, OTHERS):
-        said = "import ssl, sys; print(*sys.version_info[:2])"
-        done = subprocess.run([other, "-c", said], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            major, minor = map(int, done.stdout.split())
-            found.setdefault((major, minor), other)
+        found.setdefault(int(re.findall(r"3\.(\d+)", other)[-1]), other)
     return list(found.values())
 
 
@@ -57,6 +58,8 @@ def shown_by(python: str, folder: Path) -> dict[str, object]:
 def test_a_context_is_the_same_under_each_python(python: str, tmp_path: Path) -> None:
     """3.13 refused a private authority that 3.12 took, `VERIFY_X509_STRICT` being its default; and
     where `SSLKEYLOGFILE` was set, anyone who reads that file could decrypt what we send."""
+    if not has_ssl(python):
+        pytest.skip(f"{python} has no ssl")
     shown = shown_by(python, tmp_path)
     ciphers = shown.pop("ciphers")
     assert shown == {

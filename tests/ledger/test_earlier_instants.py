@@ -68,7 +68,7 @@ def _rows(view, stand_ins) -> str:
     return f"select {', '.join(view.columns)} from ({whole_sql(view, stand_ins)})"
 
 
-@settings(max_examples=settings.default.max_examples // 4)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(histories_in_steps())
 def test_kept_rows_say_what_the_log_says_however_it_has_grown(case):
     history, steps = case
@@ -132,6 +132,7 @@ def test_a_ledger_without_entries_answers_at_any_instant(year):
         assert rows(reader, "watchlist", at(f"{year}-01-01T00:00:00")) == []
 
 
+@pytest.mark.long
 def test_questions_of_now_push_no_instant_out_where_an_entry_is_dated_ahead():
     instant = at("2026-03-01T13:00:00")
     ahead = acp("e2", "2090-01-01T00:00:00Z", process_id="p2")
@@ -185,6 +186,7 @@ def test_instants_of_many_rows_leave_less_room(service, monkeypatch):
     assert [*service.ledger.earlier._instants] == [AT + it for it in (1, 2, 3)]
 
 
+@pytest.mark.long
 def test_a_reader_reads_on_while_its_instant_makes_room_for_others(service):
     """Whoever reads an instant sees its rows to the end, though others ask about many meanwhile."""
     cursor = service.ledger.cursor()

@@ -13,6 +13,7 @@ from pipeline import instants
 from pipeline.log.kinds.seller_notice_result import SELLER_NOTICE_RESULT
 from pipeline.notices import bounces
 from pipeline.notices.rules import NoticeRules
+from tests import depth
 from tests.alert.sinks import MailServer
 from tests.notices.mailbox import Mailbox
 from tests.notices.office import BY_MAIL, Office
@@ -129,7 +130,9 @@ def test_whatever_goes_wrong_is_said_without_what_it_quotes_and_reading_goes_on(
 
 @pytest.mark.parametrize(
     ("tried", "date", "expected"),
-    [(1, 2, 1), (None, 2, 2), (-1, 2, 2), (4, None, 3), (None, None, 3), ("soon", 2, 2)],
+    depth.few(
+        [(1, 2, 1), (None, 2, 2), (-1, 2, 2), (4, None, 3), (None, None, 3), ("soon", 2, 2)], 2
+    ),
 )
 def test_a_message_came_back_when_the_server_says(
     office: Office,
@@ -175,16 +178,19 @@ def test_what_is_too_old_to_count_is_not_fetched_and_the_rest_is_without_a_pause
 
 @pytest.mark.parametrize(
     ("said", "is_meant"),
-    [
-        ({"returned": "headers"}, True),
-        ({"returned": "whole"}, True),
-        ({"returned": "none"}, False),
-        ({"returned": "none", "envid": "{id}"}, True),
-        ({"to": "eva@seller.example"}, False),  # hostile: somebody else's address
-        ({"Action": "delayed"}, False),
-        ({"kind": "disposition-notification"}, False),
-        ({"id": "msg_0123456789abcdef01234567"}, False),
-    ],
+    depth.few(
+        [
+            ({"returned": "headers"}, True),
+            ({"returned": "whole"}, True),
+            ({"returned": "none"}, False),
+            ({"returned": "none", "envid": "{id}"}, True),
+            ({"to": "eva@seller.example"}, False),  # hostile: somebody else's address
+            ({"Action": "delayed"}, False),
+            ({"kind": "disposition-notification"}, False),
+            ({"id": "msg_0123456789abcdef01234567"}, False),
+        ],
+        2,
+    ),
 )
 def test_only_a_report_about_our_message_to_that_address_counts(
     office: Office, tmp_path: Path, said: dict[str, str], is_meant: bool

@@ -23,7 +23,7 @@ from pipeline.log.ndjson import read_line
 from pipeline.notices import channels, ladders, started
 from pipeline.notices.dispatcher import NoticeDispatcher
 from pipeline.notices.rules import NoticeRules
-from tests import fork_server
+from tests import depth, fork_server
 from tests.alert.sinks import MailServer, Posted, WebhookServer
 from tests.docs.pages import ROOT
 from tests.notices.killed_schedule import SHORT_PAUSES, STEPS_OF_SCHEDULE
@@ -77,7 +77,7 @@ class Gruff(MailServer):
         return said
 
 
-@pytest.mark.parametrize("channel", ["sms", "email"])
+@pytest.mark.parametrize("channel", depth.few(["sms", "email"], 2))
 def test_killed_at_each_step_everybody_is_written_to_once_but_what_is_uncertain(
     office: Office, tmp_path: Path, channel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.notices import batches, sending
 from pipeline.notices.sending import Done, Sending
+from tests import depth
 from tests.alert.sinks import Posted, WebhookServer
 from tests.notices.office import Office, results_of
 from tests.notices.test_sending import BY_SMS
@@ -67,7 +68,7 @@ def test_a_press_that_broke_off_says_so(office: Office, monkeypatch: pytest.Monk
     assert "ZeroDivisionError" in str(batch.error)
 
 
-@pytest.mark.parametrize("fails", [{"sel_1", "sel_2"}, {"sel_2"}])
+@pytest.mark.parametrize("fails", depth.few([{"sel_1", "sel_2"}, {"sel_2"}], 2))
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_a_press_that_came_to_its_end_can_be_pressed_again(
     office: Office, monkeypatch: pytest.MonkeyPatch, fails: set[str], is_restarted: bool

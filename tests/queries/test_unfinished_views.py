@@ -10,6 +10,7 @@ import pytest
 
 from pipeline.ledger import materialized
 from pipeline.ledger.views import catalogue, reader
+from tests import depth
 from tests.support.commands import here
 from tests.support.events import SAMPLES
 from tests.support.stores import environment_in
@@ -52,39 +53,42 @@ def test_a_finished_one_is_shown(show: Show) -> None:
 
 @pytest.mark.parametrize(
     ("text", "finding", "remedy"),
-    [
-        (COLUMN + SELECT, "mine.sql has no line `key:`\n", "a row is one of its kind"),
-        (
-            KEY + "-- column: process_id\n" + SELECT,
-            "mine.sql cannot be read: `column: process_id` is neither `name | meaning` nor",
-            "as in queries/state/watchlist.sql",
-        ),
-        (
-            KEY + "select process_id from watchlist join mine using (process_id)",
-            "The views cannot be put in order: mine reads mine",
-            "read another view",
-        ),
-        (
-            KEY + "select process_it from process_state",
-            "The view mine cannot be read: Binder Error: ",
-            "correct that view's file",
-        ),
-        (
-            KEY + "select process_id from process_sate",
-            "The view mine cannot be read: Catalog Error: Table with name process_sate",
-            "correct that view's file",
-        ),
-        (
-            KEY + "select process_id::int as process_id from process_state",
-            "The view mine cannot be read: a value has another type",
-            "correct that view's file",
-        ),
-        (
-            KEY + "select process_id form process_state",
-            "The view mine cannot be read: Parser Error: ",
-            "correct that view's file",
-        ),
-    ],
+    depth.few(
+        [
+            (COLUMN + SELECT, "mine.sql has no line `key:`\n", "a row is one of its kind"),
+            (
+                KEY + "-- column: process_id\n" + SELECT,
+                "mine.sql cannot be read: `column: process_id` is neither `name | meaning` nor",
+                "as in queries/state/watchlist.sql",
+            ),
+            (
+                KEY + "select process_id from watchlist join mine using (process_id)",
+                "The views cannot be put in order: mine reads mine",
+                "read another view",
+            ),
+            (
+                KEY + "select process_it from process_state",
+                "The view mine cannot be read: Binder Error: ",
+                "correct that view's file",
+            ),
+            (
+                KEY + "select process_id from process_sate",
+                "The view mine cannot be read: Catalog Error: Table with name process_sate",
+                "correct that view's file",
+            ),
+            (
+                KEY + "select process_id::int as process_id from process_state",
+                "The view mine cannot be read: a value has another type",
+                "correct that view's file",
+            ),
+            (
+                KEY + "select process_id form process_state",
+                "The view mine cannot be read: Parser Error: ",
+                "correct that view's file",
+            ),
+        ],
+        2,
+    ),
 )
 def test_what_one_lacks_is_said(show: Show, text: str, finding: str, remedy: str) -> None:
     code, said = show(text)

@@ -6,34 +6,41 @@ Each expected value is written by hand from docs/rules.md, and asked of views an
 import pytest
 
 from tests.rules.builders import found, process, review
-from tests.support.ledgers import asked
+from tests.support.ledgers import World, asked
 from tests.support.lines import at, finished, started
+
+WORLD = World()
+
+
+OUTCOMES = [
+    (200, None, "accepted"),
+    (400, None, "invalid_payload"),
+    (401, None, "unauthorized"),
+    (404, None, "not_found"),
+    (409, None, "conflict"),
+    (429, None, "rate_limited"),
+    (500, None, "platform_error"),
+    (599, None, "platform_error"),
+    (600, None, "unexpected_status"),
+    (201, None, "unexpected_status"),
+    (302, None, "unexpected_status"),
+    (499, None, "unexpected_status"),
+    (None, "timeout", "timeout"),
+    (None, "network_error", "network_error"),
+    (None, "tls_refused", "tls_refused"),
+    (None, "refused", "refused"),
+    (None, None, "unknown"),
+]
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "outcome"),
+    ("history", "status", "error", "outcome"),
     [
-        (200, None, "accepted"),
-        (400, None, "invalid_payload"),
-        (401, None, "unauthorized"),
-        (404, None, "not_found"),
-        (409, None, "conflict"),
-        (429, None, "rate_limited"),
-        (500, None, "platform_error"),
-        (599, None, "platform_error"),
-        (600, None, "unexpected_status"),
-        (201, None, "unexpected_status"),
-        (302, None, "unexpected_status"),
-        (499, None, "unexpected_status"),
-        (None, "timeout", "timeout"),
-        (None, "network_error", "network_error"),
-        (None, "tls_refused", "tls_refused"),
-        (None, "refused", "refused"),
-        (None, None, "unknown"),
+        (WORLD.add(started(), finished(status=status, error=error)), status, error, outcome)
+        for status, error, outcome in OUTCOMES
     ],
 )
-def test_every_answer_has_its_outcome(status, error, outcome):
-    history = [started(), finished(status=status, error=error)]
+def test_every_answer_has_its_outcome(history, status, error, outcome):
     [row] = asked(history, "submission_attempts", at("2026-03-02T00:00:01"))
     assert (row["outcome"], row["status"], row["error"]) == (outcome, status, error)
 

@@ -18,6 +18,7 @@ from pipeline.errors import CallerError
 from pipeline.http.pace import Pace
 from pipeline.journey import links
 from pipeline.serve import api, seller_area
+from tests import depth
 from tests.audit.conftest import no_rows
 from tests.notices.office import BASE, Office, office_in
 from tests.support.dashboard import AXE, ROOT, WCAG_22_AA, chromium
@@ -147,7 +148,7 @@ def test_clicks_take_no_place_of_a_link_that_is_sent(
     links.revoke(office.inbox, process_id="prc_1")
 
 
-@pytest.mark.parametrize("language", ["pt-BR", "en"])
+@pytest.mark.parametrize("language", depth.few(["pt-BR", "en"], 2))
 def test_the_banner_shows_what_is_open_and_leads_to_the_sellers_page(
     service: LedgerService, language: str
 ) -> None:

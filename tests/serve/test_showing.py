@@ -158,7 +158,7 @@ def test_a_holder_that_does_not_answer_is_an_error_of_the_moment() -> None:
     assert refused.value.exit_code == 1
 
 
-@pytest.mark.parametrize("view", sorted({"denials", *depth.few([*public()], 12)}))
+@pytest.mark.parametrize("view", sorted({"denials", *depth.few([*public()], 24)}))
 def test_few_rows_are_those_of_the_table(
     view: str, own: Ledger, held: Ledger, service: LedgerService
 ) -> None:
@@ -172,7 +172,7 @@ def test_few_rows_are_those_of_the_table(
     assert held.shown(Asked(view, BEFORE_ALL)) == own.shown(Asked(view, BEFORE_ALL))
 
 
-@pytest.mark.parametrize("view", depth.few([*public()], 6))
+@pytest.mark.parametrize("view", depth.few([*public()], 12))
 def test_a_file_is_the_same_whoever_holds_the_ledger(view: str, own: Ledger, held: Ledger) -> None:
     asked, look = Asked(view, AS_OF, limit=FEW), formats.Look()
     for form in ("json", "ndjson", "csv"):

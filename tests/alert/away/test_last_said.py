@@ -27,6 +27,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.kinds.seller_notice import by_hand
 from pipeline.serve.due_alerts import DueByLedger, _Asked
 from pipeline.serve.ledger_access import OwnLedger
+from tests import depth
 from tests.alert.away.test_processes import ACI
 from tests.alert.away.test_turns import ALWAYS
 from tests.alert.test_decision import MAIL
@@ -204,6 +205,7 @@ def test_what_another_ledger_said_or_nobody_can_read_tells_nobody_anything(offic
     assert office.told(after_hours=3) == [("before_1d", "p1", True)]
 
 
+@pytest.mark.long
 def test_what_a_ledger_said_three_days_ago_tells_nobody_anything(office: Office) -> None:
     office.report("p1", office.began + 26 * HOUR, status="OVERDUE")
     office.told(after_hours=0)
@@ -212,6 +214,7 @@ def test_what_a_ledger_said_three_days_ago_tells_nobody_anything(office: Office)
     assert office.told(after_hours=72) == []
 
 
+@pytest.mark.long
 def test_people_hear_of_a_rung_once_it_is_no_longer_the_sellers_turn(office: Office) -> None:
     """A seller who was written to 62 hours ago has ten left. One process reached the rung an hour
     ago, another reaches it in two. Before: of the first nobody heard, of the second too soon."""
@@ -236,6 +239,7 @@ def test_people_hear_of_a_rung_once_it_is_no_longer_the_sellers_turn(office: Off
     assert office.told(after_hours=13) == [("before_7d", "p1", True), ("before_7d", "p2", True)]
 
 
+@pytest.mark.long
 def test_people_hear_of_what_is_due_before_the_ledger_is_asked_what_comes(office: Office) -> None:
     """A holder that hangs while it is asked ahead kept people waiting for five minutes."""
     told = []
@@ -245,6 +249,7 @@ def test_people_hear_of_what_is_due_before_the_ledger_is_asked_what_comes(office
     assert told == [("before_3d", "p1", False)]
 
 
+@pytest.mark.long
 def test_people_hear_of_a_rung_that_is_reached_while_the_ledger_is_asked(office: Office) -> None:
     """Before: it was in neither answer, that of what was due and that of what was to come."""
 
@@ -299,7 +304,7 @@ def test_no_two_instants_that_are_asked_for_have_a_whole_last_rung_between_them(
     assert Ladder.model_validate(said).ahead() == expected
 
 
-@pytest.mark.parametrize("error", [OperatorError, CallerError])
+@pytest.mark.parametrize("error", depth.few([OperatorError, CallerError], 2))
 def test_nobody_hears_of_what_was_finished_before_the_last_answer_by_an_earlier_look_ahead(
     office: Office, error: type[OperatorError | CallerError]
 ) -> None:
@@ -321,6 +326,7 @@ def test_nobody_hears_of_what_was_finished_before_the_last_answer_by_an_earlier_
     assert office.told(after_hours=3) == [("before_1d", "p2", True)]
 
 
+@pytest.mark.long
 def test_a_ledger_that_is_built_again_does_not_replace_what_it_said_when_it_had_more(
     office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(office: Office) -> N
         assert "it is not a plain file" in office.log.read_text()
 
 
+@pytest.mark.long
 def test_files_for_the_platform_on_a_disk_that_hangs_keep_nobody_waiting(office: Office) -> None:
     """Before: whoever sends looked at them itself, and told nobody of anything for as long."""
     credentials = office.folder / "credentials"

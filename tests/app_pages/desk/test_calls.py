@@ -70,6 +70,7 @@ def test_ten_calls_are_ten_however_many_reviews_each_was_about(
     assert "Showing 10 of 11." in said
 
 
+@pytest.mark.long
 def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
     open_log: OpenLog, visit: Visit
 ) -> None:

@@ -16,6 +16,7 @@ from pipeline.alert import entries
 from pipeline.alert.entries import Due, Subject
 from pipeline.inbox import open_inbox
 from pipeline.log.entries import Draft
+from tests import depth
 from tests.app_pages.support.occurrences import review
 from tests.support.dashboard import Reader
 from tests.support.machine import wait_until
@@ -114,6 +115,7 @@ def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_ico
     page.get_by_text("Assigned to Ana").wait_for(state="detached")
 
 
+@pytest.mark.long
 def test_rows_are_ticked_by_keys_and_no_name_of_a_button_spells_an_icon(tab: Reader) -> None:
     """The boxes of a list are not among the cells that arrows lead to. The help of a figure was
     called by the name of its icon, in English."""
@@ -144,6 +146,7 @@ def test_whoever_opens_a_form_by_the_mouse_can_write_at_once(tab: Reader) -> Non
     page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_the_comparison_that_was_asked_for_has_the_focus(tab: Reader) -> None:
     page = tab.go("/watchlist").page
     open_by_key(tab, "Compare")
@@ -169,7 +172,7 @@ def test_an_alert_that_was_taken_opens_nothing_else(tab: Reader) -> None:
     assert page.locator(OPENED).count() == 0
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", depth.few([390, 1440], 2))
 def test_a_form_that_is_done_closes_and_the_page_says_so_and_does_not_move(
     tab: Reader, width: int
 ) -> None:

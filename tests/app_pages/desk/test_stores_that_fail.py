@@ -11,6 +11,7 @@ import pytest
 from app_pages.language import faults
 from pipeline.errors import LedgerDamaged, LedgerMadeAgain, LedgerStalled, NoRoom
 from pipeline.inbox.sqlite import inbox
+from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import page_text, press
@@ -38,7 +39,9 @@ def locked(path: Path) -> Iterator[None]:
         connection.execute("rollback")
 
 
-@pytest.mark.parametrize(("spoilt", "why"), [(full, "free space"), (locked, "locked")])
+@pytest.mark.parametrize(
+    ("spoilt", "why"), depth.few([(full, "free space"), (locked, "locked")], 2)
+)
 def test_a_press_says_why_nothing_was_recorded_and_is_repeated_once_the_cause_is_gone(
     open_log: OpenLog,
     visit: Visit,

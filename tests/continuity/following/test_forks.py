@@ -25,6 +25,7 @@ from pipeline.ledger.file import close_once_read
 from pipeline.ledger.store import Ledger
 from pipeline.log.actions import action
 from pipeline.settings import Settings
+from tests import depth
 from tests.audit import story
 from tests.continuity.following.programs import started
 from tests.ledger.conftest import OPENED, deliver, entries_alone
@@ -56,7 +57,7 @@ FEWER, MORE = 4, 15
 # --- it is noticed ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("others", [FEWER, MORE])
+@pytest.mark.parametrize("others", depth.few([FEWER, MORE], 2))
 def test_a_running_follower_stops_and_signs_nothing(
     settings: Settings, past: Past, lost: Lost, others: int
 ):
@@ -137,7 +138,7 @@ def test_one_that_began_on_the_wrong_inbox_takes_the_many_entries_of_the_right_o
         wait_until(lambda: service.status().is_verified)
 
 
-@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize("others", depth.few([0, 1], 2))
 def test_a_ledger_elsewhere_goes_on_once_the_keeper_gave_back_what_it_waits_for(
     settings: Settings, past: Past, lost: Lost, others: int, monkeypatch: pytest.MonkeyPatch
 ):

@@ -3,6 +3,8 @@
 The expected rows are written out by hand: (severity, process, seller, seq, detail, found_at).
 """
 
+from typing import Any
+
 import pytest
 
 from tests.queries.findings.builders import breach, found, notice, risk
@@ -299,62 +301,68 @@ def test_a_field_answered_by_the_seller_with_the_value_sent_is_covered():
     assert coverage(history[:2]) == {"revenue": (True, None)}
 
 
+ANSWERS: list[tuple[list[dict[str, Any]], str | None]] = [
+    ([{}], None),
+    ([{"occurred_at": "2026-03-02T00:00:00Z"}], None),
+    ([{"occurred_at": "2026-03-01T12:00:00Z"}], None),
+    ([], "field_without_evidence"),
+    ([{"step": "confirmed"}], "field_without_evidence"),
+    ([{"process_id": "p2"}], "field_without_evidence"),
+    ([{"process_id": "p2", "journey_id": "j2"}], "field_without_evidence"),
+    ([{"fields": {"revenue": 1000}}], "field_without_evidence"),
+    ([{"fields": {"revenue": "1000_to_5001"}}], "field_without_evidence"),
+    ([{"fields": {"revenue.band": "1000_to_5000"}}], "field_without_evidence"),
+    ([{"occurred_at": "2026-03-02T00:00:00.000001Z"}], "field_without_evidence"),
+    ([{"source": "bureau"}], "source_not_seller"),
+    ([{"occurred_at": "2026-03-01T11:59:59.999999Z"}], "evidence_before_request"),
+    (
+        [{"occurred_at": "2026-03-01T11:00:00Z", "source": "bureau"}],
+        "source_not_seller",
+    ),
+    (
+        [{}, {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}}],
+        "field_without_evidence",
+    ),
+    (
+        [
+            {"source": "bureau"},
+            {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+        ],
+        "field_without_evidence",
+    ),
+    (
+        [{"source": "bureau", "fields": {"revenue": "1_to_2"}}],
+        "field_without_evidence",
+    ),
+    (
+        [
+            {"occurred_at": "2026-03-01T11:00:00Z"},
+            {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
+        ],
+        "field_without_evidence",
+    ),
+    ([{}, {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"}], "source_not_seller"),
+    (
+        [
+            {},
+            {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"},
+            {"occurred_at": "2026-03-01T20:00:00Z", "fields": {"revenue": "1_to_2"}},
+        ],
+        "field_without_evidence",
+    ),
+    ([{"source": "bureau"}, {"occurred_at": "2026-03-01T19:00:00Z"}], None),
+]
+"""What was answered, and the rule that it breaks, if any."""
+
+
 @pytest.mark.parametrize(
-    ("answers", "rule"),
+    ("history", "answers", "rule"),
     [
-        ([{}], None),
-        ([{"occurred_at": "2026-03-02T00:00:00Z"}], None),
-        ([{"occurred_at": "2026-03-01T12:00:00Z"}], None),
-        ([], "field_without_evidence"),
-        ([{"step": "confirmed"}], "field_without_evidence"),
-        ([{"process_id": "p2"}], "field_without_evidence"),
-        ([{"process_id": "p2", "journey_id": "j2"}], "field_without_evidence"),
-        ([{"fields": {"revenue": 1000}}], "field_without_evidence"),
-        ([{"fields": {"revenue": "1000_to_5001"}}], "field_without_evidence"),
-        ([{"fields": {"revenue.band": "1000_to_5000"}}], "field_without_evidence"),
-        ([{"occurred_at": "2026-03-02T00:00:00.000001Z"}], "field_without_evidence"),
-        ([{"source": "bureau"}], "source_not_seller"),
-        ([{"occurred_at": "2026-03-01T11:59:59.999999Z"}], "evidence_before_request"),
-        (
-            [{"occurred_at": "2026-03-01T11:00:00Z", "source": "bureau"}],
-            "source_not_seller",
-        ),
-        (
-            [{}, {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}}],
-            "field_without_evidence",
-        ),
-        (
-            [
-                {"source": "bureau"},
-                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
-            ],
-            "field_without_evidence",
-        ),
-        (
-            [{"source": "bureau", "fields": {"revenue": "1_to_2"}}],
-            "field_without_evidence",
-        ),
-        (
-            [
-                {"occurred_at": "2026-03-01T11:00:00Z"},
-                {"occurred_at": "2026-03-01T19:00:00Z", "fields": {"revenue": "1_to_2"}},
-            ],
-            "field_without_evidence",
-        ),
-        ([{}, {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"}], "source_not_seller"),
-        (
-            [
-                {},
-                {"occurred_at": "2026-03-01T19:00:00Z", "source": "bureau"},
-                {"occurred_at": "2026-03-01T20:00:00Z", "fields": {"revenue": "1_to_2"}},
-            ],
-            "field_without_evidence",
-        ),
-        ([{"source": "bureau"}, {"occurred_at": "2026-03-01T19:00:00Z"}], None),
+        (WORLD.add(aci(), *(answered(**it) for it in some), started(), finished()), some, rule)
+        for some, rule in ANSWERS
     ],
 )
-def test_a_field_is_covered_or_breaks_exactly_one_of_three_rules(answers, rule):
-    history = [aci(), *(answered(**answer) for answer in answers), started(), finished()]
+def test_a_field_is_covered_or_breaks_exactly_one_of_three_rules(history, answers, rule):
     its_start = breach(len(answers) + 2, "2026-03-02T00:00:00", "revenue")
     for one in ("field_without_evidence", "source_not_seller", "evidence_before_request"):
         assert found(one, history, "2026-03-03T00:00:00") == ([its_start] if one == rule else [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.ledgers import World, asked
+from tests.support.ledgers import History, World, asked
 from tests.support.lines import (
     ACP_DEADLINE,
     aci,
@@ -362,28 +362,34 @@ LATER = "2026-05-30T12:00:00Z"
 FIVE_DAYS_LATE = "2026-05-05T12:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("created_at", "status", "deadline_at", "is_late"),
-    [
-        # The report of the end itself, which says a later deadline.
-        (FIVE_DAYS_LATE, "FINISHED", ACP_DEADLINE, True),
-        # It comes the next day, or reports something else then.
-        ("2026-05-06T12:00:00Z", "FINISHED", ACP_DEADLINE, True),
-        ("2026-05-05T12:00:00.000001Z", "OVERDUE", ACP_DEADLINE, True),
-        # What was put off before the end, or at that instant by another report, was put off.
-        ("2026-05-05T11:59:59.999999Z", "OVERDUE", LATER, False),
-        (FIVE_DAYS_LATE, "OVERDUE", LATER, False),
-        (FIVE_DAYS_LATE, None, LATER, False),
-    ],
-)
-def test_what_comes_with_or_after_the_end_moves_no_deadline(
-    created_at, status, deadline_at, is_late
-):
-    """A review was answered five days late. The platform's report of the end said a later deadline,
-    and the breach `finished_late` was gone."""
+AT_THE_END = [
+    # The report of the end itself, which says a later deadline.
+    (FIVE_DAYS_LATE, "FINISHED", ACP_DEADLINE, True),
+    # It comes the next day, or reports something else then.
+    ("2026-05-06T12:00:00Z", "FINISHED", ACP_DEADLINE, True),
+    ("2026-05-05T12:00:00.000001Z", "OVERDUE", ACP_DEADLINE, True),
+    # What was put off before the end, or at that instant by another report, was put off.
+    ("2026-05-05T11:59:59.999999Z", "OVERDUE", LATER, False),
+    (FIVE_DAYS_LATE, "OVERDUE", LATER, False),
+    (FIVE_DAYS_LATE, None, LATER, False),
+]
+"""When a report was created, what it says, which deadline holds then, and whether it was missed."""
+
+
+def both_ways(created_at: str, status: str | None) -> tuple[History, History]:
+    """A review that was answered five days late, and such a report, in either order."""
     news = acp("e2", created_at, status=status, deadline_at=LATER)
     answer = [started(occurred_at="2026-05-05T11:59:00Z"), finished(occurred_at=FIVE_DAYS_LATE)]
-    histories = [acp(), *answer, news], [news, *reversed(answer), acp()]
+    return WORLD.add(acp(), *answer, news), WORLD.add(news, *reversed(answer), acp())
+
+
+@pytest.mark.parametrize(
+    ("histories", "deadline_at", "is_late"),
+    [(both_ways(*it), deadline, is_late) for *it, deadline, is_late in AT_THE_END],
+)
+def test_what_comes_with_or_after_the_end_moves_no_deadline(histories, deadline_at, is_late):
+    """A review was answered five days late. The platform's report of the end said a later deadline,
+    and the breach `finished_late` was gone."""
     for history in histories:
         row = process(history, "2026-06-30T12:00:00")
         assert (row["state"], row["finished_by"]) == ("FINISHED", "submission")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
+from tests import depth
 from tests.faults.hasty import PROGRAM
 from tests.support.gateway import Answer, Client, receiving
 from tests.support.machine import wait_until
@@ -109,7 +110,9 @@ def test_what_the_platform_says_beyond_its_answer_answers_no_other_request(
     assert raw.connections == before + 1
 
 
-@pytest.mark.parametrize("status", [b"101", b"099", b"600", b"777", b"999", b"1000", b"abc"])
+@pytest.mark.parametrize(
+    "status", depth.few([b"101", b"099", b"600", b"777", b"999", b"1000", b"abc"], 2)
+)
 def test_whatever_status_comes_the_caller_gets_an_answer(
     marketplace: Marketplace, raw_gateway: tuple[Raw, Client], status: bytes
 ) -> None:
