@@ -215,7 +215,10 @@ def _send(key: str, drawn: Sequence[str], order: Order) -> acting.Feedback:
         said = _("On their way: the page Sellers shows how far it is. You can go on meanwhile.")
         return acting.Feedback(said, is_done=True, is_shown=False)
     # Of one alone nothing else says why it did not go, so the form stays open; of many, `watch`.
-    is_done = len(drawn) > 1 or all(it.result == "accepted" for it in done)
+    if len(drawn) > 1:
+        went = [it for it in done if it.result == "accepted"]
+        return acting.Feedback(came_of(went), is_done=True, is_shown=False)
+    is_done = all(it.result == "accepted" for it in done)
     return acting.Feedback(came_of(done), is_done=is_done, is_shown=False)
 
 
@@ -257,7 +260,7 @@ def _watch(batch: Batch) -> None:
                     _("Hide"), type="tertiary", on_click=_hide, args=(batch,), key="asked_hidden"
                 )
         if any(it.result != "accepted" for it in done):
-            st.markdown(came_of(done))  # why, of those that were left out
+            st.markdown(came_of([it for it in done if it.result != "accepted"]))
         _say_bounced(done)
 
 

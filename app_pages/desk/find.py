@@ -142,8 +142,11 @@ def _list(text: str, found: Found) -> None:
             st.markdown(_about(found, row["seller_id"], row["state"], row), width="content")
     for seller in found.sellers:
         with _hit():
-            links.to_seller(seller, is_named=True)
-            _about_seller(found, seller)
+            # Whoever types a name looks for that; a masked one tells less than an id.
+            name = found.names.get(seller) if seller_names.showing() is not None else None
+            links.to_seller(seller, is_named=True, name=name)
+            own = views.shown("seller_id", seller)
+            _about_seller(found, seller, beside=own if name else None)
     _say_if_cut(found)
 
 
@@ -167,10 +170,11 @@ def _say_nothing_fits(text: str) -> None:
     st.markdown(_("Nothing in the log fits {text}.", text=shown))
 
 
-def _about_seller(found: Found, seller: str) -> None:
+def _about_seller(found: Found, seller: str, beside: str | None = None) -> None:
+    """`beside`: what stands in the place of the name, where that stands already."""
     waiting = found.waiting.get(seller)
     state = "" if waiting is None else waiting["worst_state"]
-    st.markdown(_about(found, seller, state, waiting), width="content")
+    st.markdown(_about(found, seller, state, waiting, beside), width="content")
 
 
 def _say_if_cut(found: Found) -> None:
@@ -236,9 +240,15 @@ def _hit() -> Any:
     return st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
 
 
-def _about(found: Found, seller: str | None, state: str, timed: views.Row | None) -> str:
+def _about(
+    found: Found,
+    seller: str | None,
+    state: str,
+    timed: views.Row | None,
+    beside: str | None = None,
+) -> str:
     """Who it is, how it stands, and by when: what tells one hit from another."""
-    parts = [formats.plain(found.names.get(seller, ""))]
+    parts = [formats.plain(beside or found.names.get(seller, ""))]
     if tax_id := found.tax_ids.get(seller):
         parts.append(_("tax id {digits}", digits=formats.plain(tax_id)))
     parts.append(code_texts.word(codes.STATES, state) if state else _("no open review"))

@@ -458,6 +458,13 @@ def _offer(made: _Package) -> None:
     exported, permissions = made.exported, made.permissions
     with st.container(border=True):
         st.header(_("The package is ready"), anchor=False)
+        handed.button(
+            _("Download the package"),
+            lambda: exported.path,
+            file_name=exported.name,
+            mime="application/zip",
+            may=lambda whoever: all(map(whoever.may, permissions)),
+        )
         elements.details(
             {
                 _("Scope"): _scope_line(made.request.scope),
@@ -477,13 +484,6 @@ def _offer(made: _Package) -> None:
                 "Hand over the key separately from the package. Anyone who has both can check it:"
                 " see *Verifying a package* in the guide *Evidence*."
             )
-        )
-        handed.button(
-            _("Download the package"),
-            lambda: exported.path,
-            file_name=exported.name,
-            mime="application/zip",
-            may=lambda whoever: all(map(whoever.may, permissions)),
         )
         if made.request.scope.sample is not None:
             _say_what_was_drawn(exported.seq)

@@ -66,9 +66,9 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
         {
             lists.SELLER: lists.text(_("Seller"), 110),
             **chances,
-            "time_left": lists.text(_("Time left"), 140),
+            "time_left": lists.text(_("Time left"), 126),
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
-            "reviews": lists.text(_("Open reviews"), 150),
+            "reviews": lists.text(_("Open reviews"), 108),
             "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
             "last_contact": lists.text(_("Last contact"), 160),
             "current_balance": lists.text(_("Balance"), 100),
@@ -90,11 +90,12 @@ def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
 
 
 def reviews(row: views.Row) -> str:
-    """How many of a seller's open reviews stand in each state, in words."""
-    counted = ((code, row[code.lower()]) for code in OPEN)
-    return ", ".join(
-        f"{formats.number(n)} {code_texts.word(codes.STATES, code)}" for code, n in counted if n
-    )
+    """How many open reviews a seller has; of each state, where they do not all stand in the one
+    beside it."""
+    counted = {code: row[code.lower()] for code in OPEN if row[code.lower()]}
+    if len(counted) == 1:
+        return formats.number(sum(counted.values()))
+    return ", ".join(f"{formats.number(n)} {code}" for code, n in counted.items())
 
 
 def contact(row: views.Row) -> str:

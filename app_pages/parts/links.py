@@ -46,11 +46,12 @@ def to_process(process_id: str | None, *, is_named: bool = False) -> None:
         _to("process", label, "timeline", process=process_id)
 
 
-def to_seller(seller_id: str | None, *, is_named: bool = False) -> None:
-    """Every process of the seller, its denials and its record; `is_named`: under its id."""
+def to_seller(seller_id: str | None, *, is_named: bool = False, name: str | None = None) -> None:
+    """Every process of the seller, its denials and its record; `is_named`: under its id, or under
+    the `name` that is given."""
     if seller_id:
-        name = formats.plain(views.shown("seller_id", seller_id))
-        label = name if is_named else _("Open the seller")
+        named = formats.plain(name or views.shown("seller_id", seller_id))
+        label = named if is_named else _("Open the seller")
         _to("seller", label, "storefront", seller_id=seller_id)
 
 

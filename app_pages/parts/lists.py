@@ -107,13 +107,10 @@ def paged(
         vertical_alignment="center",
         key=f"under_{view}",
     ):
-        shown = [counted(total)]
-        if pages > 1:
-            shown.append(_("{n} a page", n=formats.number(ROWS)))
         with st.container(
             horizontal=True, vertical_alignment="center", gap="small", width="content"
         ):
-            st.markdown(formats.muted(" · ".join(shown)), width="content")
+            st.markdown(formats.muted(counted(total)), width="content")
             downloads.offer(question, rows=total, key=view)
             if beside_count is not None:
                 beside_count()

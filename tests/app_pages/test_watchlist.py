@@ -279,7 +279,7 @@ def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_pa
     with open_log([*many, *few]):
         first = visit("watchlist", type="ACI")
         assert listed(first) == [f"prc_{n:03}" for n in range(119, 69, -1)]
-        assert "120 processes · 50 a page" in page_text(first)
+        assert "120 processes" in page_text(first)
         app = visit("watchlist", type="ACI", page="3")
         last = [f"prc_{n:03}" for n in range(19, -1, -1)]
         assert listed(app) == last

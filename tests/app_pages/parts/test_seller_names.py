@@ -20,7 +20,7 @@ from pipeline.settings import Settings
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.parts.test_downloads import ANA
 from tests.app_pages.support.occurrences import before, review, seller_event
-from tests.app_pages.support.reading import page_text, press
+from tests.app_pages.support.reading import links, page_text, press
 from tests.support.ledgers import said_in
 
 HISTORY = [
@@ -78,6 +78,9 @@ def test_names_are_shown_for_one_reason_on_all_pages_and_masked_again(
         first, second = shown_by(service)
         assert first["sellers"] == ["sel_ana", "sel_caio"]
         assert second["sellers"] == ["sel_dora"]
+        app.text_input(key="find").set_value("sel_").run()
+        assert ("Caio Araújo", "seller_id=sel_caio") in links(app), "ids led there, names below"
+        assert "sel_caio · tax id" in page_text(app)
         for entry in (first, second):
             assert (entry["reason"], entry["actor"], entry["view"]) == (
                 "a call",
