@@ -12,6 +12,7 @@ from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery
 from tests.alert.away.hurried import PROGRAM
+from tests.alert.away.prompt import FOLLOWER
 from tests.alert.away.test_processes import ACI, DAY, Office
 from tests.alert.sinks import WebhookServer
 from tests.support.events import review
@@ -59,7 +60,7 @@ def test_what_failed_and_what_waits_goes_on_without_what_is_finished_by_the_inbo
         report(office, process_id, past, type=ACI, status="OVERDUE")
     office.desk.status = 500
     with ExitStack() as running:
-        with office.running("-m", "pipeline.cli", "follow"):
+        with office.running(FOLLOWER):
             running.enter_context(office.running(PROGRAM, "100000"))
             for process_id, kind in zip(
                 ("p1", "p2", "p3", "p4"), ("opened", "opened", "expired", "expired"), strict=True
@@ -93,11 +94,11 @@ def test_people_hear_of_a_deadline_that_passes_while_the_ledger_is_gone(office: 
     """Before: once somebody held it again."""
     now = instants.now()
     with ExitStack() as running:
-        with office.running("-m", "pipeline.cli", "follow"):
+        with office.running(FOLLOWER):
             running.enter_context(office.running(PROGRAM, "100000", "0.1"))
             report(office, "p1", now + 50 * DAY)
             wait_until(lambda: ("raised", "opened", None, "p1") in office.said(), pause=0.1)
-            deadline = instants.now() + 8 * instants.SECOND
+            deadline = instants.now() + 5 * instants.SECOND
             report(office, "p2", deadline, type=ACI, status="OVERDUE")
             report(office, "p3", now + 50 * DAY)
             wait_until(lambda: ("raised", "opened", None, "p3") in office.said(), pause=0.1)
