@@ -41,6 +41,7 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     assert deadline.proto.color == deadline.proto.RED  # as everywhere; it was green
 
 
+@pytest.mark.long
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:

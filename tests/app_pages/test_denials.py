@@ -1,5 +1,7 @@
 """The denials page tells why sellers were denied and how those who came back fared."""
 
+import pytest
+
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, seller_event
 from tests.app_pages.support.reading import chart, metrics, page_text, unfold
@@ -148,6 +150,7 @@ def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     assert "No denial matches these filters" in none
 
 
+@pytest.mark.long
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:

@@ -1,5 +1,7 @@
 """Findings are listed the gravest first, each with what it may cost and what to do."""
 
+import pytest
+
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
 from tests.app_pages.support.reading import page_text, plain
@@ -44,6 +46,7 @@ def test_findings_are_filtered_by_severity_rule_and_process(
     assert "No finding matches these filters" in nothing
 
 
+@pytest.mark.long
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:

@@ -27,7 +27,7 @@ PARTS: dict[str, list[str]] = {
     "resume": ["resume", "--follow"],
     "serve": ["serve"],
 }
-LEFT_TO_A_LONG_RUN = {"follow", "forward", "resume", "the seller's page"}
+LEFT_TO_A_LONG_RUN = {"alerts", "follow", "forward", "resume", "the seller's page"}
 LISTENS = {
     "receive": "PRAZO_RECEIVER_PORT",
     "follow": "PRAZO_DASHBOARD_PORT",

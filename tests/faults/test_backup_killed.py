@@ -21,7 +21,7 @@ from tests.support.stores import settings_in
 
 __all__ = ["at_rest", "followed", "settings", "without_checks"]
 
-EVERY = depth.rounds(3, 1)
+EVERY = depth.rounds(5, 1)
 """Of the changes that a backup makes to its folder, the one at which it is killed."""
 BEFORE, AFTER = [16, 16, 0], [57, 57, 0]
 """(entries, signed, artifacts that lack) of a backup, and of the next one into its folder."""

@@ -242,7 +242,7 @@ def test_a_restore_for_which_there_is_no_room_leaves_the_present_inbox(
         backups.backup(settings, tmp_path / "saved")
         last = service.inbox.last()[0]
     present, ballast = small_disk / "inbox.db", small_disk / "ballast"
-    said, rooms = list[str](), range(0, 4000, depth.rounds(250, 100))
+    said, rooms = list[str](), range(0, 4000, depth.rounds(500, 100))
     for free in rooms:
         room = shutil.disk_usage(small_disk).free
         ballast.write_bytes(bytes(max(0, room - free * 1024)))

@@ -54,7 +54,7 @@ def restore_and_die(step: int, given: Sequence[str]) -> None:
 STEPS = depth.few([4, 2, 3, 5], 2)
 """Each name that changes; the first makes the draft."""
 READING = "reading"
-EVERY = depth.rounds(5, 1)
+EVERY = depth.rounds(8, 1)
 """Of the changes that a restore makes to its folder, the one at which it is killed."""
 
 

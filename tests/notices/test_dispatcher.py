@@ -304,7 +304,7 @@ def test_one_message_speaks_of_two_reviews_and_each_keeps_its_rung(office: Offic
 
 def test_a_service_that_is_away_gets_one_message_to_try_not_all(office: Office) -> None:
     start(office)
-    reviews = {f"prc_{n}": f"sel_{n % 12}" for n in range(24)}
+    reviews = {f"prc_{n}": f"sel_{n % 6}" for n in range(12)}
     for process_id, seller_id in reviews.items():
         office.seller(seller_id)
         office.review(process_id, seller_id)

@@ -260,6 +260,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == "Recorded for `prc_2`."
 
 
+@pytest.mark.long
 def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def noted(service: LedgerService, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
+@pytest.mark.long
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
 ) -> None:

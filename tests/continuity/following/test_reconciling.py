@@ -185,7 +185,7 @@ def test_nothing_is_written_beside_the_log_either(settings: Settings, past: Past
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("is_sent_before", [False, True])
+@pytest.mark.parametrize("is_sent_before", depth.few([False, True], 2))
 def test_a_collection_that_was_lost_counts_once_when_it_is_sent_again(
     settings: Settings, past: Past, tmp_path: Path, is_sent_before: bool
 ):

@@ -81,7 +81,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", depth.few(list(DAMAGES), 3))
+@pytest.mark.parametrize("damage", depth.few(list(DAMAGES), 6))
 def test_the_ledger_puts_the_rows_of_a_database_right(
     machine: Settings, database: str, tmp_path: Path, damage: str
 ) -> None:
