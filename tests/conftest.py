@@ -44,7 +44,6 @@ BROWSING: Final = {
     "app_pages/door/test_served.py": 50,
     "app_pages/parts/test_freshness.py": 35,
     "app_pages/desk/test_focus.py": 30,
-    "acceptance/test_demo.py": 25,
     "app_pages/desk/test_checking.py": 25,
     "journey/test_browser.py": 25,
     "acceptance/test_deliveries.py": 10,

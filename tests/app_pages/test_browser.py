@@ -411,7 +411,7 @@ def test_every_page_is_quiet_open_to_everyone_no_wider_than_its_window_and_filte
     page no finding of axe by WCAG 2.2 AA, first in the light theme and then in the dark one; on the
     first of each no pale text, which follows from the theme. A long run looks at all of it on each
     page, at another width, with its tables and queries opened, in its other forms, and at the
-    demo's (tests/acceptance)."""
+    demo's (tests/release)."""
     is_long, faults, complaints = depth.is_long(), [], len(tab.complaints)
     themes, filtered = list(BACKGROUNDS), 0
     for number, path in enumerate(ADDRESSES + FORMS if is_long else ADDRESSES):

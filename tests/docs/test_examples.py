@@ -183,7 +183,7 @@ def typed(page: str) -> list[str]:
 
 def test_the_first_hour_of_the_readme(type_: Type, tmp_path: Path) -> None:
     demo, ingest, show, export, verify, doctor = typed("README.md")
-    assert demo == "prazo demo"  # tests/acceptance/test_demo.py starts it
+    assert demo == "prazo demo"  # tests/release/test_demo.py starts it
     type_(ingest)
     assert REVIEW in type_(show)
     type_(export)

@@ -35,7 +35,7 @@ DEMO_PAGES: Mapping[str, tuple[()] | tuple[str, str]] = {
     "/evidence?subject={process}": (),
     "/ledger": (),
 }
-"""At which the demo's test (tests/acceptance) looks, and what it opens there, in Portuguese and in
+"""At which the demo's test (tests/release) looks, and what it opens there, in Portuguese and in
 English."""
 
 

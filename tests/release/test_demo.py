@@ -111,7 +111,6 @@ def test_the_demo_shows_every_state_and_goes_on_by_itself(tmp_path: Path):
         assert after["missing"] == 0
 
 
-@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_a_seller_answers_on_the_page_of_the_demo(tmp_path: Path):
     """An officer makes a link for an open process, its seller answers, and it is FINISHED."""
@@ -119,7 +118,6 @@ def test_a_seller_answers_on_the_page_of_the_demo(tmp_path: Path):
         seller_answers(environment, port, browser)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(500)
 def test_the_demos_pages_are_quiet_and_open_to_everyone(tmp_path: Path):
     """Its ids are long, its processes many, and every outcome is there; by turns in Portuguese and
