@@ -213,8 +213,12 @@ class Vault:
         return info.size if info.type == fs.FileType.File else None
 
     def _noted(self, name: str) -> Kept | None:
-        with self._store.open_input_stream(f"{self._at}/{name}{_NOTE}") as stream:
-            said = stream.read(_MOST_NOTE_BYTES)
+        """What is noted of a copy; None where it went since it was listed, or says nothing."""
+        try:
+            with self._store.open_input_stream(f"{self._at}/{name}{_NOTE}") as stream:
+                said = stream.read(_MOST_NOTE_BYTES)
+        except FileNotFoundError:
+            return None
         with suppress(ValueError, KeyError, TypeError):
             note = json.loads(said)
             return Kept(

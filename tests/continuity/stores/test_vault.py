@@ -254,6 +254,19 @@ def test_a_sender_that_is_killed_leaves_no_half_copy(location: str, folder: Path
     assert vault.copies() == [whole]
 
 
+def test_a_copy_that_goes_while_the_store_is_read_is_none(
+    location: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may tidy meanwhile. Before: the store could not be read."""
+    vault = Vault(location)
+    gone, stays = put(vault, folder), put(vault, folder, NOW + instants.DAY)
+    listed = vault._names()
+    Vault(location).tidy(Keep(1, 0, 0), NOW + instants.DAY)
+    monkeypatch.setattr(vault, "_names", lambda: listed)
+    assert gone.name in [name for name, _ in listed]
+    assert vault.copies() == [stays]
+
+
 def test_by_schedule_one_follows_another(settings: Settings, tmp_path: Path) -> None:
     ours = environment(settings) | {
         "PRAZO_BACKUP_TO": str(tmp_path / "elsewhere"),
