@@ -17,32 +17,35 @@ from app_pages.charts.figure import (
     Rows,
     count_axis,
     mark,
+    patterned,
     week_ticks,
 )
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _
 from pipeline.language import codes
 
-URGENCIES: Final[Mapping[str, tuple[str, str]]] = {
-    "late": (N_("Late"), RED),
-    "soon": (N_("Within 7 days"), AMBER),
-    "later": (N_("Later"), BLUE),
+URGENCIES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "late": (N_("Late"), RED, "/"),
+    "soon": (N_("Within 7 days"), AMBER, "."),
+    "later": (N_("Later"), BLUE, ""),
 }
+"""Name, colour and pattern."""
 DAYS_AHEAD: Final = 180
 """How far ahead deadlines are drawn: one in a distant century would make every bar hair-thin."""
-_END_COLOURS: Final[Mapping[str, str]] = {
-    "finished_in_time": GREEN,
-    "finished_late": VIOLET,
-    "pending": BLUE,
-    "overdue": AMBER,
-    "expired": RED,
+_END_LOOKS: Final[Mapping[str, tuple[str, str]]] = {
+    "finished_in_time": (GREEN, ""),
+    "finished_late": (VIOLET, "x"),
+    "pending": (BLUE, ""),
+    "overdue": (AMBER, "."),
+    "expired": (RED, "/"),
 }
+"""Colour and pattern."""
 
 
 def deadline_bars(rows: Rows, today: date) -> Figure:
     """Deadlines per day, stacked by urgency, with a line at today."""
     traces = []
-    for urgency, (label, colour) in URGENCIES.items():
+    for urgency, (label, *look) in URGENCIES.items():
         mine = [row for row in rows if row["urgency"] == urgency and not row["is_older"]]
         traces.append(
             {
@@ -52,7 +55,7 @@ def deadline_bars(rows: Rows, today: date) -> Figure:
                 "y": [row["due"] for row in mine],
                 "customdata": [formats.day(row["day"]) for row in mine],
                 "hovertemplate": "%{customdata}: <b>%{y:,d}</b><extra>" + _(label) + "</extra>",
-                "marker": {"color": colour},
+                "marker": patterned(*look),
                 "width": DAY_BAR_WIDTH,
             }
         )
@@ -110,7 +113,7 @@ def review_flow(rows: Rows) -> Figure:
                 "name": name,
                 "y": types,
                 "x": of_each,
-                "marker": {"color": _END_COLOURS[end]},
+                "marker": patterned(*_END_LOOKS[end]),
                 "hovertemplate": "%{y}: <b>%{x:,d}</b><extra>" + name + "</extra>",
             }
         )

@@ -17,6 +17,7 @@ from app_pages.charts.figure import (
     Rows,
     level,
     level_name,
+    patterned,
     share_bars,
     stacked_weeks,
     week_ticks,
@@ -176,7 +177,7 @@ def reason_changes(rows: Rows) -> Figure:
             else ["", change_said(row)],
             "textposition": "middle right",
             "cliponaxis": False,
-            "line": {"color": _change_colour(row)},
+            "line": {"color": _change_colour(row), "width": 4 if row["is_more_than_chance"] else 2},
             "marker": {
                 "color": _change_colour(row),
                 "symbol": ["circle-open", "circle"],
@@ -228,25 +229,33 @@ def reason_returns(rows: Rows) -> Figure:
                 colour,
                 shape,
                 [row[column] for row in rows],
-                [
-                    _(
-                        "{share} of {n}",
-                        share=formats.share(row[column]),
-                        n=formats.number(row[among]),
-                    )
-                    if row[among]
-                    else ""
-                    for row in rows
-                ],
+                [_rate_said(row, column, among, seconds) for row in rows],
             )
-            for column, among, name, colour, shape in (
-                ("reonboarding_rate", "followed", _("Came back"), BLUE, ""),
-                ("cure_rate", "reonboarded", _("of these cured"), GREEN, "/"),
+            for column, among, seconds, name, colour, shape in (
+                ("reonboarding_rate", "followed", None, _("Came back"), BLUE, ""),
+                (
+                    "cure_rate",
+                    "reonboarded",
+                    "median_seconds_to_cure",
+                    _("of these cured"),
+                    GREEN,
+                    "/",
+                ),
             )
         ],
         height=max(220, (_row_height(names) + 14) * len(rows) + 36),
-        room=100,
+        room=170,
     )
+
+
+def _rate_said(row: Mapping[str, Any], column: str, among: str, seconds: str | None) -> str:
+    """A share, of how many, and how long half of them took at most, where that is known."""
+    if not row[among]:
+        return ""
+    said = _("{share} of {n}", share=formats.share(row[column]), n=formats.number(row[among]))
+    if seconds is None or row[seconds] is None:
+        return said
+    return _("{said}, half in {time}", said=said, time=formats.seconds(row[seconds]))
 
 
 def record_fields(rows: Rows) -> Figure:
@@ -343,8 +352,8 @@ def return_weeks(rows: Rows) -> Figure:
         not_cured,
         "came_back",
         {
-            _("Cured"): ("cured", {"color": GREEN}),
-            _("Not cured yet"): ("not_cured", {"color": GREY}),
+            _("Cured"): ("cured", patterned(GREEN, "/")),
+            _("Not cured yet"): ("not_cured", patterned(GREY, "")),
         },
     )
 

@@ -27,7 +27,6 @@ from pipeline.written import read_small
 
 CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
-SAVED: Final = "what was changed in the alerts file"
 HANDED_OUT: Final = "text of the alerts file"
 DIFFERENCE: Final = "difference of the alerts file"
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
@@ -73,9 +72,12 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         "severities": Field(N_("Of these severities; none: of all"), tuple(codes.SEVERITIES), True),
         "review_types": Field(N_("Of these types; none: of all"), tuple(sorted(NAMES)), True),
         "roles": Field(N_("Which alerts; none: all"), _ROLES, True),
-        "kinds": Field(N_("Of these alerts alone, with commas between")),
+        "kinds": Field(N_("Of these alerts alone, by their codes, with commas between")),
         "at_any_hour": Field(
-            N_("At any hour"), tuple(codes.SEVERITIES), is_many=True, default=("breach",)
+            N_("At night and on days off, too"),
+            tuple(codes.SEVERITIES),
+            is_many=True,
+            default=("breach",),
         ),
         "escalate": Field(N_("Then, if nobody takes it, such as 4h: bruno, eva; 8h: ops")),
     },
@@ -114,8 +116,6 @@ def change() -> None:
     )
     if chosen is not None and WAS in st.session_state:
         _form(path, chosen, said)
-    elif (sentence := st.session_state.pop(SAVED, None)) is not None:
-        st.success(sentence, icon=":material/check:")
 
 
 def _is_admin() -> bool:
@@ -295,18 +295,19 @@ def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
         }
         return editing.changed(was, place, new)
 
-    return _put(path, was, changed, own)
+    return _put(path, was, changed, own, formats.plain(name) if name else _named(chosen))
 
 
 def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
     place = _place(chosen, editing.tables(was))
-    return _put(path, was, partial(editing.removed, was, place), own)
+    return _put(path, was, partial(editing.removed, was, place), own, _named(chosen))
 
 
 def _put(
-    path: Path, was: str, changed: Callable[[], tuple[str, list[str]]], own: str
+    path: Path, was: str, changed: Callable[[], tuple[str, list[str]]], own: str, whose: str
 ) -> acting.Feedback:
-    """Checks the new text by the code that reads the file, and writes it, or hands it out."""
+    """Checks the new text by the code that reads the file, and writes it, or hands it out. `whose`:
+    the table in words."""
     if not _is_admin():
         return acting.Feedback(_("Nothing was recorded: your role does not allow it any more."))
     actor = acting.actor_of(f"{own} actor")
@@ -336,16 +337,9 @@ def _put(
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)
     st.session_state[CHOSEN] = None
-    st.session_state[SAVED] = _saved(parts, rules)  # said where the form was
-    return acting.Feedback("", is_done=True)
-
-
-def _saved(parts: Sequence[str], rules: AlertRules) -> str:
-    said = _(
-        "Saved: {parts}. Whoever sends alerts goes by it within seconds.",
-        parts=", ".join(map(formats.code, parts)),
-    )
-    return "  \n".join([said, *lost(rules)])
+    # Said at the foot: the form is gone, and what stood below it stands where it was.
+    said = _("Saved: {name}. Whoever sends alerts goes by it within seconds.", name=whose)
+    return acting.Feedback(said, is_done=True)
 
 
 def lost(rules: AlertRules) -> Iterable[str]:

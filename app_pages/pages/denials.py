@@ -22,7 +22,7 @@ from app_pages.desk import saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, sellers
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, explained, folds, links, lists, views
+from app_pages.parts import address, contents, elements, explained, folds, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
 
@@ -280,10 +280,10 @@ def changes_title(changes: Sequence[views.Row]) -> str:
 
 
 def month_returns_title(first: views.Row) -> str:
-    """What became of the sellers of a month's most frequent reason."""
+    """What became of the sellers of one reason and month."""
     return _(
-        "Denied in {month}: {back} of {n} came back within 60 days, {cured} cured",
-        month=formats.month(first["month"]),
+        "“{reason}”: {back} of {n} came back within 60 days, {cured} cured",
+        reason=formats.plain(sellers.reason(first)),
         back=formats.number(first["reonboarded"]),
         n=formats.number(first["followed"]),
         cured=formats.number(first["cured"]),
@@ -291,7 +291,7 @@ def month_returns_title(first: views.Row) -> str:
 
 
 def month_returns_reading(first: views.Row) -> str:
-    """The same in a sentence, with the reason and the time that it took."""
+    """The same in a sentence, with the month and the time that it took."""
     returned = _(
         "Of **{n}** denied in {month} for “{reason}” **{back}** came back within 60 days, and"
         " **{cured}** of these were cured.",
@@ -388,6 +388,7 @@ def draw_analyses() -> None:
             rests_on=("onboarding_analysis",),
             alt=_("Share of analyses that took up to 180 seconds, by day"),
             note=_("Days are UTC days; those without a decision are left out."),
+            found_in=findings,
         )
 
 
@@ -581,7 +582,8 @@ if figures["wasted_retries"]:
         )
         links.to_rows(_("View who had no chance"), list=RETURNED, vain="yes")
 
-left, right = st.columns([3, 4], gap="small")
+findings = contents.place("findings")
+left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(
         _("Most frequent: {reason}", reason=formats.plain(sellers.reason(reasons[0])))
@@ -599,8 +601,33 @@ with left.container(border=True, height="stretch"):
         )
         if len(drawn) < len(reasons)
         else "",
+        found_in=findings,
     )
-with right.container(border=True, height="stretch"):
+changes = views.read("denial_changes", limit=REASONS_DRAWN)
+if changes:
+    with right.container(border=True, height="stretch"):
+        explained.chart(
+            changes_title(changes),
+            changes_reading(changes),
+            reason_changes(changes),
+            rests_on=("denial_changes",),
+            alt=_("Denials by reason, of the 30 days before and of the last 30"),
+            note=_(
+                "Open circle: the 30 days before; full circle: the last 30. A thick line, red or"
+                " green: chance alone brings so great a change in about 5 of 100 comparisons or"
+                " fewer; a thin one, grey: more often."
+            ),
+            found_in=findings,
+        )
+
+by_months = [row for row in views.read("denials_by_month") if row["followed"]]
+last_followed = max((row["month"] for row in by_months), default=None)
+followed = sorted(
+    (row for row in by_months if row["month"] == last_followed),
+    key=lambda row: -row["followed"],
+)[:REASONS_DRAWN]
+left, right = st.columns(2, gap="small")
+with left.container(border=True, height="stretch"):
     unit = address.choice(_("Reasons by"), {"week": _("Week"), "month": _("Month")}, "by")
     by_month = unit == "month"
     by_period = reason_periods(
@@ -628,7 +655,26 @@ with right.container(border=True, height="stretch"):
         note=_("Months are of UTC days.")
         if by_month
         else _("Weeks end on the day named, a UTC day."),
+        found_in=findings,
     )
+if followed:
+    # Of the reason that was asked for, such as by a click on its bar; else of the most frequent.
+    asked_for = st.query_params.get("reason")
+    shown_of = next((row for row in followed if code_of(row) == asked_for), followed[0])
+    with right.container(border=True, height="stretch"):
+        explained.chart(
+            month_returns_title(shown_of),
+            month_returns_reading(shown_of),
+            reason_returns(followed),
+            rests_on=("denials_by_month",),
+            where={"month": last_followed},
+            alt=_("By reason, the share of sellers that came back, and of these that were cured"),
+            note=_(
+                "By reason. The latest month of which the 60 days are over for anyone: sellers with"
+                " a tax id, each by their first denial in it."
+            ),
+            found_in=findings,
+        )
 
 returns = views.read("return_weeks")
 with st.container(border=True):
@@ -644,49 +690,14 @@ with st.container(border=True):
         rests_on=("return_weeks",),
         alt=_("Denied sellers that came back per week, and how many of them were enabled"),
         note=_("Weeks end on the day named, a UTC day."),
+        found_in=findings,
     )
-
-changes = views.read("denial_changes", limit=REASONS_DRAWN)
-by_months = [row for row in views.read("denials_by_month") if row["followed"]]
-last_followed = max((row["month"] for row in by_months), default=None)
-followed = sorted(
-    (row for row in by_months if row["month"] == last_followed),
-    key=lambda row: -row["followed"],
-)[:REASONS_DRAWN]
-left, right = st.columns(2, gap="small")
-if changes:
-    with left.container(border=True, height="stretch"):
-        explained.chart(
-            changes_title(changes),
-            changes_reading(changes),
-            reason_changes(changes),
-            rests_on=("denial_changes",),
-            alt=_("Denials by reason, of the 30 days before and of the last 30"),
-            note=_(
-                "Open circle: the 30 days before; full circle: the last 30. In red or green: chance"
-                " alone brings so great a change in about 5 of 100 comparisons or fewer; in grey,"
-                " more often."
-            ),
-        )
-if followed:
-    with right.container(border=True, height="stretch"):
-        explained.chart(
-            month_returns_title(followed[0]),
-            month_returns_reading(followed[0]),
-            reason_returns(followed),
-            rests_on=("denials_by_month",),
-            where={"month": last_followed},
-            alt=_("By reason, the share of sellers that came back, and of these that were cured"),
-            note=_(
-                "By reason. The latest month of which the 60 days are over for anyone: sellers with"
-                " a tax id, each by their first denial in it."
-            ),
-        )
 
 with st.container(border=True):
     draw_fields(reasons)
 draw_analyses()
 
+contents.header(_("Row by row"), "rows", findings)
 with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
     shown = address.choice(
         _("List"), {DENIALS: _("Denials"), RETURNED: _("Sellers who came back")}, "list"

@@ -191,7 +191,8 @@ status = held.status()
 health = views.read_one("ledger_health")
 assert health is not None  # the view is one row, always
 
-with elements.facts(4):
+room = standing.machine(held).least_room()
+with elements.facts(5, least=150):
     elements.fact(
         _("Entries"),
         formats.number(health["entries"]),
@@ -235,7 +236,12 @@ with elements.facts(4):
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
-room = standing.machine(held).least_room()
+    elements.fact(
+        _("Fullest disk"),
+        "–" if room is None else _("{n} GB free", n=formats.number(round(room / 1e9, 1))),
+        _("nearly full") if room is not None and room < FREE_BYTES else _("room for now"),
+        "red" if room is not None and room < FREE_BYTES else "green",
+    )
 if room is not None and room < FREE_BYTES:
     st.error(
         _(

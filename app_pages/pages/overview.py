@@ -20,8 +20,7 @@ from pipeline.continuity import service
 from pipeline.language import codes
 
 FIRST = 5  # of the processes that wait for us, those that are named
-CHIP_WIDTH = 240
-"""Pixels for a state with the time left, in any language."""
+CHIP_WIDTH = 240  # pixels, for a state with the time left in any language
 
 PAGE = Page(
     title=N_("Overview"),
@@ -252,13 +251,12 @@ with left.container(border=True, height="stretch"):
             )
         )
     explained.chart(
-        _("Deadlines: what is late and what is coming"),
         _(
-            "**{late}** late, **{soon}** due within 7 days; the next deadline: **{next}**.",
+            "Late: {late}; due within 7 days: {soon}",
             late=formats.number(figures["expired"]),
             soon=formats.number(figures["due_within_7_days"]),
-            next=formats.minute(figures["next_deadline_at"]),
         ),
+        _("The next deadline: **{next}**.", next=formats.minute(figures["next_deadline_at"])),
         deadline_bars(bars, figures["as_of"].date()),
         rests_on=("deadline_bars",),
         take=lead_to_day,
@@ -269,10 +267,10 @@ with right.container(border=True, height="stretch"):
     flow = views.read("review_flow")
     in_time = next((row["end_share"] for row in flow if row["ends_as"] == "finished_in_time"), None)
     explained.chart(
-        _("Where processes of the last 90 days stand"),
-        _("**{share}** of them are finished in time.", share=formats.share(in_time or 0))
+        _("{share} finished in time, of the last 90 days", share=formats.share(in_time or 0))
         if flow
-        else "",
+        else _("Where processes of the last 90 days stand"),
+        "",
         review_flow(flow),
         rests_on=("review_flow",),
         alt=_("Processes of each type of review, by where they stand"),

@@ -217,9 +217,9 @@ def accesses(rows: Sequence[views.Row], key: str) -> None:
         [row | cells(row) for row in rows],
         {
             "occurred_at": lists.instant(_("When")),
-            "actor": lists.text(_("Who"), 170),
-            "how": lists.text(_("What was seen"), 230),
-            "reason": lists.text(_("Reason"), 280),
+            "actor": lists.text(_("Who"), 110),
+            "how": lists.text(_("What was seen"), 150),
+            "reason": lists.text(_("Reason"), 190),
             "shown_view": lists.text(_("View"), 150),
             "process_id": lists.subject_id(_("Process")),
             "recorded_by": lists.text(_("Recorded by"), 120),
@@ -262,7 +262,8 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
 
 # --- what is held --------------------------------------------------------------------------------
 
-with st.container(border=True, gap="xsmall"):
+left, right = st.columns(2, gap="small")
+with left.container(border=True, gap="xsmall"):
     st.header(_("What is held"), anchor=False)
     held_table(holdings)
     st.markdown(formats.muted(places()))
@@ -272,7 +273,7 @@ with st.container(border=True, gap="xsmall"):
 
 # --- who looked ----------------------------------------------------------------------------------
 
-with st.container(border=True, gap="xsmall"):
+with right.container(border=True, gap="xsmall"):
     st.header(_("Who looked"), anchor=False)
     seen = lists.paged("personal_accesses", accesses, counted=count_accesses, where=this)
     if seen.drawn is None and not seen.total:
@@ -288,8 +289,7 @@ with st.container(border=True, gap="xsmall"):
 
 # --- the way on ----------------------------------------------------------------------------------
 
-forgetting, others = st.columns(2, gap="small")
-with forgetting.container(border=True, gap="xsmall"):
+with right.container(border=True, gap="xsmall"):
     st.header(_("Forgetting this person"), anchor=False)
     how_to_forget(asked)
     place = folds.expander(
@@ -298,7 +298,7 @@ with forgetting.container(border=True, gap="xsmall"):
     if place is not None:
         with place:
             dry_run(asked)
-with others.container(border=True, gap="xsmall"):
+with left.container(border=True, gap="xsmall"):
     st.header(_("Whom a copy was given to"), anchor=False)
     given(holdings, asked)
     st.header(_("Correcting"), anchor=False)

@@ -13,7 +13,7 @@ from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import address, elements, explained, folds, links, views
+from app_pages.parts import address, contents, elements, explained, folds, links, views
 from pipeline import browser
 from pipeline.continuity import service
 from pipeline.language import codes
@@ -205,7 +205,7 @@ def offer_page() -> None:
         return printed.document(of, zone, into).encode()
 
     name = f"prazo-{views.moment():%Y-%m-%d}"
-    with st.container(horizontal=True, horizontal_alignment="right"):
+    with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         label, mime = _("One page, to print"), "text/html"
         handed.button(label, html, file_name=f"{name}.html", mime=mime, may=may, key="one_page")
         if drawn_by is not None:
@@ -250,6 +250,7 @@ def draw_on_time(today: date) -> None:
             "By the deadline, in UTC. A period that is not over has no share yet: it says how many"
             " of those due so far were finished in time."
         ),
+        found_in=findings,
     )
 
 
@@ -294,6 +295,7 @@ def draw_steps() -> None:
         where={"month": longest["month"]},
         alt=_("Time from the opening to each step: the median and the ninth decile"),
         note=_("Each from the opening, over those that came to the step."),
+        found_in=findings,
     )
 
 
@@ -336,6 +338,7 @@ def draw_after_expiry() -> None:
             note=_(
                 "Each seller by their first missed deadline, once so many days have passed since."
             ),
+            found_in=findings,
         )
 
 
@@ -368,6 +371,7 @@ def draw_backlog() -> None:
         trends.backlog(rows, nobody),
         rests_on=("backlog_by_person",),
         alt=_("Unfinished reviews of each person by how long they have been open"),
+        found_in=findings,
     )
     if oldest:
         links.to_process(oldest["oldest_process_id"])
@@ -420,6 +424,7 @@ def draw_flow(today: date) -> None:
         rests_on=("flow_by_week",),
         alt=_("Reviews opened and finished per week"),
         note=_("Weeks begin on Monday, in UTC; the one that is not over is left out."),
+        found_in=findings,
     )
 
 
@@ -491,6 +496,7 @@ def draw_forecast() -> None:
         rests_on=("forecast_weeks", "forecast") if may_see_each else ("forecast_weeks",),
         alt=_("Reviews due per coming week, and how many of them are expected to expire"),
         note=" ".join(notes),
+        found_in=findings,
     )
     if may_see_each:
         draw_least_likely()
@@ -623,7 +629,9 @@ if views.read_one("on_time_by_month") is None:
     )
     elements.end_page()
 
-offer_page()
+with st.container(horizontal=True, horizontal_alignment="distribute", key="headlines"):
+    findings = contents.place("findings")
+    offer_page()
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):
     draw_on_time(today)

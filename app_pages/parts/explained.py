@@ -6,11 +6,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.charts.figure import Figure, show
 from app_pages.language import formats
 from app_pages.language.i18n import _
-from app_pages.parts import downloads, folds, lists, views
+from app_pages.parts import contents, downloads, folds, lists, views
 from pipeline.continuity import service
 from pipeline.ledger.views.catalogue import public
 
@@ -29,10 +30,12 @@ def chart(
     where: Mapping[str, object] | None = None,
     note: str = "",
     take: Callable[[Mapping[str, Any]], None] | None = None,
+    found_in: DeltaGenerator | None = None,
 ) -> None:
     """`reading`: the chart in one sentence, Markdown; `rests_on`: the views whose rows are
-    drawn, of those that `where` leaves; `take`: gets the point that was clicked."""
-    st.header(title, anchor=False)
+    drawn, of those that `where` leaves; `take`: gets the point that was clicked; `found_in`: the
+    place of what the page finds."""
+    contents.header(title, rests_on[0], found_in)
     if reading:
         st.markdown(reading)
     show(figure, alt=alt, key=rests_on[0], take=take)
@@ -48,9 +51,10 @@ def table(
     alt: str,
     where: Mapping[str, object] | None = None,
     note: str = "",
+    found_in: DeltaGenerator | None = None,
 ) -> None:
     """Numbers that no chart would say better, likewise; `rows`: column -> what its cell shows."""
-    st.header(title, anchor=False)
+    contents.header(title, rests_on[0], found_in)
     if reading:
         st.markdown(reading)
     st.table(

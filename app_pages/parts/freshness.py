@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, views
+from app_pages.parts import acting, elements, links, views
 from pipeline import instants
 from pipeline.continuity import follower, service
 from pipeline.continuity.follower import Status
@@ -73,7 +73,11 @@ def _freshness(drawn_at: datetime, drawn_seq: int) -> None:
         ):
             st.markdown(formats.muted(" · ".join(parts)), width="content")
             _offer_redraw(status.last_seq - drawn_seq, views.moment() - drawn_at)
-        st.markdown(" ".join(badges), width="content", help=_intake_help(found))
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width="content"
+        ):
+            st.markdown(" ".join(badges), width="content", help=_intake_help(found))
+            links.to_ledger()
     if status.problem:
         st.error(
             elements.in_its_words(status.problem),

@@ -80,6 +80,11 @@ def to_privacy(seller_id: str) -> None:
     _to("privacy", _("View what is held, and who saw it"), "shield_person", seller_id=seller_id)
 
 
+def to_ledger() -> None:
+    """Whether the log is whole, up to date, and has room."""
+    _to("ledger", _("Ledger"), "verified")
+
+
 def to_alerts(label: str, *, severity: Sequence[str] = (), **query: str) -> None:
     """What is due and nobody has taken yet, of these severities; of all where none is given."""
     _to("alerts", label, "notifications_active", shown="open", severity=severity, **query)

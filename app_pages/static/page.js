@@ -138,12 +138,22 @@
             if (it.ariaLabel !== name) it.ariaLabel = name
         }
     }
+    // So have the charts of a page: to the ear they are about what stands above them.
+    const nameBehind = () => {
+        let heading = ''
+        for (const it of document.querySelectorAll('[data-testid="stMain"] h2, [class*="st-key-behind_"] summary')) {
+            const text = (it.querySelector('p') ?? it).textContent.trim()
+            if (it.matches('h2')) heading = text
+            else if (it.ariaLabel !== `${text}: ${heading}`) it.ariaLabel = `${text}: ${heading}`
+        }
+    }
     new MutationObserver(() => {
         for (const it of document.querySelectorAll(icons)) it.ariaHidden = true
         for (const it of document.querySelectorAll(spelled)) {
             it.ariaLabel = it.ariaLabel.replace(/:material\/\w+: ?/g, '')
         }
         nameApart()
+        nameBehind()
     }).observe(document.documentElement, {childList: true, subtree: true})
 })();
 

@@ -76,7 +76,7 @@ def test_the_vital_few_are_red_and_the_weeks_are_counted(drawn: Visit) -> None:
     bars = chart(app)["data"][0]
     assert bars["x"] == [8, 1, 1]
     assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
-    weeks = chart(app, 1)["data"][0]
+    weeks = chart(app, 2)["data"][0]
     assert [sum(cell or 0 for cell in week) for week in zip(*weeks["z"], strict=True)] == [
         1,
         0,
@@ -91,7 +91,7 @@ def test_months_stand_side_by_side_as_they_passed(open_log: OpenLog, visit: Visi
     """Months without a denial had no column: February stood beside May as if it came before it.
     Those before the first denial have none: they took two thirds of the room."""
     with open_log([denied(1, QUALITY, retry=True, days=3), denied(2, NAME, retry=True, days=100)]):
-        months = chart(visit("denials", by="month"), 1)["data"][0]
+        months = chart(visit("denials", by="month"), 2)["data"][0]
     assert months["x"] == ["Feb 2026", "Mar 2026", "Apr 2026", "May 2026", "Jun 2026"]
     assert months["z"] == [[None, None, None, 1, None], [1, None, None, None, None]]
 
@@ -210,7 +210,7 @@ def test_a_week_before_the_calendar_is_none(open_log: OpenLog, visit: Visit) -> 
 
 def test_returns_are_drawn_by_week_with_what_became_of_them(drawn: Visit) -> None:
     app = drawn("denials")
-    cured, others = chart(app, 2)["data"]
+    cured, others = chart(app, 3)["data"]
     assert (cured["y"][-1], others["y"][-1]) == (1, 1)
     assert sum(cured["y"]) + sum(others["y"]) == 2
     assert "In the last 12 weeks 2 denied sellers came back; 1 cured so far." in page_text(app)
@@ -304,9 +304,16 @@ def test_a_month_says_how_many_came_back_of_how_many_and_how_many_were_cured(
         seller_event("sel_21", "enabled", before(days=60), taxpayer=f"{1:011}"),
         seller_event("sel_22", "created", before(days=65), taxpayer=f"{2:011}"),
     ]
+    history += [denied(4, NAME, retry=True, days=70)]
     with open_log(history):
-        shown = page_text(visit("denials"))
-    assert "Denied in Mar 2026: 2 of 3 came back within 60 days, 1 cured" in shown
+        app = visit("denials")
+        other = page_text(visit("denials", reason="REGISTRATION_INCONSISTENCY/NAME_INVALID"))
+    shown = page_text(app)
+    # Of whichever reason is asked for, such as by a click on its bar.
+    said = "“Registration data: name differs from the tax authority's record”: 0 of 1 came back"
+    assert said in other
+    assert chart(app, 2)["data"][1]["text"] == ["50.0% of 2, half in 10 days", ""]
+    assert "“Document: photo quality too low”: 2 of 3 came back within 60 days, 1 cured" in shown
     assert (
         "Of 3 denied in Mar 2026 for “Document: photo quality too low” 2 came back within 60 days,"
         " and 1 of these were cured. Half of the cured took at most 10 days."

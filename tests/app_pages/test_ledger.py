@@ -14,7 +14,7 @@ from pipeline.receive.rejections import Rejected, entry_of
 from pipeline.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
-from tests.app_pages.support.reading import metrics, page_text, plain, press
+from tests.app_pages.support.reading import links, metrics, page_text, plain, press
 from tests.support.sqlite import opened
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
@@ -51,11 +51,15 @@ def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_fu
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_log(HISTORY):
-        assert "nearly full" not in page_text(visit("ledger"))
+        app = visit("ledger")
+        assert "nearly full" not in page_text(app)
+        assert ("Ledger", "") in links(app)  # at the foot of each page
     usage = shutil.disk_usage("/")._replace(free=512_000_000)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage)
     with open_log(HISTORY):
-        shown = page_text(visit("ledger"))
+        app = visit("ledger")
+        shown = page_text(app)
+        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "nearly full")
     assert "A disk is nearly full" in shown
     assert "512 MB are free on the fullest disk of inbox, ledger" in shown
 

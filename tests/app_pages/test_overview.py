@@ -140,8 +140,9 @@ def test_each_chart_says_what_it_shows_and_what_it_rests_on(
     with open_log(HISTORY):
         app = visit()
         shown = page_text(app)
-        assert "1 late, 2 due within 7 days; the next deadline: 1 Jun 2026, 19:00." in shown
-        assert "16.7% of them are finished in time." in shown
+        assert "Late: 1; due within 7 days: 2" in shown
+        assert "The next deadline: 1 Jun 2026, 19:00." in shown
+        assert "16.7% finished in time, of the last 90 days" in shown
         assert not app.dataframe
         unfold(app, "behind_review_flow")
     rows = app.dataframe[0].value

@@ -51,10 +51,14 @@ def test_the_title_is_about_all_and_the_sentence_about_all_and_then_each_kind(
 
 
 def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> None:
-    shown = page_text(drawn("trends"))
+    app = drawn("trends")
+    shown = page_text(app)
     assert "nothing can be said, for lack of comparable ones in the year before" in shown
     assert "Not counted, for lack of comparable reviews in the year before: 1." in shown
     assert "Most unfinished reviews: Unassigned, 2" in shown
+    # Three screens down, it is named and led to at the top.
+    link = "[Most unfinished reviews: Unassigned, 2](#backlog_by_person)"
+    assert link in [it.value for it in app.markdown]
     # Opened 50 and 10 days before 1 June; the first of them has expired.
     assert "Unassigned: 2, 1 of them EXPIRED." in shown
     assert "The oldest, opened on 12 Apr 2026, is unassigned." in shown

@@ -29,11 +29,11 @@ FALSE = "/j/" + "x" * 43
 SAID = {
     "en": (
         *("The payment platform that processes your sales", "Asked for: your revenue", "answer by"),
-        *("can block money", "https://market.example/review", "Questions? Call 0800 123 456."),
+        *("can block money", "https://market.example/review", "Questions? Call 0800 123 456 or <a"),
     ),
     "pt-BR": (
         *("O que é pedido: seu faturamento", "Responda até", "pode bloquear"),
-        *("https://market.example/review", "Dúvidas? Call 0800 123 456."),
+        *("https://market.example/review", "Dúvidas? Call 0800 123 456 or <a"),
     ),
 }
 LINK = re.compile(r"http://127\.0\.0\.1:\d+(/j/[\w-]{43})")
@@ -47,7 +47,7 @@ def page_with_mail(folder: Path, server: MailServer) -> Iterator[tuple[Page, Off
         f'user = "prazo"\npassword_file = "{folder / "password"}"\nca_file = "{server.ca_file}"\n'
     )
     (folder / "notices.toml").write_text(
-        'contact = "Call 0800 123 456."\ngenuine = "https://market.example/review"\n'
+        'contact = "Call 0800 123 456 or help@market.example"\ngenuine = "https://market.example/review"\n'
     )
     files = {f"PRAZO_{it.upper()}_FILE": str(folder / f"{it}.toml") for it in ("alerts", "notices")}
     with served(folder, **files) as page:
@@ -82,6 +82,7 @@ def test_a_dead_link_brings_a_new_one_to_the_same_address_at_one_click(tmp_path:
         offered = seller.get(dead)
         assert (offered.status, offered.heading) == (404, "This link does not work")
         assert "Send me a new link" in offered.html
+        assert 'href="mailto:help@market.example"' in offered.html  # on a phone a tap writes to it
         for other in (FALSE, by_hand):
             said = seller.get(other)
             assert (said.status, said.heading) == (404, "This link does not work")

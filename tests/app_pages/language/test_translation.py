@@ -85,6 +85,7 @@ OF_NO_LANGUAGE = re.compile(
     r"|\b(?:ms|s|min|h|d)\b|\bACI?\b|revenue|address\.\w+|SHA-256"
     r"|\bCSV\b|\bParquet\b|\bXLSX\b"
     r"|prazo (?:ingest|verify|quarantine|submit|collect|forget) .*"
+    r"|\]\(#\w+\)"
     r"|prazo/[0-9a-f]+|[A-Za-z0-9+/]{40,}=*|\+[0-9a-f]{8}\+"
 )
 
