@@ -14,7 +14,7 @@ from pipeline.receive.rejections import Rejected, entry_of
 from pipeline.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
-from tests.app_pages.support.reading import links, metrics, page_text, plain, press
+from tests.app_pages.support.reading import all_links, metrics, page_text, plain, press
 from tests.support.sqlite import opened
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
@@ -53,7 +53,7 @@ def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_fu
     with open_log(HISTORY):
         app = visit("ledger")
         assert "nearly full" not in page_text(app)
-        assert ("Ledger", "") in links(app)  # at the foot of each page
+        assert ("Ledger", "") in all_links(app)  # at the foot of each page
     usage = shutil.disk_usage("/")._replace(free=512_000_000)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage)
     with open_log(HISTORY):
