@@ -311,6 +311,7 @@ def test_a_bar_and_a_cell_lead_to_their_rows(hand: Hand) -> None:
         ),
     ):
         go(tab, path)
+        page.locator(mark).first.scroll_into_view_if_needed()
         box = page.locator(mark).first.bounding_box()
         assert box is not None
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
