@@ -241,6 +241,7 @@ def watch() -> None:
 @elements.failures_said()
 def _watch(batch: Batch) -> None:
     done, total = batch.done, len(batch.seller_ids)
+    notices = _notices(done)
     with st.container(border=True, key="asked"):
         said = _("Done: {n} of {total}", n=formats.number(len(done)), total=formats.number(total))
         if not batch.is_over:
@@ -250,7 +251,7 @@ def _watch(batch: Batch) -> None:
         parts = [said]
         parts += [
             f"{_(label)} **{formats.number(n)}**"
-            for label, n in zip(_STEPS, _counts(batch, done), strict=True)
+            for label, n in zip(_STEPS, _counts(batch, done, notices), strict=True)
             if n
         ]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -261,7 +262,7 @@ def _watch(batch: Batch) -> None:
                 )
         if any(it.result != "accepted" for it in done):
             st.markdown(came_of([it for it in done if it.result != "accepted"]))
-        _say_bounced(done)
+        _say_bounced(done, notices)
 
 
 _TEMPLATES: Final = {
@@ -283,10 +284,10 @@ _STEPS: Final = (
 )
 
 
-def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
+def _counts(batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]) -> tuple[int, ...]:
     """How many of the sellers are at each of `_STEPS`, since the press."""
     unknown = {it.seller_id for it in done if it.result == "uncertain"}
-    sent, ours = _sent(done), _notices(done)
+    sent = _sent(done)
     since = instants.of(batch.began_at).replace(tzinfo=None)
     steps = (
         views.read(
@@ -301,8 +302,8 @@ def _counts(batch: Batch, done: Sequence[Done]) -> tuple[int, ...]:
     def who(step: str) -> set[str]:
         return {row["seller_id"] for row in steps if row["step"] == step}
 
-    delivered = {row["seller_id"] for row in ours if row["delivered_at"] is not None}
-    opened = {row["seller_id"] for row in ours if row["opened_at"] is not None} | who("opened")
+    delivered = {row["seller_id"] for row in notices if row["delivered_at"] is not None}
+    opened = {row["seller_id"] for row in notices if row["opened_at"] is not None} | who("opened")
     found = (
         sent.keys() - unknown,
         unknown,
@@ -328,9 +329,9 @@ def _notices(done: Sequence[Done]) -> list[views.Row]:
     return [row for row in rows if row["message_id"] in messages]
 
 
-def _say_bounced(done: Sequence[Done]) -> None:
+def _say_bounced(done: Sequence[Done], notices: Sequence[views.Row]) -> None:
     """Whose message came back: somebody has to reach them by another way."""
-    back = {row["seller_id"] for row in _notices(done) if row["bounced_at"] is not None}
+    back = {row["seller_id"] for row in notices if row["bounced_at"] is not None}
     if n := len(back):
         said = ngettext("{n} bounced:", "{n} bounced:", n, n=formats.number(n))
         st.markdown(f"{said} {_named([it.seller_id for it in done if it.seller_id in back])}")

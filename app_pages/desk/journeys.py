@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, folds, links, lists, seller_names, views
+from app_pages.parts import acting, elements, folds, lists, seller_names, views
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.language import codes
@@ -128,34 +128,25 @@ def ready_to_send() -> None:
     st.header(_("Answered, ready to send"), anchor=False)
     st.markdown(formats.muted(_(ACTIONS[_SUBMIT].how)))  # of each of them the same
     shown = rows[:SHOWN]
-    sellers = {} if seller_names.showing() is None else seller_names.of(shown)
+    names = seller_names.all_in_clear(shown)
     with st.container(border=True, gap="xsmall"):
-        chosen = [
-            row["process_id"]
-            for row in shown
-            if _ready_row(row, sellers.get(row["seller_id"]), may_choose=may_send)
-        ]
+        chosen = [row["process_id"] for row in shown if _ready_row(row, names, may_choose=may_send)]
     elements.say_if_cut("open_processes", shown, SHOWN, where=_READY)
     if may_send:
         _say_which_left(chosen, {row["process_id"] for row in rows})
         _check_and_send(chosen, [row["process_id"] for row in rows])
 
 
-def _ready_row(row: views.Row, seller: str | None, *, may_choose: bool) -> bool:
-    """One review that is answered; whether it is chosen. `seller`: by name,
-    where names are shown in clear; else the line has the id."""
-    process_id, is_chosen = row["process_id"], False
-    own = views.shown("process_id", process_id)
+def _ready_row(row: views.Row, names: Mapping[str, str], *, may_choose: bool) -> bool:
+    """One review that is answered; whether it is chosen. `names`: as for `lists.begin_line`."""
+    own, is_chosen = views.shown("process_id", row["process_id"]), False
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"ready_{own}"
     ):
         if may_choose:
             label = _("Choose {process}", process=formats.plain(own))
             is_chosen = st.checkbox(label, key=f"choose {own}", label_visibility="collapsed")
-        with st.container(width=lists.SUBJECT_ID_WIDTH + 20):
-            links.to_process(process_id, is_named=True)
-        named = seller or views.shown("seller_id", row["seller_id"] or "")
-        st.markdown(formats.plain(named), width=lists.NAME_WIDTH)
+        lists.begin_line(row, names)
         badges = [formats.time_badge(row["seconds_to_deadline"])]
         if row["review_type"] is None:  # it is sent like an ACI
             badges.append(formats.badge(_("type of review unknown"), "orange"))

@@ -582,7 +582,7 @@ if figures["wasted_retries"]:
         )
         links.to_rows(_("View who had no chance"), list=RETURNED, vain="yes")
 
-findings = contents.place("findings")
+findings = contents.place()
 left, right = st.columns(2, gap="small")
 with left.container(border=True, height="stretch"):
     explained.chart(

@@ -192,6 +192,7 @@ health = views.read_one("ledger_health")
 assert health is not None  # the view is one row, always
 
 room = standing.machine(held).least_room()
+is_nearly_full = room is not None and room < FREE_BYTES
 with elements.facts(5, least=150):
     elements.fact(
         _("Entries"),
@@ -239,10 +240,10 @@ with elements.facts(5, least=150):
     elements.fact(
         _("Fullest disk"),
         "–" if room is None else _("{n} GB free", n=formats.number(round(room / 1e9, 1))),
-        _("nearly full") if room is not None and room < FREE_BYTES else _("room for now"),
-        "red" if room is not None and room < FREE_BYTES else "green",
+        _("nearly full") if is_nearly_full else _("room for now"),
+        "red" if is_nearly_full else "green",
     )
-if room is not None and room < FREE_BYTES:
+if room is not None and is_nearly_full:
     st.error(
         _(
             "{n} MB are free on the fullest disk of inbox, ledger, artifacts and temporary files."

@@ -88,14 +88,11 @@ def lead_to_day(point: Mapping[str, Any]) -> None:
     links.lead("watchlist", queue=reports.ALL, day=str(point["x"])[:10])
 
 
-def first_to_save(row: views.Row, seller: str | None) -> None:
-    """One of the processes that can still be saved, in a line that leads to it. `seller`: by name,
-    where names are shown in clear; else the line has the id."""
+def first_to_save(row: views.Row, names: Mapping[str, str]) -> None:
+    """One of the processes that can still be saved, in a line that leads to it. `names`: as for
+    `lists.begin_line`."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(width=lists.SUBJECT_ID_WIDTH + 20):
-            links.to_process(row["process_id"], is_named=True)
-        named = seller or views.shown("seller_id", row["seller_id"] or "")
-        st.markdown(formats.plain(named), width=lists.NAME_WIDTH)
+        lists.begin_line(row, names)
         st.markdown(
             code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width=CHIP_WIDTH
         )
@@ -212,10 +209,10 @@ if not actions:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 elif access.may_read("open_processes"):
     first = views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST)
-    names = {} if seller_names.showing() is None else seller_names.of(first)
+    names = seller_names.all_in_clear(first)
     with st.container(gap="xsmall"):
         for row in first:
-            first_to_save(row, names.get(row["seller_id"]))
+            first_to_save(row, names)
 for row in actions:
     code = row["next_action"]
     is_ready = code == "submit"  # what is answered is sent where it is listed

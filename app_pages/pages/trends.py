@@ -630,7 +630,7 @@ if views.read_one("on_time_by_month") is None:
     elements.end_page()
 
 with st.container(horizontal=True, horizontal_alignment="distribute", key="headlines"):
-    findings = contents.place("findings")
+    findings = contents.place()
     offer_page()
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):

@@ -7,10 +7,9 @@ from app_pages.language import formats
 from app_pages.language.i18n import _
 
 
-def place(key: str = "contents") -> DeltaGenerator:
-    """Where these links come to stand, each with its header. `findings`, of a page of charts, has
-    two lines."""
-    line = st.container(horizontal=True, vertical_alignment="center", gap="small", key=key)
+def place() -> DeltaGenerator:
+    """Where these links come to stand, each with its header, in two lines."""
+    line = st.container(horizontal=True, vertical_alignment="center", gap="small", key="findings")
     line.markdown(formats.muted(_("On this page:")), width="content")
     return line
 

@@ -119,6 +119,15 @@ def paged(
     return Page(total, drawn)
 
 
+def begin_line(row: views.Row, names: Mapping[str, str]) -> None:
+    """Begins a line about a review: its process, as a link, and its seller, by `names` (id -> name
+    in clear) where it has one; lines below each other begin alike."""
+    with st.container(width=SUBJECT_ID_WIDTH + 20):
+        links.to_process(row["process_id"], is_named=True)
+    seller = names.get(row["seller_id"]) or views.shown("seller_id", row["seller_id"] or "")
+    st.markdown(formats.plain(seller), width=NAME_WIDTH)
+
+
 class Listed(NamedTuple):
     """What a list shows of its rows, and what may be done with them."""
 

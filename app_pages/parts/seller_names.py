@@ -40,9 +40,14 @@ def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
     return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
 
 
+def all_in_clear(rows: Sequence[views.Row]) -> Mapping[Any, str]:
+    """As `of`, where names are shown in clear; none where they are masked."""
+    return {} if showing() is None else of(rows)
+
+
 def in_clear(seller_id: str | None) -> str | None:
     """The name of one seller where it is shown in clear; None where it is masked or unknown."""
-    return None if showing() is None else of([{"seller_id": seller_id}]).get(seller_id)
+    return all_in_clear([{"seller_id": seller_id}]).get(seller_id)
 
 
 def showing() -> Showing | None:

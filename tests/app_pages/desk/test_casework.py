@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from app_pages.language import formats
 from pipeline import instants
 from pipeline.notices import texts
@@ -30,6 +32,14 @@ away = [{ first = 2000-01-01, last = 2999-12-31 }]
 [recipients.Bia]
 email = "bia@example.com"
 """
+
+
+@pytest.fixture
+def absent(tmp_path: Path) -> Path:
+    """Settings in which Ana is away and Bia stands in."""
+    rules = tmp_path / "alerts.toml"
+    rules.write_text(ABSENT)
+    return rules
 
 
 def listed(app) -> list[str]:
@@ -237,11 +247,9 @@ def test_a_case_is_given_to_somebody_and_back_to_nobody_with_one_click(
 
 
 def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
-    open_log: OpenLog, visit: Visit, tmp_path: Path
+    open_log: OpenLog, visit: Visit, absent: Path
 ) -> None:
-    rules = tmp_path / "alerts.toml"
-    rules.write_text(ABSENT)
-    with open_log(HISTORY, alerts_file=rules):
+    with open_log(HISTORY, alerts_file=absent):
         app = visit("watchlist", as_of=None, row="prc_soon")
         say_name(app, "header", "Ana@Example.com")  # as a login says it, in whatever letters
         press(app, "Assign to me")
@@ -252,12 +260,10 @@ def test_who_stands_in_for_somebody_finds_their_processes_among_their_own(
 
 
 def test_a_case_is_given_to_each_person_under_one_name(
-    open_log: OpenLog, visit: Visit, tmp_path: Path
+    open_log: OpenLog, visit: Visit, absent: Path
 ) -> None:
     """Ana could give a case to "ana", too, as if that were somebody else."""
-    rules = tmp_path / "alerts.toml"
-    rules.write_text(ABSENT)
-    with open_log(HISTORY, alerts_file=rules):
+    with open_log(HISTORY, alerts_file=absent):
         app = visit("watchlist", as_of=None, row="prc_soon")
         say_name(app, "header", "ana")
         assert app.selectbox(key="assignee prc_soon").options == ["Unassigned", "ana", "Bia"]
