@@ -334,8 +334,8 @@ class _Grid:
         """What shows the names of the sellers who stand in the list, at the end of its filters."""
         line = st.session_state.pop(_LINE, None)
         if line is not None and SELLER in self._listed.columns:
-            with line, st.container(width="content"):
-                seller_names.control(self._rows, _("Show names on this list"))
+            with line, st.container(key="names_of_list"):
+                seller_names.control(self._rows, _("Show names"))
 
     def _names_sellers(self) -> bool:
         """Whether sellers are named now. Masked names beside the ids of those without one made a
