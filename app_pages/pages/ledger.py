@@ -4,14 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, views
+from pipeline import instants
 from pipeline.continuity import service, stores
 from pipeline.http.machine import FREE_BYTES
+from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.serve import standing
 
 PAGE = Page(
@@ -59,6 +62,38 @@ def verify() -> None:
                 " the stores* in the guide *Evidence*."
             )
         )
+
+
+def say_how_it_stands(
+    place: DeltaGenerator, health: views.Row, faults: service.Faults | None
+) -> None:
+    """How long the log is, and when all of it was last read again. `faults`: those that an earlier
+    verification found."""
+    verified_at = heartbeats(held.inbox).get(Part.VERIFICATION)
+    with place:
+        st.table(
+            {
+                _("Leaves"): formats.number(health["tree_size"]),
+                _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
+                # It said nothing of when, so that damage since then stood beside "verified".
+                _("Every entry last verified without a fault"): _("not yet")
+                if verified_at is None
+                else formats.second(instants.of(verified_at)),
+            },
+            border="horizontal",
+            alt=_("The tree of the log"),
+        )
+        if faults is not None:
+            st.error(
+                ngettext(
+                    "A verification found {n} fault at {instant}. *Verify now* names it.",
+                    "A verification found {n} faults at {instant}. *Verify now* names them.",
+                    faults.number,
+                    n=formats.number(faults.number),
+                    instant=formats.second(instants.of(faults.found_at)),
+                ),
+                icon=":material/gpp_maybe:",
+            )
 
 
 def quarantined(rows: Sequence[views.Row], key: str) -> None:
@@ -286,18 +321,21 @@ with left.container(border=True, height="stretch"):
             " other."
         )
     )
-    st.container(key="leaves").table(
-        {
-            _("Leaves"): formats.number(health["tree_size"]),
-            _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
-        },
-        border="horizontal",
-        alt=_("The tree of the log"),
-    )
+    how_it_stands = st.container(key="leaves")
     st.markdown(_("Root of the tree:"))
     st.container(key="root").code(health["root"] or "–", language=None, wrap_lines=True)
-    if st.button(_("Verify now"), icon=":material/verified:"):
+    st.markdown(
+        formats.muted(
+            _(
+                "At the foot of each page, *verified* says that new entries lead to the root that"
+                " is kept elsewhere. Only a verification reads again what came before."
+            )
+        )
+    )
+    is_asked = st.button(_("Verify now"), icon=":material/verified:")
+    if is_asked:
         verify()
+    say_how_it_stands(how_it_stands, health, None if is_asked else held.faults_found)
 with right.container(border=True, height="stretch"):
     st.header(_("Checkpoint"), anchor=False)
     st.markdown(

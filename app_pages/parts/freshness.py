@@ -115,6 +115,9 @@ def _redraw() -> NoReturn:
 
 
 def _verified_badge(status: Status) -> str:
+    if service.current().faults_found is not None:
+        found = _("Log integrity: faults were found")
+        return formats.badge(found, "red", ":material/gpp_maybe:")
     if status.is_verified:
         return formats.badge(_("Log integrity: verified"), "green", ":material/verified:")
     if status.problem is None and status.inbox_seq == 0:

@@ -58,6 +58,13 @@ class SignedCheckpoint(NamedTuple):
     earlier_keys: list[str]
 
 
+class Faults(NamedTuple):
+    """What a verification found."""
+
+    found_at: int  # microseconds
+    number: int
+
+
 class LedgerService:
     """The reader, follower and inbox of this process's ledger, and looks for lacking artifacts."""
 
@@ -128,6 +135,9 @@ class LedgerService:
             self.inbox.close()
             raise
         self.tokens = Tokens(None)
+        self.faults_found: Faults | None = None
+        """By the last verification in this process, which read the stores again: what follows the
+        inbox adds to them, and sees no damage in what it does not read."""
         self.artifacts = artifacts.looks(settings, lambda: open_inbox(settings.inbox, create=False))
 
     def _put_to_use(self, opened: Opened) -> None:

@@ -16,7 +16,7 @@ import duckdb
 from pipeline.continuity import definitions, earlier
 from pipeline.continuity.backup import batches
 from pipeline.continuity.forks import ended_by
-from pipeline.continuity.service import LedgerService
+from pipeline.continuity.service import Faults, LedgerService
 from pipeline.errors import InboxForked, InboxNewer, InboxUnavailable, LedgerBehind, LedgerRefused
 from pipeline.inbox import Head, Inbox, SignedHead, schema
 from pipeline.inbox.artifacts import artifact_store, named
@@ -75,6 +75,19 @@ def audit(
     the key and both stores could have rewritten all three. Raises `LedgerBehind` where the ledger
     is to be made again after an erasure, or somebody was forgotten meanwhile.
     """
+    verdict = _audited(service, against, on_progress)
+    service.faults_found = _faults(service, verdict)
+    if verdict.exit_code == 0:
+        with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
+            beat(service.inbox, Part.VERIFICATION)
+    return verdict
+
+
+def _faults(service: LedgerService, verdict: Verdict) -> Faults | None:
+    return Faults(service.now(), len(verdict.faults)) if verdict.faults else None
+
+
+def _audited(service: LedgerService, against: str | None, on_progress: OnProgress) -> Verdict:
     verdict = Verdict()
     if service.fork is not None:
         verdict.fault(service.fork.in_one_line)
@@ -131,9 +144,6 @@ def audit(
             " rewritten both stores"
         )
     _artifacts(service, size, verdict)
-    if verdict.exit_code == 0:
-        with contextlib.suppress(InboxUnavailable):  # the verdict holds all the same
-            beat(service.inbox, Part.VERIFICATION)
     return verdict
 
 
@@ -157,9 +167,11 @@ def _require_forgotten(service: LedgerService, erased_to: int) -> None:
 
 
 def invariants(service: LedgerService, *, on_progress: OnProgress = lambda *_: None) -> Verdict:
-    """Runs the checks on the ledger alone; `on_progress` counts them."""
+    """Runs the checks on the ledger alone; `on_progress` counts them. Without a fault they leave
+    those that an audit found: they read less."""
     verdict = Verdict()
     _invariants(service.ledger, verdict, on_progress)
+    service.faults_found = _faults(service, verdict) or service.faults_found
     return verdict
 
 

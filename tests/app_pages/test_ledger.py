@@ -6,9 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from app_pages.language import formats
+from pipeline import instants
 from pipeline.continuity import stores
 from pipeline.http import machine
+from pipeline.inbox.heartbeats import Part, heartbeats
 from pipeline.log import deliveries
 from pipeline.receive.rejections import Rejected, entry_of
 from pipeline.verify import Verdict
@@ -120,16 +124,24 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
 ) -> None:
     """A body that was changed in the inbox breaks no view: only reading it shows it. A row that a
     check finds was named by its id to analysts, too, whatever that looks like."""
-    with open_log(HISTORY):
+    with open_log(HISTORY) as service:
         app = visit("ledger")
+        assert last_verified(app) == "not yet"
         press(app, "Verify now")
+        at = heartbeats(service.inbox)[Part.VERIFICATION]
+        assert last_verified(app) == formats.second(instants.of(at))
         assert "2 entries stand in inbox and ledger, the same" in plain(app.success[0].value)
         assert any("no earlier checkpoint was given" in plain(it.value) for it in app.warning)
         with closing(opened(tmp_path / "inbox.db")) as inbox:
             inbox.execute("drop trigger entries_no_update")
             inbox.execute("update entries set body = x'7b7d' where seq = 1")
+        assert "Log integrity: verified" in page_text(visit("ledger"))  # nobody read it again
         app = visit("ledger", lang="pt")
-        press(app, "Verificar agora")
+        press(app, "Verificar agora")  # the body, and the trigger that is gone
+        elsewhere = page_text(visit("denials"))
+        assert "Log integrity: faults were found" in elsewhere
+        assert "Log integrity: verified" not in elsewhere
+        assert "A verification found 2 faults at" in visit("ledger").error[0].value
         found = Verdict()
         found.fault("materialized_sellers_disagree: 1 row: seller_id 529.982.247-25, side log.")
         monkeypatch.setattr(stores, "audit", lambda *_, **__: found)
@@ -139,6 +151,10 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
     assert not app.success
     assert app.error[0].proto.title == "Algo não está como foi gravado"
     assert "entry 1" in plain(app.error[0].value)
+
+
+def last_verified(app: AppTest) -> str:
+    return str(app.table[0].value.loc["Every entry last verified without a fault"].iloc[0])
 
 
 def test_what_could_not_be_checked_is_said(open_log: OpenLog, visit: Visit) -> None:
