@@ -147,6 +147,7 @@ LABELS: Final[Mapping[str, str]] = {
 VIEWS: Final[Mapping[str, str]] = {
     "open_processes": N_("Unfinished processes"),
     "open_by_chance": N_("Unfinished processes"),
+    "savable_sellers": N_("Sellers with an open review"),
     "seller_watchlist": N_("Sellers with an open review"),
     "sellers_by_chance": N_("Sellers with an open review"),
     "process_state": N_("Review processes"),

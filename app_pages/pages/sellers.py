@@ -31,13 +31,15 @@ SAVABLE, SEVERE = "savable", "severe"
 ALL = reports.ALL
 FOLDED = ("by", "whose", "type", "period", "assignee", "seller")
 BY_CHANCE = "sellers_by_chance"
+BY_SAVABLE = "savable_sellers"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
 
 
-def listed(found: views.Facets, order_by: str | None) -> lists.Listed:
+def listed(found: views.Facets) -> lists.Listed:
     """What the list shows of each row, and what can be done with all that were found."""
     asked = {name: it for name, it in found.asked._asdict().items() if it}
+    order_by = address.order(public()[found.view].columns)
 
     def sellers(most: int) -> list[str]:
         rows = views.read(found.view, **asked, order_by=order_by, limit=most)
@@ -215,19 +217,17 @@ with by_state:
         "state",
     )
 found = facets.choosing(worst_state=worst)
-if by_chance:
-    found = found.listed_by(BY_CHANCE)
+if by_chance or order == SAVABLE:
+    found = found.listed_by(BY_CHANCE if by_chance else BY_SAVABLE)
 with st.container(key="wishes"):  # always there, as the next
     holding.say_wishes()
-order_by = "next_savable_deadline_at" if order == SAVABLE and not by_chance else None
 with st.container(key="asking"):  # always there, so that what comes below it stays what it is
     asking.watch()
 lists.with_card(
     found,
-    listed(found, address.order(public()[found.view].columns) or order_by),
+    listed(found),
     card,
     counted=lambda n: ngettext("{n} seller", "{n} sellers", n, n=formats.number(n)),
-    order_by=order_by,
     nothing_matches=_("No seller matches these filters"),
     when_empty=nobody_open,
 )

@@ -151,7 +151,7 @@ SELLER_CHANNELS: Final[Mapping[str, str]] = {
 
 QUEUES: Final[Mapping[str, str]] = {
     "act_now": N_("Act now"),
-    "expired": N_("Expired"),
+    "expired": N_("Expired, waiting"),
     "waiting_for_platform": N_("Waiting for the platform"),
     "waiting_for_seller": N_("Waiting for the seller"),
 }

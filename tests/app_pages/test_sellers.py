@@ -89,6 +89,7 @@ def test_it_opens_on_what_can_still_be_saved_and_one_click_leads_to_the_worst(
         assert of_ana["current_balance"] == "R$1,234.50"
         assert of_ana["balance_at"] == before(days=90).replace(tzinfo=None)
         assert of_ana["expiry_disabled_at"] == before(days=19).replace(tzinfo=None)
+        assert listed(visit("sellers", state="EXPIRED")) == ["sel_ana", "sel_caio"]
         assert listed(visit("sellers", first="severe")) == ["sel_caio", "sel_ana", "sel_bia"]
         # It began with what could still be saved, also of whom stood first by what had expired.
         assert reviews_on_card(visit("sellers", row="sel_ana")) == ["prc_soon", "prc_gone"]
@@ -312,7 +313,7 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             app.text_input(key="name header").set_value("Bia")
             press(app, "That is me")
             looked_at = choice(app, "Message to")
-            assert looked_at.options == ["1. sel_ana", "2. sel_bia", "3. sel_caio"]
+            assert looked_at.options == ["1. sel_bia", "2. sel_ana", "3. sel_caio"]
             looked_at.set_value(2)
             choice(app, "Template").set_value("reminder")
             choice(app, "Language of the message").set_value("en").run()
@@ -354,7 +355,7 @@ def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
         WebhookServer().running() as bridge,
         open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
     ):
-        started.hold(service.inbox, "sel_bia", is_held=True, actor="Ana", recorded_by="test")
+        started.hold(service.inbox, "sel_ana", is_held=True, actor="Ana", recorded_by="test")
         app = visit("sellers", as_of=None, seller="sel_")
         unfold(app, "ask 0")
         said, pressed = page_text(app), [it.label for it in app.button]

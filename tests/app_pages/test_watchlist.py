@@ -166,7 +166,7 @@ def test_a_number_beside_a_filter_is_how_many_rows_it_leaves_in_this_queue(
     pending = "state" in asked
     assert app.segmented_control(key="queue").options == [
         f"Act now ({1 if pending else 5})",
-        "Expired (0)",
+        "Expired, waiting (0)",
         "Waiting for the platform (0)",
         f"Waiting for the seller ({0 if pending else 1})",
         f"All ({1 if pending else 6})",

@@ -57,6 +57,7 @@ PERSONAL = {
     "seller_notices": {"promised_for"},
     # Without the balance nothing says as of when it was.
     "seller_watchlist": {"current_balance", "balance_at"},
+    "savable_sellers": {"current_balance", "balance_at"},
     "sellers_by_chance": {"current_balance", "balance_at"},
 }
 AS_OF = 1_790_000_000_000_000

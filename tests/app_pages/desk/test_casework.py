@@ -95,7 +95,7 @@ def test_what_can_still_be_saved_comes_first_and_what_waits_stands_in_a_queue_of
     assert len(listed(everything)) == 5
     assert now.segmented_control(key="queue").options == [
         "Act now (4)",
-        "Expired (0)",
+        "Expired, waiting (0)",
         "Waiting for the platform (0)",
         "Waiting for the seller (1)",
         "All (5)",

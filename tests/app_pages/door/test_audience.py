@@ -64,6 +64,7 @@ CLOSED_VIEWS = {
     "process_state",
     "report_subscriptions",
     "samples",
+    "savable_sellers",
     "saved_views",
     "seller_contents",
     "seller_day_contents",

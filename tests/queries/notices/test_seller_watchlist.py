@@ -83,6 +83,21 @@ def test_all_open_reviews_of_a_seller_are_one_row(history):
 
 
 @WORLD.given(
+    review("p1", LONG_PAST, customer_id="s1"),
+    review("p2", PAST, customer_id="s2"),
+    review("p3", LATER, customer_id="s3"),
+    review("p4", LONG_PAST, customer_id="s4"),
+    review("p5", SOON, customer_id="s4"),
+    review("p6", "2026-03-15T00:00:00Z", customer_id="s0"),
+)
+def test_what_can_be_saved_comes_first_the_soonest_and_then_what_expired_the_latest(history):
+    """Those of whom all has expired stood in the order of their ids."""
+    rows = asked(history, "savable_sellers", at(NOW))
+    assert [row["seller_id"] for row in rows] == ["s4", "s3", "s2", "s0", "s1"]
+    assert sorted(rows, key=repr) == sorted(listed(history), key=repr)
+
+
+@WORLD.given(
     expired=[review("p1", PAST)],
     due=[review("p1", SOON)],
     pending=[review("p1", IN_MAY, acp)],
