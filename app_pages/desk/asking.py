@@ -350,7 +350,7 @@ def came_of(done: Sequence[Done]) -> str:
             ngettext("Sent to {n} seller.", "Sent to {n} sellers.", n, n=formats.number(n))
         )
     if n := counted["failed"]:
-        said = ngettext("{n} was not taken:", "{n} were not taken:", n, n=formats.number(n))
+        said = ngettext("{n} was not accepted:", "{n} were not accepted:", n, n=formats.number(n))
         parts.append(f"{said} {_named([it.seller_id for it in done if it.result == 'failed'])}")
     if n := counted["uncertain"]:
         said = ngettext(

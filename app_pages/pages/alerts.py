@@ -39,6 +39,8 @@ OPEN, TAKEN = "open", "taken"
 IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
 SENT = 50
+NAME_CHARACTERS = 36
+"""Of an alert's name, as many as its column has room for; the card has the whole name."""
 NEW_CALENDAR = "address of the new calendar"
 
 
@@ -63,7 +65,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "severity": [severities[row["severity"]]],
-            "kind": occurrences.alert_name(row["kind"]),
+            "kind": lists.cut(occurrences.alert_name(row["kind"]), NAME_CHARACTERS),
             "standing": standing(row),
             "assignee": row["assignee"] or "",
         }
@@ -72,12 +74,12 @@ def listed() -> lists.Listed:
         cells,
         {
             "severity": lists.coded(_("Severity"), codes.SEVERITIES, rulebook.SEVERITY_COLOURS, 86),
-            "kind": lists.text(_("Alert"), 168),
+            "kind": lists.text(_("Alert"), 204),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "since": lists.instant(_("Due since")),
-            "standing": lists.text(_("Notified"), 142),
-            "assignee": lists.text(_("Assigned to"), 100),
+            "standing": lists.text(_("Notified"), 124),
+            "assignee": lists.text(_("Assigned to"), 88),
         },
         alt=_("Open alerts, most severe first"),
     )
@@ -235,13 +237,13 @@ def sent() -> None:
         ],
         {
             "first_tried_at": lists.instant(_("Tried first")),
-            "sent_at": lists.instant(_("Taken")),
+            "sent_at": lists.instant(_("Accepted")),
             "recipient": lists.text(_("Recipient"), 120),
             "via": lists.text(_("Channel"), 90),
-            "kind": lists.text(_("Alert"), 220),
+            "kind": lists.text(_("Alert"), 340),
             "process_id": lists.subject_id(_("Process")),
             "tries": lists.number(_("Tries"), 70),
-            "answer": lists.text(_("Not taken because")),
+            "answer": lists.text(_("Not accepted because")),
         },
         alt=_("Who was notified of what, the newest first"),
     )

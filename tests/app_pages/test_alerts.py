@@ -41,6 +41,16 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     assert deadline.proto.color == deadline.proto.RED  # as everywhere; it was green
 
 
+def test_a_name_that_has_no_room_in_the_list_is_cut_with_a_sign_and_whole_on_the_card(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    elsewhere = review("prc_soon", before(days=28), status="FINISHED", at=before(days=1))
+    with open_log([review("prc_soon", before(days=28)), elsewhere]):
+        app = visit("alerts")
+    assert list(app.dataframe[0].value["kind"]) == ["Finished without an accepted submis…"]
+    assert "Finished without an accepted submission from us" in page_text(app)
+
+
 @pytest.mark.long
 def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     open_log: OpenLog, visit: Visit
