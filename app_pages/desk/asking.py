@@ -20,7 +20,7 @@ from pipeline.language import codes
 from pipeline.notices import batches, texts
 from pipeline.notices.batches import Batch
 from pipeline.notices.rules import CORRECT, FIRST, MOVED, REMINDER
-from pipeline.notices.sellers import REFUSALS, Refused
+from pipeline.notices.sellers import REFUSALS, Refused, Seller
 from pipeline.notices.sending import TAKEN, Done, Order, Preview, Sending
 from pipeline.serve.roles import Permission
 
@@ -74,11 +74,12 @@ def seller(seller_id: str) -> None:
 
 def _form(key: str, drawn: Sequence[str]) -> None:
     """The channel, the message that goes, to whom nothing goes, and the button that sends."""
-    first, total = drawn[:LOOKED_AT], len(drawn)
-    if not first:
+    total = len(drawn)
+    if not total:
         return
     try:
         sending = Sending(service.current().settings, service.current().inbox)
+        first = [sending.sellers.look(it) for it in drawn[:LOOKED_AT]]
         ways, way = sending.ways(), sending.way_to(first)
     except PrazoError as error:
         elements.say(error)
@@ -142,13 +143,13 @@ def _words(key: str, sending: Sending) -> tuple[Language, str | None]:
     return language or languages[0], template or None
 
 
-def _looked_at(key: str, first: Sequence[str]) -> str:
+def _looked_at(key: str, first: Sequence[Seller]) -> Seller:
     """Whose message is shown, of the first of the list."""
     place = st.selectbox(
         _("Message to"),
         range(len(first)),
         # With its number: two masked ids may look the same.
-        format_func=lambda at: f"{at + 1}. {views.shown('seller_id', first[at])}",
+        format_func=lambda at: f"{at + 1}. {views.shown('seller_id', first[at].seller_id)}",
         key=f"ask_looked_at {key}",
     )
     return first[min(place or 0, len(first) - 1)]

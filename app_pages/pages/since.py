@@ -56,7 +56,8 @@ def listed() -> lists.Listed:
 def card(row: views.Row) -> None:
     """What changed, and how what it is about stands now."""
     change = changes.CHANGES[row["change"]]
-    st.markdown(formats.badge(_(change.name), change.colour, change.icon))
+    badge = formats.badge(_(change.name), change.colour, change.icon)
+    st.markdown(badge)
     if what := code_texts.masked(changes.what(row)):
         st.header(formats.plain(what), anchor=False)
     st.markdown(formats.muted(formats.minute(row["changed_at"])))
@@ -64,7 +65,9 @@ def card(row: views.Row) -> None:
         st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
         process = views.read_one("process_state", where={"process_id": row["process_id"]})
         if process is not None:
-            st.markdown(code_texts.state_chip(process["state"], process["seconds_to_deadline"]))
+            chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
+            if chip != badge:  # as of what was finished, which is said above
+                st.markdown(chip)
         if row["assignee"]:
             st.markdown(_("Assigned to **{name}**", name=formats.plain(row["assignee"])))
             casework.say_if_away(row["assignee"])

@@ -90,7 +90,7 @@ def send(
             done = sending.send(sellers, order, on_done)
             sys.exit(1 if any(it.result in _BAD for it in done) else 0)
         for each in dict.fromkeys(sellers):
-            preview = sending.preview(each, order)
+            preview = sending.preview(sending.sellers.look(each), order)
             if preview.refused is not None:
                 on_done(Done(each, "refused", preview.refused))
             elif preview.message is not None:

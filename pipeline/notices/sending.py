@@ -189,10 +189,9 @@ class Sending:
         """The channels by which something can be sent."""
         return self.rules.ways(has_mail=self.mail is not None)
 
-    def way_to(self, seller_ids: Iterable[str]) -> str | None:
+    def way_to(self, sellers: Sequence[Seller]) -> str | None:
         """The first of the channels by which most of these sellers are reached; None without
-        a channel. Raises `InboxUnavailable`."""
-        sellers = [self.sellers.look(it) for it in seller_ids]
+        a channel."""
 
         def left_out(channel: str) -> int:
             return sum(self.refusal(it, channel) is not None for it in sellers)
@@ -222,11 +221,10 @@ class Sending:
         named = template or FIRST
         return named in OURS or self.rules.words(named, language or self.rules.language) is not None
 
-    def preview(self, seller_id: str, order: Order) -> Preview:
+    def preview(self, seller: Seller, order: Order) -> Preview:
         """What would go to a seller, with `[link]` for each link. Raises as `check` does, and
         `InboxUnavailable`."""
         self.check(order)
-        seller = self.sellers.look(seller_id)
         to, refused = self._reached(seller, order)
         warned = self._warned(seller)
         if warned not in order.despite:
@@ -237,14 +235,13 @@ class Sending:
         message = self._written(seller, order, template, [LINK] * len(seller.to_ask), {})
         return Preview(seller, refused, message, to, warned)
 
-    def refusals(self, seller_ids: Iterable[str], order: Order) -> dict[str, Refused]:
+    def refusals(self, sellers: Iterable[Seller], order: Order) -> dict[str, Refused]:
         """Those of the sellers to whom nothing would go, and why. Raises `InboxUnavailable`."""
         found = {}
-        for seller_id in seller_ids:
-            seller = self.sellers.look(seller_id)
+        for seller in sellers:
             _, refused = self._reached(seller, order)
             if refused := refused or self._warned(seller):
-                found[seller_id] = refused
+                found[seller.seller_id] = refused
         return found
 
     def _reached(self, seller: Seller, order: Order) -> tuple[str | None, Refused | None]:

@@ -13,7 +13,7 @@ from app_pages.desk import asking
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches, started
-from pipeline.notices.sellers import REFUSALS
+from pipeline.notices.sellers import REFUSALS, Seller, Sellers
 from pipeline.notices.sending import Done
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
@@ -348,17 +348,26 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
 
 
 def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
-    open_log: OpenLog, visit: Visit, tmp_path: Path
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ "Send to 3 sellers" sent one."""
+    """ "Send to 3 sellers" sent one. Each of them was looked at three times for one form."""
+    looked_at, look = list[str](), Sellers.look
+
+    def noted(sellers: Sellers, seller_id: str) -> Seller:
+        looked_at.append(seller_id)
+        return look(sellers, seller_id)
+
+    monkeypatch.setattr(Sellers, "look", noted)
     with (
         WebhookServer().running() as bridge,
         open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
     ):
         started.hold(service.inbox, "sel_ana", is_held=True, actor="Ana", recorded_by="test")
         app = visit("sellers", as_of=None, seller="sel_")
+        looked_at.clear()
         unfold(app, "ask 0")
         said, pressed = page_text(app), [it.label for it in app.button]
+    assert looked_at == ["sel_bia", "sel_ana", "sel_caio", "sel_bia"], "the card's own form, too"
     assert "Of the first 3, nothing goes to 1:" in said
     assert said.count(REFUSALS["held"]) == 1
     assert "Send to 2 sellers: cannot be undone" in pressed

@@ -216,7 +216,7 @@ def test_nothing_goes_to_whom_nothing_may_go_and_each_says_why(
         send = office.sending(mail=office.mail(server))
         heard: list[Done] = []
         done = send.send([*expected, "sel_unknown"], BY_MAIL, heard.append)
-        previews = {it: send.preview(it, BY_MAIL).refused for it in expected}
+        previews = {it: send.preview(send.sellers.look(it), BY_MAIL).refused for it in expected}
     assert results_of(done) == {it: ("refused", why) for it, why in expected.items()}
     assert previews == expected
     assert len(heard) == len(expected)
@@ -235,9 +235,9 @@ def test_what_the_platform_refused_is_all_that_a_message_asks_for(
     office.refuse("prc_1", "sel_1", "address.city")
     with MailServer(tmp_path).running() as server:
         send = office.sending(mail=office.mail(server))
-        corrected = send.preview("sel_1", BY_MAIL).message
+        corrected = send.preview(send.sellers.look("sel_1"), BY_MAIL).message
         office.review("prc_2", "sel_1", days=25, asks=["revenue"])
-        both = send.preview("sel_1", BY_MAIL).message
+        both = send.preview(send.sellers.look("sel_1"), BY_MAIL).message
     assert corrected is not None
     assert corrected.subject == "Loja do Zé: one thing to correct in your registration data"
     assert "We still need: your address (City)." in corrected.text
@@ -258,7 +258,8 @@ def test_the_channel_that_is_offered_first_is_one_by_which_most_are_reached(
         rules = office.webhook(service.url, address=False)
         send = office.sending(rules, mail=office.mail(server))
         assert send.ways() == ("email", "sms")
-        ways = [send.way_to(it) for it in (["sel_2"], ["sel_0"], ["sel_0", "sel_1", "sel_2"])]
+        every = [send.sellers.look(f"sel_{n}") for n in range(3)]
+        ways = [send.way_to(it) for it in (every[2:], every[:1], every)]
     assert ways == ["email", "sms", "sms"]
 
 
@@ -268,7 +269,7 @@ def test_a_preview_shows_the_message_and_records_nothing(office: Office, tmp_pat
     before = office.inbox.last()
     with MailServer(tmp_path).running() as server:
         send = office.sending(mail=office.mail(server))
-        preview = send.preview("sel_1", BY_MAIL._replace(language="pt-BR"))
+        preview = send.preview(send.sellers.look("sel_1"), BY_MAIL._replace(language="pt-BR"))
     assert preview.refused is None
     assert preview.to == "maria@seller.example"
     assert preview.message is not None
@@ -387,7 +388,7 @@ def test_a_message_to_several_obeys_what_keeps_them_back_and_one_says_so_first(
             said = wished(wish, journey_id="j1", recorded_by="journey", seller_id="sel_1")
             office.inbox.append([said])
         before = len(server.taken)
-        assert send.preview("sel_1", BY_MAIL).refused == why
+        assert send.preview(send.sellers.look("sel_1"), BY_MAIL).refused == why
         knowing = BY_MAIL._replace(despite={why})
         with pytest.raises(WrongUsage):
             send.send(["sel_1", "sel_2"], knowing)
@@ -495,7 +496,7 @@ def test_a_receipt_that_names_no_process_says_what_came_of_a_message(
         at = instants.canonical(office.inbox.now())
         line = json.dumps({"kind": "seller_notice_result", "occurred_at": at, **said})
         office.inbox.append([read_line(line.encode(), recorded_by="token:x")])
-        shown = send.preview("sel_1", BY_MAIL)
+        shown = send.preview(send.sellers.look("sel_1"), BY_MAIL)
         assert shown.message is not None
         return shown.message.subject.partition(":")[2][:14], shown.warned
 
