@@ -90,7 +90,7 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
     st.markdown(f"{' · '.join([f'**{formats.code(view)}**', *asked])}  \n{own_names}")
     if rows:
         st.dataframe(
-            lists.still(rows),
+            lists.still(rows, rows[0]),
             hide_index=True,
             placeholder="",
             height="content" if len(rows) <= SHORT_ROWS else BASIS_HEIGHT,

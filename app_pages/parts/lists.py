@@ -294,17 +294,20 @@ class _Grid:
         sellers = seller_names.of(rows) if self._names_sellers() else {}
         columns = self._columns()
         shown = still(
-            {
-                SELLER: sellers.get(row.get("seller_id"))
-                or views.shown("seller_id", row.get("seller_id") or ""),
-                **row,
-                **self._listed.cells(row),
-            }
-            for row in rows
+            (
+                {
+                    SELLER: sellers.get(row.get("seller_id"))
+                    or views.shown("seller_id", row.get("seller_id") or ""),
+                    **row,
+                    **self._listed.cells(row),
+                }
+                for row in rows
+            ),
+            columns,
         )
         room = NAME_CHARACTERS if self._names_sellers() else SELLER_ID_CHARACTERS
         event = st.dataframe(
-            [it | {SELLER: cut(it[SELLER], room)} for it in shown],
+            [it | {SELLER: cut(it[SELLER], room)} if SELLER in it else it for it in shown],
             key=key,
             hide_index=True,
             placeholder="",
@@ -449,7 +452,7 @@ def grid(
     rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], *, alt: str, key: str | None = None
 ) -> None:
     """A grid to read, with nothing to choose in it."""
-    rows = still(rows)
+    rows = still(rows, columns)
     st.dataframe(
         rows,
         key=key,
@@ -505,9 +508,10 @@ def _on_paper(value: Any) -> str:
             return str(value)
 
 
-def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def still(rows: Iterable[dict[str, Any]], columns: Iterable[str]) -> list[dict[str, Any]]:
     """The rows as a grid shows them: ids that look personal are masked, and text from outside can
-    neither reverse nor hide anything in the grid."""
+    neither reverse nor hide anything in the grid. A browser gets what it shows, and no other value
+    of a row: there, anybody could bring a hidden column to light."""
 
     def shown(column: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -516,7 +520,8 @@ def still(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
             return {name: shown(column, it) for name, it in value.items()}
         return printable(views.shown(column, value)) if isinstance(value, str) else value
 
-    return [{name: shown(name, value) for name, value in row.items()} for row in rows]
+    columns = [*columns]
+    return [{name: shown(name, row.get(name)) for name in columns} for row in rows]
 
 
 def cut(name: str, room: int) -> str:

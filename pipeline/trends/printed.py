@@ -26,8 +26,14 @@ _ON_PAPER: Final = """
 body { margin: 16px auto; max-width: 182mm; background: #fff; }
 table, p, h2 { break-inside: avoid; }
 * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-@media print { body { margin: 0; } }
+@media print {
+  body { margin: 0; }
+  body > div { display: flex; flex-direction: column; min-height: 270mm; }
+  h2 { display: flex; align-items: flex-end; flex: 1 1 auto; max-height: 72px; }
+  body > div > :last-child { margin-top: auto !important; }
+}
 """
+"""On paper the sections spread over the sheet, as far as that keeps a title with its lines."""
 
 
 def document(of: OnePage, zone: ZoneInfo, into: Language) -> str:

@@ -95,7 +95,9 @@ def test_a_cell_of_many_lines_is_written_in_no_time() -> None:
 def test_a_grid_shows_what_would_reverse_or_hide_its_text(open_log: OpenLog) -> None:
     rows = [{"a": "x\u202ey", "b": ["\u2066z", "w"], "n": 1}]
     with open_log(HISTORY):
-        assert lists.still(rows) == [{"a": "x\\u202ey", "b": ["\\u2066z", "w"], "n": 1}]
+        assert lists.still(rows, ("a", "b", "n")) == [
+            {"a": "x\\u202ey", "b": ["\\u2066z", "w"], "n": 1}
+        ]
 
 
 def as_the_page_says(content: bytes) -> pandas.DataFrame:

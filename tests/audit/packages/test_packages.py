@@ -257,8 +257,10 @@ def test_the_report_lists_what_was_masked_and_that_nothing_else_was(
     ],
 )
 def test_the_report_tells_the_story_of_a_process(p1: Given, name: str, texts: list[str]) -> None:
-    text = Text(p1.files[f"data/{name}"]).words
+    page = p1.files[f"data/{name}"]
+    text = Text(page).words
     assert [it for it in texts if it not in text] == []
+    assert page.index(b"<article") < page.index(b'id="words"'), "what words mean comes last"
 
 
 def test_who_was_reminded_when_is_evidence(service: LedgerService, tmp_path: Path) -> None:
