@@ -124,8 +124,8 @@ def _card(row: views.Row) -> None:
         )
         st.markdown(f"*{formats.plain(code_texts.word(WRITTEN, row['reason']))}*")
         st.markdown(asked(row))
-        links.to_process(row["process_id"])
-        links.to_seller(row["seller_id"])
+        links.to_process(row["process_id"], is_named=True)
+        links.to_seller(row["seller_id"], is_named=True)
         if views.as_of() is not None:
             return
         if not all(map(access.may, PERMISSIONS_OF_ACTS[row["act"]])):

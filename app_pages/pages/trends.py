@@ -374,7 +374,9 @@ def draw_backlog() -> None:
         found_in=findings,
     )
     if oldest:
-        links.to_process(oldest["oldest_process_id"])
+        process = oldest["oldest_process_id"]
+        shown = formats.plain(views.shown("process_id", process))
+        links.to_named("process", _("Open the oldest: {process}", process=shown), process=process)
 
 
 def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:

@@ -6,7 +6,7 @@ from app_pages.door import access
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
-from tests.app_pages.support.reading import chart, page_text
+from tests.app_pages.support.reading import chart, links, page_text
 
 # As of 1 June 2026 at noon: of two due in May one was finished in time, and so was the one that was
 # due this morning. Each has 30 days.
@@ -62,6 +62,7 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     # Opened 50 and 10 days before 1 June; the first of them has expired.
     assert "Unassigned: 2, 1 of them EXPIRED." in shown
     assert "The oldest, opened on 12 Apr 2026, is unassigned." in shown
+    assert "Open the oldest: prc_" in [label[:21] for label, _query in links(app)]
 
 
 def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
