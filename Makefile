@@ -8,7 +8,7 @@ COMPILED := .venv/.compiled
 # Where a machine sets this variable, each process would compile every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo quick test test-long setup check bench soak wheel image release-check release audit lock format clean
+.PHONY: demo quick test test-forms test-long setup check bench soak wheel image release-check release audit lock format clean
 
 # uv takes an eighth of the time that pip takes, but reads none of pip's settings: where it cannot
 # reach the public index, pip takes the one that they name.
@@ -33,12 +33,15 @@ quick: setup  ## format, lint, headers, translations, the house: before each com
 		tests/test_headers.py tests/queries/test_headers.py tests/language tests/contract/test_listed.py \
 		tests/test_alert_rules.py tests/app_pages/language/test_wording.py
 
-test test-long: export LD_PRELOAD = $(JEMALLOC)
-test test-long: export MALLOC_CONF = dirty_decay_ms:60000,muzzy_decay_ms:60000
+test test-forms test-long: export LD_PRELOAD = $(JEMALLOC)
+test test-forms test-long: export MALLOC_CONF = dirty_decay_ms:60000,muzzy_decay_ms:60000
 test: $(COMPILED)  ## each promise
 	nice -n 5 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-test-long: $(COMPILED)  ## everything in every place and form, and fifty times as many examples: for a release
+test-forms: $(COMPILED)  ## each promise in every place and form: for a release
+	$(BIN)/pytest -n 4 --dist worksteal --hypothesis-profile=forms --timeout=0 $(PYTEST_ARGS)
+
+test-long: $(COMPILED)  ## so, with more rounds and fifty times as many examples, for hours
 	$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile=long --timeout=0 $(PYTEST_ARGS)
 
 setup: $(SETUP)  ## the .venv, with exact versions and hashes

@@ -1,6 +1,6 @@
 """What every test shares: how deep a run looks, and that no test touches a developer's own files.
 
-`make test` tries the same examples of each property each time; `make test-long` tries new ones.
+A run tries the same examples of each property each time; `make test-long` alone tries new ones.
 """
 
 import gc
@@ -156,14 +156,15 @@ BEFORE = _in_guarded_folders()
 # Among what pytest remembers: failing examples of `make test-long` are tried again by the next run.
 set_hypothesis_home_dir(ROOT / ".pytest_cache" / "hypothesis")
 
-settings.register_profile(
-    "usual",
-    max_examples=depth.USUAL,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+for _profile in ("usual", "forms"):
+    settings.register_profile(
+        _profile,
+        max_examples=depth.USUAL,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
 settings.register_profile(
     "long",
     max_examples=depth.LONG,
@@ -200,8 +201,8 @@ def _nothing_is_written_outside_temporary_folders(
 
 @pytest.hookimpl(trylast=True)  # after -k, which may ask for one engine alone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Takes out the tests that only `make test-long` runs, and orders the others."""
-    if not depth.is_long():
+    """Takes out the tests that only long runs have, and orders the others."""
+    if not depth.is_whole():
         left = depth.left_to_a_long_run(items)
         config.hook.pytest_deselected(items=[*left])
         items[:] = [item for item in items if item not in left]

@@ -1,7 +1,8 @@
 """How deep a run looks.
 
-`make test` tries each promise. `make test-long`, for a release, tries it in every place and form,
-for many more rounds and with fifty times as many examples.
+`make test` tries each promise; `make test-forms`, for a release, tries each in every place and
+form. `make test-long` does that for many more rounds and with fifty times as many examples. These
+two are the long runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,22 +21,27 @@ BY_BOTH: Final = ("inbox", "schema", "fixtures", "faults")
 """Folders of tests whose code differs by engine: they run on both engines each time."""
 
 
-def is_long() -> bool:
-    """Whether this run tries everything. To be asked when tests are collected: hypothesis loads the
+def is_whole() -> bool:
+    """Whether this run is a long one. To be asked when tests are collected: hypothesis loads the
     profile that the command names after `conftest.py`."""
+    return settings.get_current_profile_name() in ("forms", "long")
+
+
+def has_more_rounds() -> bool:
+    """Whether this long run goes on for hours. To be asked as `is_whole`."""
     return settings.get_current_profile_name() == "long"
 
 
 def few(cases: Sequence[T], of: int) -> Sequence[T]:
     """For cases that differ little: the first and each `of`-th after it; all of them in a long
     run."""
-    return cases if is_long() else cases[::of]
+    return cases if is_whole() else cases[::of]
 
 
 def rounds(usual: int, long: int) -> int:
-    """How often to try something that goes another way each time: `usual`, or `long` in a long
-    run."""
-    return long if is_long() else usual
+    """How often to try something that goes another way each time: `usual`, or `long` in
+    `make test-long`."""
+    return long if has_more_rounds() else usual
 
 
 def left_to_a_long_run(items: Iterable[pytest.Item]) -> set[pytest.Item]:

@@ -262,7 +262,7 @@ TOGETHER = [("ingested", it) for it in SAID_BY_A_FILE] + [("live", it) for it in
 ENDS = [("live", SAID_BY_A_FILE[0])]
 
 
-@pytest.mark.parametrize("said", [TOGETHER, ENDS, *([it] for it in TOGETHER if depth.is_long())])
+@pytest.mark.parametrize("said", [TOGETHER, ENDS, *([it] for it in TOGETHER if depth.is_whole())])
 def test_no_line_of_a_file_stops_alerts_or_ends_one(
     stores: Stores,
     rules: AlertRules,

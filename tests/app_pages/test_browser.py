@@ -419,15 +419,15 @@ def test_every_page_is_quiet_open_to_everyone_no_wider_than_its_window_and_filte
     first of each no pale text, which follows from the theme. A long run looks at all of it on each
     page, at another width, with its tables and queries opened, in its other forms, and at the
     demo's (tests/release)."""
-    is_long, faults, complaints = depth.is_long(), [], len(tab.complaints)
+    is_whole, faults, complaints = depth.is_whole(), [], len(tab.complaints)
     themes, filtered = list(BACKGROUNDS), 0
-    for number, path in enumerate(ADDRESSES + FORMS if is_long else ADDRESSES):
+    for number, path in enumerate(ADDRESSES + FORMS if is_whole else ADDRESSES):
         tab.page.set_viewport_size(WINDOW)
         tab.go(f"{path}{'&' if '?' in path else '?'}lang=pt")
-        if is_long and (basis := tab.page.get_by_text(BASIS)).count():
+        if is_whole and (basis := tab.page.get_by_text(BASIS)).count():
             basis.first.click()
             tab.settled()
-        if is_long and number == 0:
+        if is_whole and number == 0:
             tab.page.get_by_text("from process_state, clock").wait_for()
         named = tab.page.eval_on_selector_all(BEHIND, "all => all.map(it => it.ariaLabel)")
         if len({*named, None}) <= len(named):
@@ -438,14 +438,14 @@ def test_every_page_is_quiet_open_to_everyone_no_wider_than_its_window_and_filte
         filtered += len(bottoms) > 1
         if bottoms and max(bottoms) - min(bottoms) > 1:
             faults.append((path, "its filters take more than one line", str(bottoms)))
-        for width in (1440, 1024) if is_long else (1024,):
+        for width in (1440, 1024) if is_whole else (1024,):
             tab.page.set_viewport_size({"width": width, "height": 1600})
             if not tab.fits_soon():
                 faults.append((path, "wider than its window", str(width)))
         half = len(ADDRESSES) // 2
-        if is_long or number % 2 == 0:
-            schemes = themes if is_long else [themes[number >= half]]
-            found = tab.found_by_axe(schemes, of_contrast=is_long or number in (0, half))
+        if is_whole or number % 2 == 0:
+            schemes = themes if is_whole else [themes[number >= half]]
+            found = tab.found_by_axe(schemes, of_contrast=is_whole or number in (0, half))
             faults += [(path, *it) for it in found]
     assert faults == []
     assert filtered >= 6

@@ -154,7 +154,7 @@ def assert_exported(service: LedgerService, folder: Path, scope: Scope, profile:
 @settings(
     max_examples=max(1, settings.default.max_examples // 100),
     # The giants alone take 15 seconds; others are for `make test-long`.
-    phases=list(Phase) if depth.is_long() else [Phase.explicit],
+    phases=list(Phase) if depth.has_more_rounds() else [Phase.explicit],
 )
 @given(history=histories)
 @example(history=GIANTS)

@@ -83,7 +83,7 @@ def test_a_clock_that_jumps_a_day_ahead_moves_no_stamp_view_or_act_and_is_an_ent
         assert _gauge(running, "prazo_clock_doubted") == 1
         wait_until(lambda: len(_clock_entries(location)) == 1, pause=0.3)
         commands = ["ticket prc_1 --opened 7 --actor ana"]
-        if depth.is_long() or location.endswith(".db"):  # a view takes a new process two seconds
+        if depth.is_whole() or location.endswith(".db"):  # a view takes a new process two seconds
             commands.append("show process_state --format csv --out rows.csv")
         _prazo(tmp_path, location, clock_shim, *commands)
         clock_shim.jump(0)

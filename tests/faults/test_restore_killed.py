@@ -58,7 +58,7 @@ EVERY = depth.rounds(8, 1)
 """Of the changes that a restore makes to its folder, the one at which it is killed."""
 
 
-@pytest.mark.parametrize("steps", [[it] for it in STEPS] if depth.is_long() else [STEPS])
+@pytest.mark.parametrize("steps", [[it] for it in STEPS] if depth.is_whole() else [STEPS])
 def test_there_is_an_inbox_at_every_moment(settings: Settings, steps: list[int]) -> None:
     """Between two names there was none: the restore could not be run again, and said to start
     `prazo receive`, which would have begun another log."""

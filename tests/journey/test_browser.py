@@ -138,7 +138,7 @@ def test_every_screen_keeps_to_wcag_and_to_its_own_host_and_fits_the_phone(
     screens = 0
     while not tab.url.endswith("/review"):
         fill_in(tab)
-        if depth.is_long() or screens % 2 == 0:  # most ask for a line of text alike
+        if depth.is_whole() or screens % 2 == 0:  # most ask for a line of text alike
             look()
         screens += 1
         tab.get_by_role("button", name="Continuar").click()

@@ -40,7 +40,7 @@ def test_killed_after_an_answer_nothing_is_lost_and_nothing_is_asked_again(page:
         asked.append(screen.slug)
         answered = seller.ask("POST", screen.path, {**screen.inputs, **ANSWERS[screen.slug]})
         assert answered.status == 303
-        if depth.is_long() or len(asked) % 3 == 0:
+        if depth.is_whole() or len(asked) % 3 == 0:
             page.stop(signal.SIGKILL)
             page.start()
         screen = seller.get(answered.headers["location"])

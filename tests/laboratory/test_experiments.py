@@ -17,7 +17,7 @@ from tests.laboratory.experiment import Engine, experiment
 SHORT_STEPS, LONG_STEPS = 12, 200
 LONG_RUNS = 5
 SHORT_SEED = 1
-ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_long() else ("sqlite",)
+ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_whole() else ("sqlite",)
 """In the short run the state machine takes the other: processes are dear."""
 
 
@@ -25,7 +25,7 @@ def seeds() -> list[int]:
     """Of the runs that are asked for."""
     if asked := os.environ.get("PRAZO_LAB_SEED"):
         return [int(asked)]
-    if not depth.is_long():
+    if not depth.has_more_rounds():
         return [SHORT_SEED]
     return [random.SystemRandom().randrange(1, 10**9) for _ in range(LONG_RUNS)]
 
@@ -40,4 +40,5 @@ def test_whatever_breaks_every_promise_is_kept(
         home = tmp_path / str(seed)
         home.mkdir()
         steps = depth.rounds(SHORT_STEPS, LONG_STEPS)
-        experiment(seed, engine, home, platform, server, steps=steps, is_long=depth.is_long())
+        is_long = depth.has_more_rounds()
+        experiment(seed, engine, home, platform, server, steps=steps, is_long=is_long)

@@ -305,7 +305,7 @@ class WholeSystem(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_long() else ("postgres",)
+ENGINES: tuple[Engine, ...] = ("sqlite", "postgres") if depth.is_whole() else ("postgres",)
 """In the short run the processes of `test_experiments.py` take the other."""
 RUNS, STEPS = depth.rounds(2, 40), depth.rounds(18, 50)
 

@@ -38,7 +38,7 @@ def moments(steps: Iterable[str]) -> dict[str, tuple[str, str]]:
     end of one step and the next nothing happens, so a short run tries that moment once."""
     *others, last = steps
     found = [*product((*others, last), ("before",)), (last, "after")]
-    if depth.is_long():
+    if depth.is_whole():
         found += product(others, ("after",))
     return {f"sel_{step}_{when}": (step, when) for step, when in found}
 

@@ -165,7 +165,7 @@ def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     shows, nor after a click in the navigation: one page, and in a long run each.
     Before style and parts came with the page's head, five pages moved by 0.2 to 0.9."""
     far = {}
-    for path in PAGES if depth.is_long() else LEFT_BY_A_CLICK[:1]:
+    for path in PAGES if depth.is_whole() else LEFT_BY_A_CLICK[:1]:
         by, what = moved(tab.open(path))
         far[path] = (by, what)
         if path not in LEFT_BY_A_CLICK:

@@ -100,7 +100,7 @@ def reviews_and_as_of(draw) -> tuple[list[dict], datetime]:
 @given(reviews_and_as_of())
 def test_a_review_stands_on_the_rung_that_it_reached_last(case):
     history, as_of = case
-    assert_same(history, as_of, and_new=depth.is_long())
+    assert_same(history, as_of, and_new=depth.is_whole())
 
 
 HELD = 14 * DAY
@@ -119,7 +119,7 @@ def test_a_rung_that_was_raised_is_held(case, waited, put_off, later, ticks):
     history, first = case
     steps, held = [], {}
     raised_at = first + waited
-    for row in assert_same(history, first, and_new=depth.is_long()):
+    for row in assert_same(history, first, and_new=depth.is_whole()):
         if row["deadline_at"] is None or row["kind"] not in LADDER:
             continue
         of_it = {"process_id": row["process_id"], "alert": row["alert_id"]}
