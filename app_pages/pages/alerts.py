@@ -39,8 +39,7 @@ OPEN, TAKEN = "open", "taken"
 IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
 SENT = 50
-NAME_CHARACTERS = 36
-"""Of an alert's name, as many as its column has room for; the card has the whole name."""
+NAME_CHARACTERS = 36  # of an alert's name, in its column; the card has the whole name
 NEW_CALENDAR = "address of the new calendar"
 
 
