@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_args
 import streamlit as st
 
 from app_pages.door import access
-from app_pages.language import formats
+from app_pages.language import formats, occurrences
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, elements, folds
 from pipeline import alert_rules, conditions
@@ -17,6 +17,7 @@ from pipeline.alert import hours
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
 from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, WorkingHours
+from pipeline.alert_rules.references import KINDS
 from pipeline.continuity import service
 from pipeline.contract.review_types import NAMES
 from pipeline.errors import PrazoError, WrongUsage
@@ -29,6 +30,7 @@ CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
 HANDED_OUT: Final = "text of the alerts file"
 DIFFERENCE: Final = "difference of the alerts file"
+MOST_PILLS: Final = 20  # more are chosen from a list
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
 
 
@@ -72,7 +74,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         "severities": Field(N_("Of these severities; none: of all"), tuple(codes.SEVERITIES), True),
         "review_types": Field(N_("Of these types; none: of all"), tuple(sorted(NAMES)), True),
         "roles": Field(N_("Which alerts; none: all"), _ROLES, True),
-        "kinds": Field(N_("Of these alerts alone, by their codes, with commas between")),
+        "kinds": Field(N_("Of these alerts; none: of all"), KINDS, True),
         "at_any_hour": Field(
             N_("At night and on days off, too"),
             tuple(codes.SEVERITIES),
@@ -153,6 +155,9 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
             st.text_input(_("Name"), key=f"{own} name", max_chars=acting.MAX_NAME_CHARACTERS)
         sides = st.columns(2)
         for n, (key, field) in enumerate(_FIELDS[place[0]].items()):
+            if key == "kinds":  # the rungs before a deadline are the file's own
+                rungs = service.current().alert_rules.get().rungs()
+                field = field._replace(options=(*dict.fromkeys((*rungs, *field.options)),))
             with sides[n % 2]:
                 _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
         acting.name_of_reader(f"{own} actor")
@@ -193,14 +198,14 @@ def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
         st.checkbox(label, value=bool(shown), key=key)
     elif field.is_many:
         options = field.options or (*GROUPS, *said.get(RECIPIENTS, {}))
-        st.pills(
-            label,
-            [*dict.fromkeys([*options, *shown])],
-            default=shown,
-            selection_mode="multi",
-            format_func=partial(_option, options),
-            key=key,
-        )
+        every, named = [*dict.fromkeys([*options, *shown])], partial(_option, options)
+        if len(every) > MOST_PILLS:
+            chosen_from = _("Any")
+            st.multiselect(label, every, shown, format_func=named, key=key, placeholder=chosen_from)
+        else:
+            st.pills(
+                label, every, default=shown, selection_mode="multi", format_func=named, key=key
+            )
     elif field.options:
         options, words = field.options, ["", *field.options]
         at = words.index(shown) if shown in words else 0
@@ -211,6 +216,8 @@ def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
 
 def _option(options: Sequence[str], code: str) -> str:
     """One of the options in words; a name as it is."""
+    if {*KINDS} <= {*options}:
+        return occurrences.alert_name(code)
     for words in (codes.SEVERITIES, OF_ROLES, _GROUPS):
         if code in words and words.keys() <= {*options}:
             return _(words[code])
@@ -269,7 +276,6 @@ def _steps(text: str) -> list[dict[str, Any]]:
 
 _LISTS: Final[Mapping[str, Callable[[str], list[Any]]]] = {
     "assigned_as": _words,
-    "kinds": _words,
     "away": _absences,
     "escalate": _steps,
 }

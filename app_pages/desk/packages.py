@@ -235,12 +235,13 @@ def _chosen(shown: _Subject) -> _Subject:
 def _ask(subject: _Subject) -> None:
     """Profile, reason and name, and the button for the subject whose contents stand beside it."""
     is_full_allowed = _may_take_everything()
-    st.radio(
-        _("Profile"),
-        list(_PROFILES) if is_full_allowed else ["masked"],
-        format_func=lambda code: _(_PROFILES[code]),
-        key="profile",
-    )
+    if is_full_allowed:
+        st.radio(
+            _("Profile"),
+            list(_PROFILES),
+            format_func=lambda code: _(_PROFILES[code]),
+            key="profile",
+        )
     with st.form("package", border=False):
         st.text_area(_("Why is it needed?"), key="reason", height=68)
         acting.name_of_reader("actor")
@@ -256,8 +257,8 @@ def _ask(subject: _Subject) -> None:
         st.markdown(
             formats.muted(
                 _(
-                    "A full package holds personal data: without a login, whoever runs Prazo makes"
-                    " it. See *Packages* in the guide *Evidence*."
+                    "The package is masked. A full one holds personal data: without a login,"
+                    " whoever runs Prazo makes it. See *Packages* in the guide *Evidence*."
                 )
             )
         )
@@ -266,7 +267,7 @@ def _ask(subject: _Subject) -> None:
 def _order(subject: _Subject) -> acting.Feedback:
     """Makes the package that was asked for, or says what is missing."""
     reason, actor = acting.typed("reason"), acting.actor_of("actor")
-    is_full = st.session_state["profile"] == "full" and _may_take_everything()
+    is_full = st.session_state.get("profile") == "full" and _may_take_everything()
     st.session_state.pop(_MADE, None)
     chosen = _chosen(subject)
     if chosen._replace(sample=subject.sample) != subject._replace(id=subject.id.strip()):

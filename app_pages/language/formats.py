@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -72,10 +72,20 @@ def clock_time(instant: datetime | None) -> str:
     return _instant(instant, _CLOCK)
 
 
-def hour_in_utc(hour: int) -> str:
-    """When an hour of a UTC day begins, 0 to 23."""
+def hours_ahead(first: datetime, last: datetime) -> int | None:
+    """By how many hours the reader's zone was ahead of UTC between two instants of views; None
+    where that changed in between, or by a part of an hour: hours of UTC cannot be shown there."""
+    days = [first + timedelta(it) for it in range((last - first).days + 1)]
+    ahead, *changed = {local(it).utcoffset() for it in (*days, last)}
+    if ahead is None or changed or ahead % timedelta(hours=1):
+        return None
+    return ahead // timedelta(hours=1)
+
+
+def hour(hour: int) -> str:
+    """When an hour of a day begins, 0 to 23."""
     begins = datetime(2000, 1, 1, hour, tzinfo=_UTC).replace(tzinfo=None)
-    return f"{figures.instant(begins, _CLOCK[language()], _UTC, language())} UTC"
+    return figures.instant(begins, _CLOCK[language()], _UTC, language())
 
 
 def day(when: date | None) -> str:

@@ -10,7 +10,7 @@ from app_pages.desk import alert_settings, casework, clearances, mailed, people,
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import acting, address, elements, folds, links, lists, views
+from app_pages.parts import acting, address, contents, elements, folds, links, lists, views
 from pipeline import alert_rules, conditions, instants
 from pipeline.alert import hours
 from pipeline.alert.acting import snooze
@@ -39,6 +39,7 @@ OPEN, TAKEN = "open", "taken"
 IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
 SENT = 50
+WHO = "who"  # as an address has it, behind a `#`
 NAME_CHARACTERS = 36  # of an alert's name, in its column; the card has the whole name
 NEW_CALENDAR = "address of the new calendar"
 
@@ -262,7 +263,7 @@ def settings(rules: AlertRules) -> None:
 
 def recipients(rules: AlertRules) -> None:
     """Who can be told, by which channels, with a way to try them."""
-    st.header(_("Who is notified"), anchor=False)
+    contents.header(_("Who is notified"), WHO, None)
     if not rules.recipients:
         elements.empty(
             _("Nobody is notified of anything"),
@@ -509,6 +510,7 @@ else:
             _("Nothing is alarming"),
             _("Alerts appear here by themselves: deadlines that come near, breaches and silence."),
         ),
+        beside_count=lambda: contents.link(_("Who is notified"), WHO),
     )
 lists.about(_("Open alerts, most severe first; each is sent once to those who must know in time."))
 try:

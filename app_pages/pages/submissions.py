@@ -19,7 +19,7 @@ from app_pages.desk import journeys, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, explained, links, lists, views
+from app_pages.parts import address, contents, elements, explained, links, lists, views
 from pipeline import periods
 from pipeline.language import codes
 
@@ -226,9 +226,9 @@ def failures_said(failing: Sequence[views.Row]) -> str:
     )
 
 
-def hours_said(rows: Sequence[views.Row]) -> tuple[str, str]:
+def hours_said(rows: Sequence[views.Row], ahead: int | None) -> tuple[str, str]:
     """Title and reading: the hour of which the greatest share failed, of those with attempts enough
-    to say so, beside the whole day."""
+    to say so, beside the whole day. `ahead`: as `formats.hours_ahead` gives it."""
     sent, failed = Counter[int](), Counter[int]()
     for row in rows:
         sent[row["hour"]] += row["attempts"]
@@ -248,54 +248,61 @@ def hours_said(rows: Sequence[views.Row]) -> tuple[str, str]:
         "n": formats.number(sent[worst]),
         "share": formats.share(failed[worst] / sent[worst]),
     }
-    named = formats.hour_in_utc(worst)
+    named = f"{formats.hour(worst)} UTC" if ahead is None else formats.hour((worst + ahead) % 24)
     title = _("Fails most from {hour}: {failed} of {n} ({share})", hour=named, **numbers)
     return title, in_all
 
 
-def draw_hours() -> None:
-    """Attempts per hour of the day by outcome, and in which the greatest share failed."""
-    rows = views.read("outcomes_by_hour")
+def draw_hours(rows: Sequence[views.Row], ahead: int | None) -> None:
+    """Attempts per hour of the day by outcome, and in which the greatest share failed: hours of the
+    reader's zone, where those of UTC are whole hours there."""
     if not rows:
         return
-    title, reading = hours_said(rows)
+    title, reading = hours_said(rows, ahead)
+    zone = "UTC" if ahead is None else formats.plain(str(formats.zone()))
     with st.container(border=True):
         explained.chart(
             title,
             reading,
-            outcome_periods(rows, "hour", {hour: f"{hour:02}" for hour in range(24)}),
+            outcome_periods(
+                rows, "hour", {(hour - (ahead or 0)) % 24: f"{hour:02}" for hour in range(24)}
+            ),
             rests_on=("outcomes_by_hour",),
             alt=_("Attempts per hour of the day by outcome"),
             note=_(
-                "Hours are of UTC. Of fewer attempts than {n} the title says nothing.",
+                "Hours are of {zone}. Of fewer attempts than {n} the title says nothing.",
+                zone=zone,
                 n=formats.number(LEAST_OF_AN_HOUR),
             ),
         )
 
 
-def draw_retries() -> None:
-    """What came after a failure, per outcome: with the same bytes, and with others."""
-    rows = [
-        row for row in views.read("retries_by_outcome") if row["sent_again"] or row["sent_changed"]
-    ]
+def retries_title(most: views.Row) -> str:
+    """How often another attempt was accepted, after what was followed by most."""
+    name = formats.plain(code_texts.word(codes.OUTCOMES, most["outcome"]))
+    if most["sent_again"]:
+        return _(
+            "After “{outcome}”: {share} of retries accepted",
+            outcome=name,
+            share=formats.share(most["acceptance_again"]),
+        )
+    return _(
+        "After “{outcome}”: {share} accepted with changed content",
+        outcome=name,
+        share=formats.share(most["acceptance_changed"]),
+    )
+
+
+def draw_retries(rows: Sequence[views.Row]) -> None:
+    """What came after a failure, per outcome: with the same bytes, and with others. `rows`: of the
+    most attempts first."""
     if not rows:
         return
-    rows.sort(key=lambda row: -row["sent_again"] - row["sent_changed"])
     first = rows[0]
     name = formats.plain(code_texts.word(codes.OUTCOMES, first["outcome"]))
     with st.container(border=True):
         explained.chart(
-            _(
-                "After “{outcome}”: {share} of retries accepted",
-                outcome=name,
-                share=formats.share(first["acceptance_again"]),
-            )
-            if first["sent_again"]
-            else _(
-                "After “{outcome}”: {share} accepted with changed content",
-                outcome=name,
-                share=formats.share(first["acceptance_changed"]),
-            ),
+            retries_title(first),
             _(
                 "With the same content right after “{outcome}”: **{again}** accepted of **{n}** in"
                 " all; with changed content: **{changed}** of **{other}**.",
@@ -312,16 +319,12 @@ def draw_retries() -> None:
         )
 
 
-def draw_failure_times() -> None:
-    """How long it took from first failures to acceptance: what a support ticket can say."""
-    months = views.read("failure_time_by_month")
-    if not months:
+def draw_failure_times(rows: Sequence[views.Row]) -> None:
+    """How long it took from first failures to acceptance: what a support ticket can say. `rows`: of
+    one month, the longest first."""
+    if not rows:
         return
-    month = max(row["month"] for row in months)
-    rows = sorted(
-        (row for row in months if row["month"] == month),
-        key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
-    )
+    month = rows[0]["month"]
     with st.container(border=True):
         explained.table(
             failure_times_title(rows, formats.month(month)),
@@ -400,9 +403,11 @@ def list_waiting() -> None:
         lists.about(_("Showing the {n} nearest to their deadline.", n=formats.number(MOST_WAITING)))
 
 
-def list_attempts(by_outcome: Any, by_via: Any, process: str) -> None:
+def list_attempts(
+    by_outcome: Any, by_via: Any, process: str, found: Sequence[tuple[str, str]]
+) -> None:
     """Each attempt under its filters, of which those with numbers stand in `by_outcome` and
-    `by_via`."""
+    `by_via`. `found`: what the charts below find, and where that stands."""
     place = st.query_params.get("place", "")
     numbers: Sequence[int] = [int(place)] if place in ("1", "2", "3", "4") else []
     since_number = (LAST_PLACE, None) if place == str(LAST_PLACE) else (None, None)
@@ -450,6 +455,7 @@ def list_attempts(by_outcome: Any, by_via: Any, process: str) -> None:
         card,
         counted=counted,
         nothing_matches=_("No attempt matches these filters"),
+        below_card=partial(contents.beside, found),
     )
 
 
@@ -467,6 +473,32 @@ if not figures["attempts"] and not figures["refused"]:
         ),
     )
     elements.end_page()
+
+# --- what the charts find ------------------------------------------------------------------------
+
+ahead = formats.hours_ahead(views.moment() - timedelta(days=28), views.moment())
+of_hours = views.read("outcomes_by_hour")
+retried = sorted(
+    (row for row in views.read("retries_by_outcome") if row["sent_again"] or row["sent_changed"]),
+    key=lambda row: -row["sent_again"] - row["sent_changed"],
+)
+by_month = views.read("failure_time_by_month")
+last_month = max((row["month"] for row in by_month), default=None)
+last_failed = sorted(
+    (row for row in by_month if row["month"] == last_month),
+    key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
+)
+failing = views.read("failures_by_day", where={"stands_out": True})
+found: list[tuple[str, str]] = []
+if failing and st.query_params.get("by", "day") == "day":
+    found.append((days_title(failing), "submission_outcomes"))
+if of_hours:
+    found.append((hours_said(of_hours, ahead)[0], "outcomes_by_hour"))
+if retried:
+    found.append((retries_title(retried[0]), "retries_by_outcome"))
+if last_month is not None:
+    title = failure_times_title(last_failed, formats.month(last_month))
+    found.append((title, "failure_time_by_month"))
 
 # --- the lists -----------------------------------------------------------------------------------
 
@@ -492,7 +524,7 @@ if shown == READY:
 elif shown == WAITING:
     list_waiting()
 else:
-    list_attempts(by_outcome, by_via, process)
+    list_attempts(by_outcome, by_via, process, found)
 
 # --- the four figures --------------------------------------------------------------------------
 
@@ -577,7 +609,6 @@ with right.container(border=True, height="stretch"):
             views.moment().date(),
             DAYS,
         )
-        failing = views.read("failures_by_day", where={"stands_out": True})
         said = days_reading(figures["recent_attempts"], figures["recent_accepted"])
         explained.chart(
             days_title(failing),
@@ -600,6 +631,6 @@ with right.container(border=True, height="stretch"):
             note=_("Weeks end on the day named, a UTC day."),
         )
 
-draw_hours()
-draw_retries()
-draw_failure_times()
+draw_hours(of_hours, ahead)
+draw_retries(retried)
+draw_failure_times(last_failed)

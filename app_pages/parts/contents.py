@@ -1,5 +1,7 @@
 """What stands on a page, as links at its top: what is below the fold is known without scrolling."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -14,8 +16,24 @@ def place() -> DeltaGenerator:
     return line
 
 
+def beside(found: Sequence[tuple[str, str]]) -> None:
+    """The same of a page that begins with a list: below its card, where the first rows stay where
+    they are. `found`: titles and names, as `header` takes them."""
+    with st.container(gap="xsmall", key="found_below"):
+        st.markdown(formats.muted(_("On this page:")))
+        for title, name in found:
+            link(title, name)
+
+
+def link(title: str, name: str) -> None:
+    """Leads to a header of the page."""
+    st.markdown(f"[{title}](#{name})", width="content")
+
+
 def header(title: str, name: str, listed_in: DeltaGenerator | None) -> None:
-    """A header with its link. `title`: Markdown; `name`: as an address has it, behind a `#`."""
-    st.header(title, anchor=False if listed_in is None else name)
+    """A header, to which a link leads. `title`: Markdown; `name`: as an address has it, behind a
+    `#`."""
+    st.header(title, anchor=name)
     if listed_in is not None:
-        listed_in.markdown(f"[{title}](#{name})", width="content")
+        with listed_in:
+            link(title, name)

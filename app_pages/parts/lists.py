@@ -152,6 +152,8 @@ def with_card(
     within: Mapping[str, Sequence[object]] | None = None,
     order_by: str | None = None,
     when_empty: Callable[[], None] | None = None,
+    below_card: Callable[[], None] | None = None,
+    beside_count: Callable[[], None] | None = None,
 ) -> None:
     """A filtered view page by page, with a card about the chosen row beside it.
 
@@ -160,7 +162,9 @@ def with_card(
     `within`, the facets' `period` and `order_by` say what the list is about: each holds for a
     column until the reader chooses otherwise, and none counts as a filter that could be removed.
     `within` has columns that the facets count. `when_empty` draws what is said where the list has
-    no row and no filter is set; otherwise `nothing_matches` is said.
+    no row and no filter is set; otherwise `nothing_matches` is said. `below_card` and
+    `beside_count` draw what leads to the rest of the page: below the card where that leaves room,
+    else beside the number of rows.
     """
     view, asked = facets.view, facets.asked
     about = {column: some for column, some in (within or {}).items() if column not in asked.where}
@@ -173,6 +177,11 @@ def with_card(
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
     drawn = _Grid(view, listed, order)
 
+    def act() -> None:
+        drawn.act()
+        if beside_count is not None:
+            beside_count()
+
     def draw() -> None:
         main, beside = st.columns([5, 2], gap="small")
         with main:
@@ -183,11 +192,14 @@ def with_card(
                 **chosen,
                 order_by=order,
                 total=facets.rows(**about),
-                beside_count=drawn.act,
+                beside_count=act,
             )
         if page.drawn is not None:
             with beside.container(border=True, key="card"):
                 _draw_card(view, page.drawn.row, card)
+            if below_card is not None:
+                with beside:
+                    below_card()
         elif when_empty is not None and not any(asked):
             when_empty()
         else:

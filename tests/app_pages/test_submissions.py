@@ -1,11 +1,15 @@
 """The submissions page tells how attempts ended, and each of them."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from app_pages.charts.deadlines import deadline_bars
 from app_pages.charts.denials import return_weeks
 from app_pages.charts.figure import AMBER, GREEN, RED, share_bars
 from app_pages.charts.outcomes import LOOKS, outcome_days
+from app_pages.language import formats
 from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review
@@ -270,10 +274,34 @@ def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit:
         )
     ]
     with open_log(history):
-        shown = page_text(visit("submissions"))
-    assert "Fails most from 02:00 UTC: 10 of 12 (83.3%)" in shown
+        app = visit("submissions", tz="UTC")
+        shown, elsewhere = page_text(app), visit("submissions", tz="America/Sao_Paulo")
+    title = "Fails most from 02:00: 10 of 12 (83.3%)"
+    assert f"[{title}](#outcomes_by_hour)" in [it.value for it in app.markdown]
+    assert title in shown
+    # Two at night, UTC, is eleven in the evening in São Paulo.
+    assert "Fails most from 23:00: 10 of 12 (83.3%)" in page_text(elsewhere)
+    assert "Hours are of America/Sao_Paulo." in page_text(elsewhere)
+    [hours] = [it for it in chart(elsewhere, 2)["data"] if it["name"] == "Platform error"]
+    assert hours["y"][hours["x"].index("23")] == 10
     assert "11 of 15 failed on 22 May" in shown
     assert "On 22 May 11 of 15 failed; on the other days 19.3%." in shown
+
+
+def test_hours_are_those_of_a_zone_only_where_they_are_whole_hours_of_utc_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In Lisbon summer time began on 29 March 2026; Kolkata is five and a half hours ahead."""
+    march = before(days=70).replace(tzinfo=None)  # the 23rd
+
+    def ahead(zone: str, first: datetime) -> int | None:
+        monkeypatch.setattr(formats, "zone", lambda: ZoneInfo(zone))
+        return formats.hours_ahead(first, first + timedelta(days=28))
+
+    assert ahead("Europe/Lisbon", march - timedelta(days=28)) == 0
+    assert ahead("Europe/Lisbon", march) is None
+    assert ahead("Europe/Lisbon", march + timedelta(days=28)) == 1
+    assert ahead("Asia/Kolkata", march) is None
 
 
 def test_bars_stand_around_the_middle_of_their_names() -> None:

@@ -73,6 +73,13 @@ def test_what_an_admin_saves_is_in_the_file_and_its_name_in_the_log(
         assert 'to = ["ana"]\nseverities = ["breach"]\n' in file.read_text()
         assert "Nobody would be notified of" in page_text(app)
 
+        app.pills(key="alerts_change").set_value("routes.1").run()
+        kinds = app.multiselect(key="alerts routes.1 kinds")
+        assert {"Less than 3 days left", "The last backup is old"} < {*kinds.options}
+        kinds.set_value(["before_3d", "backup_old"])
+        press(app, "Save")
+        assert 'kinds = ["before_3d", "backup_old"]\n' in file.read_text()
+
         app.pills(key="alerts_change").set_value("recipients.ana").run()
         press(app, "Remove it")
         assert "there is no recipient 'ana'" in page_text(app)
