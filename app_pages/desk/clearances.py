@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import date, timedelta
 from functools import partial
 
 import streamlit as st
@@ -40,6 +41,10 @@ ASKED = {
     "seller": N_("Seller"),
     "from": N_("From"),
     "to": N_("To"),
+    "sample": N_("Processes drawn"),
+    "number": N_("Number"),
+    "checkpoint": N_("Checkpoint"),
+    "population": N_("Of so many"),
     "withhold": N_("Entries left out"),
     "against": N_("Earlier checkpoint"),
     "view": N_("View"),
@@ -92,10 +97,24 @@ def _say_that_it_may_begin(row: views.Row) -> None:
         )
         st.markdown(asked(row))
         if row["act"] == acts.EXPORT:
-            subject = row["process_id"] or row["seller_id"]
-            scope = "process" if row["process_id"] else "seller"
-            if subject:
-                links.to_package(scope, subject)
+            links.to_package(**_package(row))
+
+
+def _package(row: views.Row) -> dict[str, str | Sequence[str]]:
+    """Where a package is asked for once more, as the page Evidence has it in its address. Of a
+    sample the page keeps the checkpoint, too: by a later one it would be another drawing."""
+    found = json.loads(row["detail"] or "{}")
+    if row["process_id"]:
+        return {"scope": "process", "subject": row["process_id"]}
+    if "from" not in found:
+        return {"scope": "seller", "subject": row["seller_id"]} if row["seller_id"] else {}
+    first, end = (date.fromisoformat(found[it].partition("T")[0]) for it in ("from", "to"))
+    if row["seller_id"]:
+        return {"scope": "seller", "subject": row["seller_id"], "quarter": f"{first:%Y-%m}"}
+    days = [f"{first}", f"{end - timedelta(1)}"]
+    if "sample" in found:
+        return {"list": "sample", "days": days, "checkpoint": found["checkpoint"]}
+    return {"scope": "period", "days": days}
 
 
 def asked(row: views.Row) -> str:

@@ -258,7 +258,7 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.header(formats.plain(records.title(asked)), anchor=False, width="content")
     say_forgotten(holdings)
     links.to_seller(asked)
-    links.to_package("seller", asked)
+    links.to_package(scope="seller", subject=asked)
 
 # --- what is held --------------------------------------------------------------------------------
 

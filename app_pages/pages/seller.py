@@ -90,7 +90,7 @@ with st.container(border=True):
             formats.plain(code_texts.word(codes.SELLER_STATES, seller["status"])),
             color=sellers.SELLER_STATE_COLOURS.get(seller["status"], "gray"),
         )
-        links.to_package("seller", asked)
+        links.to_package(scope="seller", subject=asked)
         links.to_privacy(asked)
         if not records.is_shown(asked):
             seller_names.control([seller], _("Show the name"))

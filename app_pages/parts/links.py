@@ -70,9 +70,10 @@ def to_watchlist() -> None:
     _to("watchlist", _("Open the watchlist"), "alarm")
 
 
-def to_package(scope: str, subject: str) -> None:
-    """Where a package of evidence about a process or a seller is made. `scope`: which of them."""
-    _to("evidence", _("Export evidence"), "inventory_2", scope=scope, subject=subject)
+def to_package(**query: str | Sequence[str]) -> None:
+    """Where a package of evidence is made, with what is asked for in its address: a `scope`, as
+    `process`, with its `subject`, or the `days` of a period."""
+    _to("evidence", _("Export evidence"), "inventory_2", position="left", **query)
 
 
 def to_privacy(seller_id: str) -> None:

@@ -1,14 +1,18 @@
 """What waits for a second person, on the page Alerts and in the bell."""
 
+import json
+from urllib.parse import parse_qs
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app_pages.desk import clearances as offered
 from pipeline.clearance import acts, clearances
 from pipeline.continuity.service import LedgerService
 from pipeline.log.actions import By
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import page_text, press
+from tests.app_pages.support.reading import links, page_text, press
 
 HISTORY = [review("prc_1", before(days=10))]
 
@@ -60,6 +64,61 @@ def test_a_full_package_is_made_once_somebody_else_has_approved_it(
         assert "The package is ready" in page_text(ask(visit))
         assert state(service) == ["used"]
         assert "This package waits for a second person" in page_text(ask(visit))
+
+
+def draw(app: AppTest) -> None:
+    """Ana asks for a sample of one."""
+    app.radio(key="profile").set_value("full")
+    app.number_input(key="sample_size").set_value(1)
+    app.text_input(key="sample_number").set_value("4711")
+    app.text_area(key="reason").set_value("yearly audit")
+    press(app, "Draw and make the package")
+
+
+def test_a_sample_that_was_approved_is_led_to_by_the_checkpoint_that_was_asked_for(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Whoever came back to the page found a later checkpoint, asked for another drawing by it, and
+    waited once more. The log had one entry when it was asked for."""
+    days = [f"{before(days=it):%Y-%m-%d}" for it in (20, 1)]
+    with open_log(HISTORY, four_eyes="export") as service:
+        app = visit("evidence", as_of=None, list="sample", days=days)
+        app.session_state["name of the reader"] = "Ana"
+        draw(app.run())
+        assert "This package waits for a second person" in page_text(app)
+        decide(visit, service, "Bia", "Approve")
+        app.switch_page("app_pages/pages/alerts.py").run()
+        assert "Processes drawn: 1 Number: 4711 Checkpoint: 1 Of so many: 1" in page_text(app)
+        [led] = [query for label, query in links(app) if label == "Export evidence"]
+        asked = parse_qs(led)
+        assert asked == {"list": ["sample"], "days": days, "checkpoint": ["1"]}
+        app = visit("evidence", as_of=None, **asked)
+        app.session_state["name of the reader"] = "Ana"
+        draw(app.run())
+        assert "The package is ready" in page_text(app)
+        assert state(service) == ["used"]
+
+
+@pytest.mark.parametrize(
+    ("detail", "led"),
+    [
+        ({"process": "p"}, {"scope": "process", "subject": "p"}),
+        ({"seller": "s"}, {"scope": "seller", "subject": "s"}),
+        (
+            {"seller": "s", "from": "2026-04-01T00:00:00Z", "to": "2026-07-01T00:00:00Z"},
+            {"scope": "seller", "subject": "s", "quarter": "2026-04"},
+        ),
+        (
+            {"from": "2026-05-12T00:00:00Z", "to": "2026-06-01T00:00:00Z"},
+            {"scope": "period", "days": ["2026-05-12", "2026-05-31"]},
+        ),
+    ],
+)
+def test_what_was_approved_leads_to_exactly_that_package(
+    detail: dict[str, str], led: dict[str, object]
+) -> None:
+    ids = {"process_id": detail.get("process"), "seller_id": detail.get("seller")}
+    assert offered._package({"detail": json.dumps(detail), **ids}) == led
 
 
 def test_what_waits_is_offered_however_much_was_asked_for_and_decided_since(
