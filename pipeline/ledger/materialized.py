@@ -44,6 +44,10 @@ UNSETTLED: Final = {"process_id": "unsettled_processes", "seller_id": "unsettled
 """The tables of those whose rows at an earlier instant are not the materialized ones."""
 
 
+_FOLLOWING: Final = ("of_processes", "kept_of_processes")
+"""What follows from entries about processes: facts, and rows that are materialized."""
+
+
 @cache
 def views() -> tuple[View, ...]:
     """The views with materialized rows, each after those whose rows it is made from."""
@@ -243,26 +247,32 @@ def of_processes(sql: str, asked: str) -> str:
     """The SQL of a view, led to what some processes can depend on: it gives right rows of these
     processes, and wrong or no rows of others. `asked` is a query that gives their ids, as
     `process_id`."""
-    return _narrowed(sql, named({"asked": asked}), "processes", "of_processes")
+    return _narrowed(sql, named({"asked": asked}), "processes", *_FOLLOWING)
 
 
 def of_asked_processes(sql: str, asked: str) -> str:
     """As `of_processes`, for a view that is read: materialized rows depend on less."""
-    narrowed_by = ["processes", "of_processes"]
+    narrowed_by = ["processes", *_FOLLOWING]
     if "fact_notices" in sql:
         narrowed_by.append("notices_of_sellers")
     return _narrowed(sql, named({"asked": asked}), *narrowed_by)
 
 
+def of_kept_rows(sql: str, asked: str, rows: str) -> str:
+    """The SQL of a view, of whose materialized rows only those of a file in `queries/narrowed/` are
+    read. `asked` is a query that gives the ids."""
+    return _narrowed(sql, named({"asked": asked}), rows)
+
+
 def of_many_processes(sql: str, asked: str) -> str:
     """As `of_processes`, for all that a batch has touched, where these are many and its table
     `former` has those that had a row before."""
-    return _narrowed(sql, named({"asked": asked}), "many_processes", "of_processes")
+    return _narrowed(sql, named({"asked": asked}), "many_processes", *_FOLLOWING)
 
 
 def of_sellers(sql: str, asked: str) -> str:
     """As `of_processes`, for sellers: `asked` gives their ids, as `seller_id`."""
-    rows = ("processes_of_sellers", "processes", "of_processes", "of_sellers")
+    rows = ("processes_of_sellers", "processes", *_FOLLOWING, "of_sellers")
     return _narrowed(sql, named({"asked_seller_ids": asked}), *rows)
 
 

@@ -55,18 +55,6 @@ fact_notice_results as (
     from main.fact_notice_results where message_id in (select message_id from fact_notices)
 ),
 
-kept_processes as (
-    from main.kept_processes where process_id in (from asked)
-),
-
 kept_attempts as (
     from main.kept_attempts where attempt_id in (from asked_attempt_ids)
-),
-
-kept_field_evidence as (
-    from main.kept_field_evidence where process_id in (from asked)
-),
-
-kept_findings as (
-    from main.kept_findings where process_id in (from asked)
 )

@@ -43,12 +43,15 @@ HELD = action(
 """A seller whom the schedule had left alone at both instants."""
 
 NARROWED = [
-    (view.name, column) for view in catalogue().values() if view.is_public for column in view.by
+    (view.name, column)
+    for view in catalogue().values()
+    if view.is_public
+    for column in (*view.by, *view.reading.led)
 ]
-"""Views that are asked for a few ids over the entries of these alone."""
+"""Views that are asked for a few ids over the entries, or the kept rows, of these alone."""
 
 
-OF_EACH = ("process_state", "submission_attempts", "evidence_coverage", "seller_state")
+OF_EACH = ("process_state", "submission_attempts", "evidence_coverage", "findings", "seller_state")
 """Views of which each subject is asked: the others read the same tables of it."""
 
 
@@ -95,24 +98,57 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 
 @pytest.mark.parametrize(
-    "view", ["process_state", "submission_attempts", "evidence_coverage", "timeline"]
+    ("view", "limit"),
+    [
+        ("process_state", None),
+        ("process_phases", None),
+        ("submission_attempts", None),
+        ("evidence_coverage", None),
+        ("timeline", None),
+        ("timeline", 500),
+    ],
 )
 def test_few_rows_are_read_for_one_process_however_many_there_are(
-    view: str, many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    view: str, limit: int | None, many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Attempts had no index by process, and were all looked through: one process took 9 ms at a
-    million entries, and 23 at five. While ids were in their order, DuckDB knew where each is."""
-    profile, made = tmp_path / "profile.json", many.cursor
+    million entries, and 23 at five. While ids were in their order, DuckDB knew where each is. A
+    limit brings a condition of its own, and had the whole timeline looked through."""
+    profile = _profile(view, many, monkeypatch, tmp_path, limit=limit)
+    [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile)
+    assert int(scanned) < 100
+
+
+def test_findings_of_one_process_find_its_row_by_an_index(
+    many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They follow from facts of all, but copied the rows of all processes: 84 ms for 32."""
+    profile = _profile("findings", many, monkeypatch, tmp_path)
+    how = re.findall(r'main\.kept_processes",\s*"Type": *"([^"]+)"', profile)
+    assert set(how) == {"Index Scan"}
+
+
+def _profile(
+    view: str,
+    many: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    *,
+    limit: int | None = None,
+) -> str:
+    """What DuckDB says of a question about one process."""
+    profile, made = folder / "profile.json", many.cursor
 
     def profiled() -> duckdb.DuckDBPyConnection:
         cursor = made()
         cursor.execute("set enable_profiling = 'json'")
         cursor.execute(f"set profiling_output = '{profile}'")
+        cursor.execute("set profiling_mode = 'detailed'")
         return cursor
 
     monkeypatch.setattr(many, "cursor", profiled)
     process = queries.named("prc", 2_000)
-    found = Reader(many).read(view, as_of=queries.AS_OF, where={"process_id": process})
+    where = {"process_id": process}
+    found = Reader(many).read(view, as_of=queries.AS_OF, where=where, limit=limit)
     assert found.num_rows > 0
-    [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile.read_text(encoding="utf-8"))
-    assert int(scanned) < 100
+    return profile.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ What a row means, its view under `queries/` says; what is here only spares time.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 
@@ -33,6 +34,10 @@ class Reading(NamedTuple):
     among: str = ""  # the view with a table that has its rows, with more columns
     within: str = ""
     """The view that says of which processes it has the rows of the first view that it reads."""
+
+    led: Mapping[str, str] = MappingProxyType({})
+    """Column -> the file in `queries/narrowed/` that says which materialized rows are needed for
+    few ids of it, where facts of all are needed, or none."""
 
     sets: str = ""
     """The variable that is true for it: views below it leave out rows that it does not need."""
@@ -100,12 +105,14 @@ STORED: Final[Mapping[str, Storage]] = {
 
 READ: Final[Mapping[str, Reading]] = {
     "timeline": Reading(
-        scanned="of all entries, a process or a seller needs few, which an index finds"
+        scanned="of all entries, a process or a seller needs few, which an index finds",
+        led={"process_id": "timeline_of_processes", "seller_id": "timeline_of_sellers"},
     ),
     "attempt_facts": Reading(scanned="of all attempts, most views need the last few"),
     "attempts": Reading(among="attempt_facts"),
     "current_answers": Reading(within="unfinished_processes"),
     "alarming_states": Reading(within="alarming_processes"),
+    "findings": Reading(led={"process_id": "kept_of_processes"}),
     "new_alerts": Reading(sets="unraised"),
     "open_processes": Reading(found_by="unfinished_states"),
     "waiting_submissions": Reading(found_by="tried_processes"),

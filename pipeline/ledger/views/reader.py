@@ -1,7 +1,7 @@
 """Reads the views of `queries/`, each at its own instant: the only reader of the ledger."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -341,7 +341,8 @@ def _sql(
     order: str = "",
 ) -> tuple[str, list[object]]:
     """The view over materialized rows as far as they go at the instant, and its parameters."""
-    subject, ids = _subject(catalogue()[name], where)
+    view = catalogue()[name]
+    subject, ids = _subject(view.by, where)
     stand_ins: Callable[[], materialized.StandIns] = materialized.while_behind
     if snapshot.waits:
         stand_ins, subject = materialized.none, None
@@ -349,8 +350,10 @@ def _sql(
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and snapshot.show_earlier(is_worth_making=subject is None):
         stand_ins = materialized.before_settled
-    if sets := catalogue()[name].reading.sets:
-        snapshot.cursor.execute(f"set variable {sets} = true")
+    if view.reading.sets:
+        snapshot.cursor.execute(f"set variable {view.reading.sets} = true")
+    if view.reading.led:
+        subject, ids = _subject(view.reading.led, where)
     sql, takes_ids = _statement(name, stand_ins, subject, order)
     return sql, [ids] if takes_ids else []
 
@@ -364,6 +367,8 @@ def _statement(
     if subject is None:
         return sql, False
     asked = f"select unnest(?::varchar[]) as {subject}"
+    if rows := catalogue()[name].reading.led.get(subject):
+        return materialized.of_kept_rows(sql, asked, rows), True
     if subject == "seller_id":
         return materialized.of_sellers(sql, asked), True
     if not needs_narrowing(sql):
@@ -371,10 +376,12 @@ def _statement(
     return materialized.of_asked_processes(sql, asked), True
 
 
-def _subject(view: View, where: Mapping[str, object] | None) -> tuple[str | None, list[object]]:
-    """The column whose few ids are asked for, or none of them, where their rows follow from their
-    entries alone. Those that name nobody follow from no id."""
-    for column in view.by:
+def _subject(
+    columns: Iterable[str], where: Mapping[str, object] | None
+) -> tuple[str | None, list[object]]:
+    """The column of these whose few ids are asked for, and they; or none. Rows that name nobody
+    follow from no id."""
+    for column in columns:
         value = (where or {}).get(column)
         ids = [value] if isinstance(value, str) else value
         if isinstance(ids, Sequence) and len(ids) <= FOUND_BY_INDEX and None not in ids:
@@ -392,7 +399,7 @@ def _finder(
     """The view that finds rows sooner than this one, where it has the columns by which they are
     asked for, and they are not asked for by few ids."""
     finder = catalogue().get(view.reading.found_by)
-    if finder is None or _subject(view, where)[0]:
+    if finder is None or _subject(view.by, where)[0]:
         return None
     named = {*(where or ()), *(contains or ()), *(between or ())}
     if order_by:

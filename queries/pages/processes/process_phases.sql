@@ -21,21 +21,27 @@ with clocks as (
 ),
 
 phases as (
-    select process_id, 'pending' as phase, opened_at as starts_at, overdue_at as ends_at,
-        stands_at, is_finished
-    from clocks
-    union all
-    select process_id, 'overdue', overdue_at, deadline_at, stands_at, is_finished
-    from clocks
-    union all
-    select process_id, 'expired', deadline_at, stands_at, stands_at, is_finished
+    -- One reading of the clocks, to which a filter by process is led; a union would copy all of them.
+    select
+        process_id,
+        is_finished,
+        stands_at,
+        unnest([
+            {'phase': 'pending', 'starts_at': opened_at, 'ends_at': overdue_at},
+            {'phase': 'overdue', 'starts_at': overdue_at, 'ends_at': deadline_at},
+            {'phase': 'expired', 'starts_at': deadline_at, 'ends_at': stands_at}
+        ]) as part
     from clocks
 )
 
-select process_id, phase, starts_at, least(ends_at, stands_at) as ends_at, true as is_past
-from phases
-where starts_at < least(ends_at, stands_at)
-union all
-select process_id, phase, greatest(starts_at, stands_at), ends_at, false
-from phases
-where not is_finished and greatest(starts_at, stands_at) < ends_at
+select
+    process_id,
+    part.phase,
+    case when is_past then part.starts_at else greatest(part.starts_at, stands_at) end as starts_at,
+    case when is_past then least(part.ends_at, stands_at) else part.ends_at end as ends_at,
+    is_past
+from phases, (select unnest([true, false]) as is_past)
+where case
+    when is_past then part.starts_at < least(part.ends_at, stands_at)
+    else not is_finished and greatest(part.starts_at, stands_at) < part.ends_at
+end
