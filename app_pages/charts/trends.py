@@ -314,9 +314,10 @@ def expiries(count: float | None) -> str:
 
 
 def calibration(score: Score) -> Figure:
-    """What was forecast in ten bands against what came, beside the line on which both are equal."""
+    """How many expired of those with about the same chance to, in ten bands, beside the line on
+    which as many did as was forecast; by each point, how many there were."""
     known = [band for band in score.bands if band.forecasts]
-    percent = {"tickformat": ".0%", "range": [-0.05, 1.05]}
+    percent = {"tickformat": ".0%", "range": [-0.05, 1.15]}
     return {
         "data": [
             {
@@ -329,12 +330,13 @@ def calibration(score: Score) -> Figure:
             },
             {
                 "type": "scatter",
-                "mode": "markers",
-                "x": [band.mean_chance for band in known],
-                "y": [band.in_time_share for band in known],
+                "mode": "markers+text",
+                "x": [1 - (band.mean_chance or 0) for band in known],
+                "y": [1 - (band.in_time_share or 0) for band in known],
                 "marker": {"color": BLUE, "size": 10},
-                "customdata": [formats.number(band.forecasts) for band in known],
-                "hovertemplate": "%{x:.0%} → %{y:.0%} (n = %{customdata})<extra></extra>",
+                "text": [f"n = {formats.number(band.forecasts)}" for band in known],
+                "textposition": "top center",
+                "hovertemplate": "%{x:.0%} → %{y:.0%} (%{text})<extra></extra>",
             },
         ]
         if known
@@ -343,7 +345,7 @@ def calibration(score: Score) -> Figure:
             "height": 280,
             "showlegend": False,
             "margin": {"l": 48, "r": TICK_ROOM, "t": 12, "b": 40},
-            "xaxis": {**percent, "title": {"text": _("forecast")}},
-            "yaxis": {**percent, "title": {"text": _("came true")}},
+            "xaxis": {**percent, "title": {"text": _("chance to expire, as forecast")}},
+            "yaxis": {**percent, "title": {"text": _("expired")}},
         },
     }

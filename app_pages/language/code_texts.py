@@ -86,9 +86,21 @@ _WHOLE: Final[Mapping[str, str]] = {
 def field(path: str) -> str:
     """A field by its name for people, with its path beside; a path that the contract does not show
     alone. As Markdown."""
-    named, code = page_texts.field_name(path, _SAID_IN[language()]), formats.code(masked(path))
-    name = said_in(language(), _WHOLE[path]) if path in _WHOLE else named
+    name, code = field_name(path), formats.code(masked(path))
     return code if name == path else f"{formats.plain(name)} {code}"
+
+
+def field_name(path: str) -> str:
+    """A field by its name for people alone, where a cell has room for no more."""
+    if path in _WHOLE:
+        return said_in(language(), _WHOLE[path])
+    return page_texts.field_name(path, _SAID_IN[language()])
+
+
+def fields_in(text: str) -> list[str]:
+    """The fields that a detail of a finding lists, where it lists nothing else."""
+    paths = text.split(", ")
+    return [] if any(field_name(it) == it for it in paths) else paths
 
 
 def by_code(words: Mapping[str, str]) -> dict[str, str]:

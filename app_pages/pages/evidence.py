@@ -18,6 +18,7 @@ PAGE = Page(
     for_analysts=False,
 )
 
+FIELDS_CHARACTERS = 25  # of their names, in their column; the card has them whole
 COLLECTIONS, PACKAGE, SAMPLE = "collections", "package", "sample"
 
 
@@ -28,18 +29,21 @@ def listed() -> lists.Listed:
         return {
             "step": code_texts.word(kind.STEPS, kind.shown_as(row)),
             "channel": code_texts.word(codes.CHANNELS, row["channel"]),
+            "paths": lists.cut(
+                ", ".join(map(code_texts.field_name, row["paths"] or ())), FIELDS_CHARACTERS
+            ),
         }
 
     return lists.Listed(
         cells,
         {
             "occurred_at": lists.instant(_("When")),
-            "step": lists.text(_("Step"), 140),
+            "step": lists.text(_("Step"), 126),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
             "channel": lists.text(_("Channel"), 110),
-            "paths": st.column_config.ListColumn(_("Fields"), width=196),
-            "artifacts": lists.number(_("Artifacts"), 78),
+            "paths": lists.text(_("Fields"), 176),
+            "artifacts": lists.number(_("Artifacts"), 72),
         },
         alt=_("Collections, newest first"),
         sorts={"paths": ""},

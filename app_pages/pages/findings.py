@@ -28,7 +28,12 @@ def listed() -> lists.Listed:
     severities = code_texts.by_code(codes.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
-        return {"severity": [severities[row["severity"]]], "rule": rulebook.name(row["rule"])}
+        fields = code_texts.fields_in(row["detail"])
+        return {
+            "severity": [severities[row["severity"]]],
+            "rule": rulebook.name(row["rule"]),
+            "detail": ", ".join(map(code_texts.field_name, fields)) or row["detail"],
+        }
 
     return lists.Listed(
         cells,
@@ -37,9 +42,8 @@ def listed() -> lists.Listed:
             "rule": lists.text(_("Rule"), 214),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 104),
-            "detail": lists.text(_("Detail"), 160),
+            "detail": lists.text(_("Detail"), 184),
             "found_at": lists.instant(_("True since")),
-            "seq": lists.number(_("Entry"), 96),
         },
         alt=_("Findings, most severe first"),
     )
@@ -51,7 +55,8 @@ def card(row: views.Row) -> None:
     st.markdown(rulebook.chip(row["severity"]))
     st.header(formats.plain(rulebook.name(rule)), anchor=False)
     if row["detail"]:
-        st.markdown(elements.cell(row, "detail"))
+        fields = code_texts.fields_in(row["detail"])
+        st.markdown(elements.fields(fields) if fields else elements.cell(row, "detail"))
     since = _("True since {instant}", instant=formats.second(row["found_at"]))
     entry = _("entry {seq}", seq=formats.number(row["seq"]))
     st.markdown(formats.muted(f"{since} · {entry}"))

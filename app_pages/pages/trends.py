@@ -569,8 +569,9 @@ def draw_score() -> None:
         judged.markdown(
             formats.muted(
                 _(
-                    "The error is the Brier score: the mean square of the distance between the"
-                    " chance and what came; 0 is perfect."
+                    "On the dotted line as many expired as was forecast; n reviews stand behind a"
+                    " point. The error is the Brier score: the mean square of the distance between"
+                    " the chance and what came; 0 is perfect."
                 )
             )
         )

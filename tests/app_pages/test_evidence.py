@@ -120,7 +120,7 @@ def test_collections_are_listed_with_their_fields(open_log: OpenLog, visit: Visi
         every = visit("evidence").dataframe[0].value
         answered = visit("evidence", step="answered").dataframe[0].value
     assert list(every["step"]) == ["Seller answered", "Seller invited"]
-    assert [list(paths) for paths in answered["paths"]] == [["revenue"]]
+    assert list(answered["paths"]) == ["Revenue"]  # the card has its path beside
 
 
 def test_a_step_says_how_many_there_are_of_the_process_that_is_asked_for(

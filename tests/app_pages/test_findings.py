@@ -19,7 +19,7 @@ def test_the_gravest_come_first_with_what_they_may_cost(open_log: OpenLog, visit
         app = visit("findings")
     grid = app.dataframe[0].value
     assert list(grid) == [  # a browser gets no column that it does not show
-        *("severity", "rule", "process_id", "seller_name", "detail", "found_at", "seq"),
+        *("severity", "rule", "process_id", "seller_name", "detail", "found_at"),
     ]
     assert [list(cell) for cell in grid["severity"]][:2] == [["Breach"], ["Breach"]]
     assert list(grid["rule"])[:2] == ["Field sent without evidence", "Expired, unfinished"]
@@ -44,6 +44,7 @@ def test_findings_are_filtered_by_severity_rule_and_process(
         by_process = visit("findings", of="sent").dataframe[0].value
         nothing = page_text(visit("findings", of="nobody"))
     assert list(by_rule["process_id"]) == ["prc_sent"]
+    assert list(by_rule["detail"]) == ["Revenue"]  # it was `revenue`
     assert set(by_severity["process_id"]) == {"prc_late", "prc_sent"}
     assert set(by_process["process_id"]) == {"prc_sent"}
     assert "No finding matches these filters" in nothing

@@ -2,8 +2,10 @@
 
 import pytest
 
+from app_pages.charts.trends import calibration
 from app_pages.door import access
 from pipeline.serve.roles import Person, Role
+from pipeline.trends.forecast_score import Band, Score
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event
 from tests.app_pages.support.reading import chart, links, page_text
@@ -167,3 +169,14 @@ def test_the_time_of_each_step_is_shown_by_person_to_those_who_may_read_who_had_
     assert "Unassigned: half finished within 25 days" in shown
     assert "Finished in May 2026: 1. Half of them took at most 25 days from their opening" in shown
     assert "ACI: half finished within 25 days" in of_analyst
+
+
+def test_points_of_the_score_say_how_many_expired_of_how_many() -> None:
+    """They said how many were in time, beside a sentence about those that expired. Of four with a
+    chance of 0.75 to be in time one expired, of two with 0.1 both."""
+    bands = (Band(0.1, 2, 0.1, 0.0), Band(0.5, 0, None, None), Band(0.7, 4, 0.75, 0.75))
+    made_at = before(days=30).replace(tzinfo=None)
+    _line, points = calibration(Score(30, made_at, 6, 0.1, bands))["data"]
+    assert points["x"] == pytest.approx([0.9, 0.25])
+    assert points["y"] == [1.0, 0.25]
+    assert points["text"] == ["n = 2", "n = 4"]
