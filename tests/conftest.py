@@ -174,6 +174,7 @@ settings.register_profile(
 settings.load_profile("usual")
 
 look_for_cycles_less_often()
+gc.disable()  # while tests are collected: what that makes stays
 start_no_blas_threads()  # nor does what tests start
 fork_server.is_wanted = True
 fork_server.leave_views_out()
@@ -251,6 +252,7 @@ def _touched() -> set[Path]:
 def pytest_collection_finish() -> None:
     """Keeps Python from searching the collected tests for cycles: they live to the end anyway."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

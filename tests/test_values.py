@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from contextlib import closing
 from pathlib import Path
+from typing import Final
 
 import pytest
 from click.testing import CliRunner
@@ -51,34 +52,34 @@ def sound(name: str) -> str:
     return str(default) if default not in (None, "") else f"files/{name}"
 
 
-@pytest.mark.parametrize(
-    ("around", "what"),
-    [
-        ('"{}"', "quotes"),
-        ("'{}'", "quotes"),
-        ("\u201c{}\u201d", "quotes"),
-        ("{} # what it is for", "a comment"),
-        ('"{}" # both', "a comment and quotes"),
-        (" {}", "blanks"),
-        ("{} ", "blanks"),
-        ("{}\r", "blanks"),
-        ("\ufeff{}", "blanks"),
-        ("{}\u00a0", "blanks"),
-    ],
+AROUND: Final = (
+    ('"{}"', "quotes"),
+    ("'{}'", "quotes"),
+    ("\u201c{}\u201d", "quotes"),
+    ("{} # what it is for", "a comment"),
+    ('"{}" # both', "a comment and quotes"),
+    (" {}", "blanks"),
+    ("{} ", "blanks"),
+    ("{}\r", "blanks"),
+    ("\ufeff{}", "blanks"),
+    ("{}\u00a0", "blanks"),
 )
+
+
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_no_setting_takes_quotes_a_comment_or_blanks_for_a_part_of_its_value(
-    name: str, around: str, what: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`PRAZO_INBOX="data/inbox.db"` in a file of `docker run --env-file` keeps its quotes, a line
     of systemd's EnvironmentFile its comment: a second log began, empty, beside the first."""
     value = sound(name)
-    monkeypatch.setenv(f"PRAZO_{name.upper()}", around.format(value))
-    with pytest.raises(SettingsError) as refused:
-        Settings.load()
-    assert f"PRAZO_{name.upper()}: has {what} around it" in refused.value.why
-    if name != "timestamp_url":  # in which a password may stand
-        assert f"write {value} alone" in refused.value.why
+    for around, what in AROUND:
+        monkeypatch.setenv(f"PRAZO_{name.upper()}", around.format(value))
+        with pytest.raises(SettingsError) as refused:
+            Settings.load()
+        assert f"PRAZO_{name.upper()}: has {what} around it" in refused.value.why, around
+        if name != "timestamp_url":  # in which a password may stand
+            assert f"write {value} alone" in refused.value.why, around
 
 
 def test_a_value_from_an_option_or_a_file_of_settings_is_looked_at_like_any_other(
