@@ -560,6 +560,10 @@ def test_a_contrast_theme_shows_what_is_chosen_and_states_that_can_be_read(look:
 
     page.locator(".st-key-filters button").filter(has_text="ACI").wait_for()
     assert ground("ACI") != ground("ACP")
+    # Where each button has an edge, a thin line around one does not say that the keyboard is there.
+    page.keyboard.press("Tab")
+    outline = "getComputedStyle(document.activeElement).outline"
+    assert str(page.evaluate(outline)).endswith(" solid 3px")
     grid = page.locator('[data-testid="stDataFrame"]')
     expired = (253, 236, 238)  # the ground of that state
     ink: tuple[int, ...] = expired

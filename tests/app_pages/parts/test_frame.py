@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +198,12 @@ def test_a_run_that_another_one_overtook_is_drawn_again_once(
         with pytest.raises(AssertionError, match="This page failed"):
             visit("process")
     assert [*overtakes] == [True] * 7
+
+
+def test_what_lies_over_something_else_takes_its_ground_from_the_theme() -> None:
+    """What is done with a list was white on white in the dark theme: its ground was said twice, and
+    the first rule had the better of the second."""
+    style = Path(frame.__file__).parents[1] / "static" / "page.css"
+    on_screen, _, on_paper = style.read_text(encoding="utf-8").partition("@media print {")
+    assert on_paper
+    assert re.findall("background: #.*", on_screen) == []
