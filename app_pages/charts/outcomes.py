@@ -30,6 +30,19 @@ from pipeline.language import codes
 _LEGEND_ROW: Final = 20  # pixels
 _LEGEND_COLUMNS: Final = 2
 _COUNT_ROOM: Final = 72  # pixels
+_LEGEND: Final[Figure] = {
+    "orientation": "h",
+    "xref": "container",
+    "x": 0,
+    "yref": "container",
+    "y": 0,
+    "yanchor": "bottom",
+    # As wide as its longest name wants them, Plotly has as many columns as there is room for, and
+    # takes the height from the bars: on a phone one, of all outcomes.
+    "maxheight": 0.8,
+    "font": {"size": 11},
+    "traceorder": "normal",
+}
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "accepted": (GREEN, ""),
     "in_flight": (BLUE, ""),
@@ -100,19 +113,7 @@ def outcome_shares(rows: Rows) -> Figure:
                 }
                 for place in places
             ],
-            "legend": {
-                "orientation": "h",
-                "xref": "container",
-                "x": 0,
-                "yref": "container",
-                "y": 0,
-                "yanchor": "bottom",
-                # As wide as its longest name wants them, Plotly has as many columns as there is
-                # room for, and takes the height from the bars: on a phone one, of all outcomes.
-                "maxheight": 0.8,
-                "font": {"size": 11},
-                "traceorder": "normal",
-            },
+            "legend": _LEGEND,
             "xaxis": {
                 "range": [0, 1],
                 "tickvals": quarters,
@@ -142,14 +143,18 @@ def submission_weeks(rows: Rows) -> Figure:
     )
 
 
-def outcome_periods(rows: Rows, period: str, names: Mapping[object, str]) -> Figure:
+def outcome_periods(
+    rows: Rows, period: str, names: Mapping[object, str], *, has_legend: bool = False
+) -> Figure:
     """Attempts per period, stacked by outcome. `period`: the column that says which; `names`: of
-    each period that is drawn, in order."""
+    each period that is drawn, in order. `has_legend`: where no chart beside this one has it."""
     shown = [row for row in rows if row[period] in names]
     totals = dict.fromkeys(names.values(), 0)
     for row in shown:
         totals[names[row[period]]] += row["attempts"]
     axis = count_axis(totals.values())
+    drawn = len({row["outcome"] for row in shown})
+    legend = _LEGEND_ROW * -(-drawn // _LEGEND_COLUMNS) if has_legend else 0
     return {
         "data": [
             {
@@ -166,8 +171,9 @@ def outcome_periods(rows: Rows, period: str, names: Mapping[object, str]) -> Fig
         "layout": {
             "barmode": "stack",
             "bargap": 0.25,
-            "height": 330,
-            "showlegend": False,
+            "height": 330 + legend,
+            "showlegend": has_legend,
+            "legend": _LEGEND,
             "margin": {"l": 36, "r": TICK_ROOM, "t": 24, "b": 28},
             "xaxis": {
                 "type": "category",

@@ -265,7 +265,10 @@ def draw_hours(rows: Sequence[views.Row], ahead: int | None) -> None:
             title,
             reading,
             outcome_periods(
-                rows, "hour", {(hour - (ahead or 0)) % 24: f"{hour:02}" for hour in range(24)}
+                rows,
+                "hour",
+                {(hour - (ahead or 0)) % 24: f"{hour:02}" for hour in range(24)},
+                has_legend=True,
             ),
             rests_on=("outcomes_by_hour",),
             alt=_("Attempts per hour of the day by outcome"),
