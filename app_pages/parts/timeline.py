@@ -36,10 +36,13 @@ def newest_of_seller(seller_id: str) -> Timeline:
     if not found:
         return Timeline((), 0)
     is_whole = len(found) < MAX_ENTRIES
-    of_all = views.read(
-        "timeline", where={"seq": [it["seq"] for it in found]}, order_by="occurred_at desc"
-    )
-    entries = [it for it in of_all if it["seller_id"] in (None, seller_id)]
+    # Those that name the seller an index finds; the others are few, and a reading of the whole log.
+    naming = views.read("timeline", where=of, order_by="occurred_at desc", limit=MAX_ENTRIES)
+    known = {it["seq"]: it for it in naming}
+    if others := [it["seq"] for it in found if it["seq"] not in known]:
+        rest = views.read("timeline", where={"seq": others})
+        known |= {it["seq"]: it for it in rest if it["seller_id"] is None}
+    entries = [known[it["seq"]] for it in found if it["seq"] in known]
     return Timeline(entries, len(found) if is_whole else views.count("seller_entries", where=of))
 
 

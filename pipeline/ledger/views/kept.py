@@ -113,6 +113,7 @@ READ: Final[Mapping[str, Reading]] = {
     "current_answers": Reading(within="unfinished_processes"),
     "alarming_states": Reading(within="alarming_processes"),
     "findings": Reading(led={"process_id": "kept_of_processes"}),
+    "seller_entries": Reading(led={"seller_id": "timeline_of_sellers"}),
     "new_alerts": Reading(sets="unraised"),
     "open_processes": Reading(found_by="unfinished_states"),
     "waiting_submissions": Reading(found_by="tried_processes"),
