@@ -73,12 +73,12 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "severity": lists.coded(_("Severity"), codes.SEVERITIES, rulebook.SEVERITY_COLOURS, 86),
+            "severity": lists.coded(_("Severity"), codes.SEVERITIES, rulebook.SEVERITY_COLOURS, 82),
             "kind": lists.text(_("Alert"), 204),
             "process_id": lists.subject_id(_("Process")),
-            lists.SELLER: lists.text(_("Seller"), 104),
-            "since": lists.instant(_("Due since")),
-            "standing": lists.text(_("Notified"), 124),
+            lists.SELLER: lists.text(_("Seller"), 100),
+            "since": lists.instant(_("Due since"), 134),
+            "standing": lists.text(_("Notified"), 114),
             "assignee": lists.text(_("Assigned to"), 88),
         },
         alt=_("Open alerts, most severe first"),
