@@ -322,8 +322,10 @@ with left.container(border=True, height="stretch"):
         )
     )
     how_it_stands = st.container(key="leaves")
-    st.markdown(_("Root of the tree:"))
-    st.container(key="root").code(health["root"] or "–", language=None, wrap_lines=True)
+    is_asked = st.button(_("Verify now"), icon=":material/verified:")
+    if is_asked:
+        verify()
+    say_how_it_stands(how_it_stands, health, None if is_asked else held.faults_found)
     st.markdown(
         formats.muted(
             _(
@@ -332,10 +334,8 @@ with left.container(border=True, height="stretch"):
             )
         )
     )
-    is_asked = st.button(_("Verify now"), icon=":material/verified:")
-    if is_asked:
-        verify()
-    say_how_it_stands(how_it_stands, health, None if is_asked else held.faults_found)
+    st.markdown(_("Root of the tree:"))
+    st.container(key="root").code(health["root"] or "–", language=None, wrap_lines=True)
 with right.container(border=True, height="stretch"):
     st.header(_("Checkpoint"), anchor=False)
     st.markdown(
