@@ -40,7 +40,7 @@ IS_OPEN = {OPEN: True, TAKEN: False}
 ALL, MINE = "all", "mine"
 SENT = 50
 WHO = "who"  # as an address has it, behind a `#`
-NAME_CHARACTERS = 36  # of an alert's name, in its column; the card has the whole name
+NAME_CHARACTERS, STANDING_CHARACTERS = 36, 20  # in their columns; the card has the whole of both
 NEW_CALENDAR = "address of the new calendar"
 
 
@@ -66,7 +66,7 @@ def listed() -> lists.Listed:
         return {
             "severity": [severities[row["severity"]]],
             "kind": lists.cut(occurrences.alert_name(row["kind"]), NAME_CHARACTERS),
-            "standing": standing(row),
+            "standing": lists.cut(standing(row), STANDING_CHARACTERS),
             "assignee": row["assignee"] or "",
         }
 

@@ -307,8 +307,9 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "Nothing was recorded: Eva has seen to it since" in page_text(there)
         assert len(service.inbox.find(kind="alert")) == 4
         # One who sees to it puts it off all the same, and the page had no trace of it.
-        [both] = visit("alerts", as_of=None, shown="taken").dataframe[0].value["standing"]
-        assert both.startswith("Eva sees to it · waits until ")
+        app = visit("alerts", as_of=None, shown="taken")
+        assert [*app.dataframe[0].value["standing"]] == ["Eva sees to it · wa…"]
+        assert "Eva sees to it · waits until " in page_text(app)
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
         assert "Bia" in [row["actor"] for row in steps]
 
