@@ -9,6 +9,7 @@ import pytest
 
 from tests.release.containers import image  # noqa: F401
 from tests.release.installed import UV, Installed, install
+from tests.support.postgres import PostgresServer, running
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +40,15 @@ def read_only(wheel: Path) -> Iterator[Installed]:
     folder.chmod(0o755)
     yield install(wheel, interpreter, folder / "venv")
     subprocess.run(["rm", "-r", folder], check=True)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    """A server of each file's own, that knows the user of compose.yaml: some of them make databases
+    of the same names."""
+    with running() as server:
+        server.execute(server.url(), "create role prazo login")
+        yield server
 
 
 @pytest.fixture

@@ -24,22 +24,15 @@ IDLE_SECONDS = 70
 
 
 @pytest.fixture(scope="module")
-def owner(postgres: PostgresServer) -> PostgresServer:
-    """A server that knows the user of compose.yaml."""
-    postgres.execute(postgres.url(), "create role prazo login")
-    return postgres
-
-
-@pytest.fixture(scope="module")
 def deployed(
-    image: str, owner: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+    image: str, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployed]:
     """Database, ledger with dashboard and both receivers, as in compose.yaml."""
     shape = Deployed.make(tmp_path_factory.mktemp("shape") / "deploy")
-    owner.execute(owner.url(), "create database inbox owner prazo")
+    postgres.execute(postgres.url(), "create database inbox owner prazo")
     with contextlib.ExitStack() as up:
         for name in ("dashboard", "receiver-1", "receiver-2"):
-            up.enter_context(shape.part(name, owner.url("inbox")))
+            up.enter_context(shape.part(name, postgres.url("inbox")))
         yield shape
 
 
@@ -188,9 +181,9 @@ def test_a_backup_is_made_by_itself(deployed: Deployed, postgres: PostgresServer
 
 @pytest.mark.timeout(400)
 @pytest.mark.usefixtures("image")
-def test_the_dashboard_may_stand_below_a_path(owner: PostgresServer, tmp_path: Path) -> None:
+def test_the_dashboard_may_stand_below_a_path(postgres: PostgresServer, tmp_path: Path) -> None:
     shape = Deployed.make(tmp_path / "deploy")
-    owner.execute(owner.url(), "create database below owner prazo")
+    postgres.execute(postgres.url(), "create database below owner prazo")
 
     def below(text: str) -> str:
         return text.replace(
@@ -199,7 +192,7 @@ def test_the_dashboard_may_stand_below_a_path(owner: PostgresServer, tmp_path: P
         )
 
     with (
-        shape.part("dashboard", owner.url("below"), STREAMLIT_SERVER_BASE_URL_PATH="prazo"),
+        shape.part("dashboard", postgres.url("below"), STREAMLIT_SERVER_BASE_URL_PATH="prazo"),
         shape.nginx(below),
     ):
         assert shape.ask(PEOPLE, "/prazo/") == 401

@@ -248,7 +248,6 @@ def test_several_machines_are_killed_upgraded_and_restored_elsewhere_under_load(
     """Machines are folders, and ports in place of addresses."""
     older, newer = releases
     shape = Deployed.make(tmp_path / "deploy")
-    postgres.execute(postgres.url(), "create role prazo login")
     for name in ("inbox", "elsewhere"):
         postgres.execute(postgres.url(), f"create database {name} owner prazo")
     common = shape.settings() | shape.platform(str(shape.folder / "prazo"))

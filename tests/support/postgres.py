@@ -170,9 +170,9 @@ def _own(folder: Path) -> None:
         os.chown(folder, account.pw_uid, account.pw_gid)
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A running server, shared by the whole session; stop it only to start it again."""
+@contextlib.contextmanager
+def running() -> Iterator[PostgresServer]:
+    """A server of its own, which runs for the block."""
     binaries = installed()
     with tempfile.TemporaryDirectory(prefix="prazo-postgres-", dir=memory(MEMORY_BYTES)) as folder:
         server = PostgresServer(binaries, Path(folder))
@@ -182,6 +182,13 @@ def postgres() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop(signal.SIGQUIT)  # its data is thrown away: no checkpoint of it all
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A running server, shared by the whole session; stop it only to start it again."""
+    with running() as server:
+        yield server
 
 
 @pytest.fixture
