@@ -89,7 +89,7 @@ release-check: setup  ## the wheel on every Python and in odd places, the image,
 
 # Files of a release have the time of its commit.
 release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
-release: release-check  ## what is published, in dist/: source, wheel, image, what they stand on, checksums
+release: test-forms release-check  ## what is published, in dist/: source, wheel, image, what they stand on, checksums
 	test -z "$$(git status --porcelain)" || { echo "commit first: a release is a commit" >&2; exit 1; }
 	rm -rf dist
 	$(MAKE) wheel image
