@@ -140,6 +140,7 @@ def test_all_parts_write_json_and_their_file_can_be_copied_and_emptied(tmp_path:
         )
     try:
         wait_until(lambda: _answers(ports[0], "/healthz") and _answers(ports[1], "/_stcore/health"))
+        wait_until(lambda: log.read_text().count("Started server process") == 2)  # both passed on
         shutil.copy(log, rotated)
         os.truncate(log, 0)
     finally:
