@@ -3,7 +3,7 @@
 The database cuts the pages, so that a browser gets only the rows that it shows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -24,6 +24,7 @@ from app_pages.parts import (
     elements,
     links,
     seller_names,
+    ticks,
     views,
 )
 from pipeline.ledger.syntax.filters import Ranges
@@ -47,6 +48,8 @@ NAME_WIDTH, NAME_CHARACTERS = 170, 24
 PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
 _LINE = "line of filters"
+_CLICKED = "a list was clicked"
+_SHOWN = "rows of a list"
 
 T = TypeVar("T")
 
@@ -88,7 +91,14 @@ def paged(
         return Page(0, None)
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else 1
-    rows = rows_of(number)
+    asked = view, views.as_of(), chosen, order_by, number
+    last_asked, last_rows = st.session_state.get(_SHOWN, (None, ()))
+    # A click in a list leaves its rows where they are: the next one may be on its way to them.
+    if st.session_state.pop(_CLICKED, False) and asked == last_asked:
+        rows = last_rows
+    else:
+        rows = rows_of(number)
+    st.session_state[_SHOWN] = asked, rows
     if not rows:  # the ledger went on since they were counted, and fewer are left
         number, total = 1, views.count(view, **chosen)
         rows = rows_of(number)
@@ -272,15 +282,6 @@ class _Drawn(NamedTuple):
     row: views.Row | None  # the one that is chosen; None where it is not in the list
 
 
-class _Ticks(NamedTuple):
-    """What is ticked in a grid."""
-
-    key: str
-    unticked: int  # `unticked()` when the grid was drawn
-    begun_with: list[int]  # the rows that were ticked when it was first drawn, by their places
-    ticked: Set[str]  # the rows' names
-
-
 class _Grid:
     """One page of rows of which one is chosen, and any may be ticked."""
 
@@ -296,10 +297,9 @@ class _Grid:
         row = self._chosen(rows, names)
         chosen = None if row is None else self._name(row)
         mark(names.index(chosen) if chosen in names else None)
-        # Ticks come as places of rows, so a grid with other rows needs another key.
-        listed = elements.edition(f"list {self._view}", names)
-        key = f"{key} {self._order or ''} {unticked()} {listed}"
-        kept = self._kept(key, names)
+        ticked = ticks.of(self._view, unticked())
+        ids = [self._id(row) for row in rows]
+        key, begun_with = ticked.begin(f"{key} {self._order or ''} {unticked()}", ids)
         modes: list[Any] = ["single-cell", "single-column"]
         if self._listed.act is not None:
             modes.append("multi-row")
@@ -325,18 +325,16 @@ class _Grid:
             placeholder="",
             row_height=ROW_HEIGHT,
             height=height_of(rows),
-            on_select=partial(self._take, key, names),
+            on_select=partial(self._take, key, ids, names, ticked),
             selection_mode=modes,
-            selection_default={"selection": {"rows": kept}} if kept else None,
+            selection_default={"selection": {"rows": begun_with}} if begun_with else None,
             column_config=columns,
             column_order=list(columns),
             alt=self._listed.alt,
         )
         printed(shown, columns)
-        ticked = [it for it in event["selection"]["rows"] if it < len(rows)]
-        self._ticked = [rows[it] for it in ticked]
-        ticks = _Ticks(key, unticked(), kept, {names[it] for it in ticked})
-        st.session_state[f"ticks of {self._view}"] = ticks
+        ticked.take(key, ids, event["selection"]["rows"])
+        self._ticked = [row for row, it in zip(rows, ids, strict=True) if it in ticked.ids]
         return _Drawn(row)
 
     def act(self) -> None:
@@ -357,24 +355,19 @@ class _Grid:
         column of two things, by which nobody was found."""
         return SELLER in self._listed.columns and seller_names.showing() is not None
 
-    def _name(self, row: views.Row) -> str:
-        """The key of a row as text, as the URL holds it. For a reader who may not see people it is
-        masked."""
-        parts = {column: str(plain(row[column])) for column in public()[self._view].key}
-        if not access.may(Permission.UNMASK):
-            parts = {column: views.shown(column, part) for column, part in parts.items()}
-        return " ".join(parts.values())
+    def _key_of(self, row: views.Row) -> dict[str, str]:
+        return {column: str(plain(row[column])) for column in public()[self._view].key}
 
-    def _kept(self, key: str, names: Sequence[str]) -> list[int]:
-        """The places of rows that are ticked when this grid is first drawn: those that were ticked
-        in the grid before it. They stay the same for as long as the grid does. After a run that
-        drew another page, no ticks are kept."""
-        last: _Ticks | None = st.session_state.get(f"ticks of {self._view}")
-        if last is None or last.key not in st.session_state or last.unticked != unticked():
-            return []
-        if last.key == key:
-            return last.begun_with
-        return [number for number, name in enumerate(names) if name in last.ticked]
+    def _id(self, row: views.Row) -> str:
+        """The key of a row as text. Ticks hold on to it: two that are masked may look the same."""
+        return " ".join(self._key_of(row).values())
+
+    def _name(self, row: views.Row) -> str:
+        """The same as the URL holds it. For a reader who may not see people it is masked."""
+        if access.may(Permission.UNMASK):
+            return self._id(row)
+        parts = self._key_of(row).items()
+        return " ".join(views.shown(column, part) for column, part in parts)
 
     def _chosen(self, rows: Sequence[views.Row], names: Sequence[str]) -> views.Row | None:
         chosen = address.chosen()
@@ -407,10 +400,16 @@ class _Grid:
             for name, config in columns.items()
         }
 
-    def _take(self, key: str, names: Sequence[str]) -> None:
-        """Acts on a click: on a cell, it chooses the row; on the head of a column, it sorts. A cell
-        of the row that is chosen already changes nothing, since Tab goes through its cells."""
+    def _take(
+        self, key: str, ids: Sequence[str], names: Sequence[str], ticked: ticks.Ticks
+    ) -> None:
+        """Acts on a click: on a box, it ticks the row; on a cell, it chooses the row; on the head
+        of a column, it sorts. A cell of the row that is chosen already changes nothing, since Tab
+        goes through its cells. `ids`, `names`: of the rows in the grid that was clicked, which need
+        not be the one that was drawn last."""
+        st.session_state[_CLICKED] = True
         selection = st.session_state[key]["selection"]
+        ticked.take(key, ids, selection["rows"])
         for number, _column in selection["cells"]:
             if number < len(names) and names[number] != address.chosen():
                 address.choose(names[number])
