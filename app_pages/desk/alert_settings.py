@@ -161,10 +161,9 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
             with sides[n % 2]:
                 _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
         acting.name_of_reader(f"{own} actor")
-        press = partial(_save, path, was, chosen, own)
-        acting.submit(
-            f"{own} save", _("Save"), press, icon=":material/save:", may=Permission.ANNOTATE
-        )
+        press, icon = partial(_save, path, was, chosen, own), ":material/save:"
+        with st.container(key="saving"):
+            acting.submit(f"{own} save", _("Save"), press, icon=icon, may=Permission.ANNOTATE)
     if values and place[0] != HOURS:
         _ask_to_remove(path, was, chosen, f"{own} removal")
 

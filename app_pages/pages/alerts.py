@@ -55,7 +55,7 @@ def standing(row: views.Row) -> str:
         return " · ".join(taken)
     if row["undelivered"]:
         return _("not delivered")
-    return ", ".join(row["recipients"]) or _("nobody notified yet")
+    return ", ".join(row["recipients"]) or _("nobody yet")
 
 
 def listed() -> lists.Listed:
@@ -111,8 +111,8 @@ def card(row: views.Row) -> None:
     elif row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
     said = formats.plain(standing(row))
-    is_by_name = row["recipients"] and row["is_open"] and not row["undelivered"]
-    st.markdown(_("Notified: {names}", names=said) if is_by_name else said)
+    is_of_names = row["is_open"] and not row["undelivered"]
+    st.markdown(_("Notified: {names}", names=said) if is_of_names else said)
     if row["raised_at"] is not None and casework.is_open():
         _take(row)
     links.to_process(row["process_id"])

@@ -33,7 +33,7 @@ def test_what_is_due_is_listed_the_gravest_first_and_filtered_by_severity(
     grid = app.dataframe[0].value
     assert list(grid["process_id"]) == ["prc_late", "prc_soon"]
     assert list(grid["kind"]) == ["EXPIRED · deadline passed", "Less than 3 days left"]
-    assert list(grid["standing"]) == ["nobody notified yet", "nobody notified yet"]
+    assert list(grid["standing"]) == ["nobody yet", "nobody yet"]
     assert "2 alerts" in page_text(app)
     assert list(graver["process_id"]) == ["prc_late"]
     [deadline] = app.metric
