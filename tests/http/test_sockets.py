@@ -21,17 +21,26 @@ OFFER = (
     b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
-CONTINUED, BINARY, CLOSE, PING = 0, 2, 8, 9
-TOO_BIG, POLICY, GONE = 1009, 1008, 1011
+CONTINUED, TEXT, BINARY, CLOSE, PING = 0, 1, 2, 8, 9
+DONE, TOO_BIG, POLICY, GONE = 1000, 1009, 1008, 1011
+MANY = 100
 SOON = 20.0
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Says the length of each message. At `/known` it takes long ones, at `/slow` it hears none."""
+    """Says the length of each message. At `/known` it takes long ones, at `/slow` it hears
+    none, and at `/many` it says a hundred things."""
     await receive()
     await send({"type": "websocket.accept"})
     if scope["path"] == "/known":
         scope["extensions"][TAKE](1_000_000)
+    if scope["path"] == "/many":
+        for number in range(MANY):
+            await send({"type": "websocket.send", "bytes": b"%d" % number})
+            await asyncio.sleep(0)
+        await send({"type": "websocket.send", "text": "last"})
+        await send({"type": "websocket.close", "code": DONE})
+        return
     if scope["path"] == "/slow":
         await asyncio.sleep(3600)
     while (message := await receive())["type"] != "websocket.disconnect":
@@ -211,3 +220,24 @@ def test_who_waits_to_be_heard_is_not_taken_for_gone(offer: Offer):
 def _memory() -> int:
     pages = Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_what_is_said_at_one_moment_is_sent_at_once_and_in_order(
+    offer: Offer, monkeypatch: pytest.MonkeyPatch
+):
+    """A page is a hundred messages, and each was a call of the kernel by itself."""
+    asked: list[int] = []
+    gathered = LimitedSocket._send_gathered
+
+    def counted(self: LimitedSocket) -> None:
+        asked.append(1)
+        gathered(self)
+
+    monkeypatch.setattr(sockets, "GATHER_SECONDS", 0.2)
+    monkeypatch.setattr(LimitedSocket, "_send_gathered", counted)
+    wire = offer(b"/many")
+    wire.send(BINARY)
+    assert [wire.heard() for _ in range(MANY)] == [(BINARY, b"%d" % it) for it in range(MANY)]
+    assert wire.heard() == (TEXT, b"last")
+    assert wire.close_code() == DONE
+    assert len(asked) <= 3
