@@ -3,7 +3,8 @@
 It opens on what can still be saved, the soonest deadline first; the most severe first is one click.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 
 import streamlit as st
@@ -34,6 +35,7 @@ BY_CHANCE = "sellers_by_chance"
 BY_SAVABLE = "savable_sellers"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
+REVIEWS_CHARACTERS, CONTACT_CHARACTERS = 22, 23  # in their columns; the card has the whole of both
 
 
 def listed(found: views.Facets) -> lists.Listed:
@@ -52,8 +54,8 @@ def listed(found: views.Facets) -> lists.Listed:
         return {
             "worst_state": [states[row["worst_state"]]],
             "time_left": formats.time_left(row["seconds_to_deadline"]),
-            "reviews": reviews(row),
-            "last_contact": contact(row),
+            "reviews": lists.cut(reviews(row), REVIEWS_CHARACTERS),
+            "last_contact": lists.cut(contact(row, formats.local_day), CONTACT_CHARACTERS),
             "current_balance": ""
             if row["current_balance"] is None
             else formats.money(row["current_balance"]),
@@ -68,11 +70,11 @@ def listed(found: views.Facets) -> lists.Listed:
         {
             lists.SELLER: lists.text(_("Seller"), 110),
             **chances,
-            "time_left": lists.text(_("Time left"), 126),
-            "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS),
-            "reviews": lists.text(_("Open reviews"), 108),
+            "time_left": lists.text(_("Time left"), 118),
+            "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS, 140),
+            "reviews": lists.text(_("Open reviews"), 152),
             "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
-            "last_contact": lists.text(_("Last contact"), 160),
+            "last_contact": lists.text(_("Last contact"), 154),
             "current_balance": lists.text(_("Balance"), 100),
             "balance_at": lists.instant(_("Balance as of"), 134),
             "expiry_disabled_at": lists.instant(_("Disabled after a deadline"), 134),
@@ -100,12 +102,12 @@ def reviews(row: views.Row) -> str:
     return ", ".join(f"{formats.number(n)} {code}" for code, n in counted.items())
 
 
-def contact(row: views.Row) -> str:
-    """When a seller was last contacted, by what and by whom."""
+def contact(row: views.Row, when: Callable[[datetime], str]) -> str:
+    """When a seller was last contacted, as `when` writes it, by what and by whom."""
     if row["last_contact_at"] is None:
         return _("never")
     said = (
-        formats.minute(row["last_contact_at"]),
+        when(row["last_contact_at"]),
         code_texts.word(codes.SELLER_CHANNELS, row["last_contact_channel"]),
         row["last_contact_by"],
     )
@@ -125,7 +127,8 @@ def card(row: views.Row) -> None:
     name = seller_names.of([row]).get(row["seller_id"])
     if name:
         st.markdown(f"**{formats.plain(name)}**")
-    st.markdown(_("Last contact: {contact}", contact=formats.plain(contact(row))))
+    last = formats.plain(contact(row, formats.minute))
+    st.markdown(_("Last contact: {contact}", contact=last))
     holding.say(row["seller_id"])
     last_notice.show({"seller_id": row["seller_id"]})
     asking.seller(row["seller_id"])

@@ -18,6 +18,7 @@ PAGE = Page(
     for_analysts=False,
 )
 
+WHAT_CHARACTERS = 30  # in its column; the card has the whole of it
 LOOKED_BACK = timedelta(days=1)  # where the browser knows of no visit before
 
 
@@ -28,7 +29,7 @@ def listed() -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "change": [kinds[row["change"]]],
-            "code": code_texts.masked(changes.what(row)),
+            "code": lists.cut(code_texts.masked(changes.what(row)), WHAT_CHARACTERS),
             "process_id": row["process_id"] or "",
             "review_type": row["review_type"] or "",
             "assignee": row["assignee"] or "",
@@ -43,7 +44,7 @@ def listed() -> lists.Listed:
                 {kinds[code]: change.colour for code, change in changes.CHANGES.items()},
                 144,
             ),
-            "code": lists.text(_("What exactly"), 176),
+            "code": lists.text(_("What exactly"), 192),
             "process_id": lists.subject_id(_("Process")),
             lists.SELLER: lists.text(_("Seller"), 110),
             "review_type": lists.text(_("Type"), 54),

@@ -535,9 +535,10 @@ def still(rows: Iterable[dict[str, Any]], columns: Iterable[str]) -> list[dict[s
     return [{name: shown(name, row.get(name)) for name in columns} for row in rows]
 
 
-def cut(name: str, room: int) -> str:
-    """A seller's name or id as far as its column has room, with a sign that there is more."""
-    return f"{name[: room - 1]}…" if len(name) > room else name
+def cut(whole: str, room: int) -> str:
+    """A text, such as a seller's name, as far as its column has room, with a sign that there is
+    more."""
+    return f"{whole[: room - 1].rstrip()}…" if len(whole) > room else whole
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int:
