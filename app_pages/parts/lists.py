@@ -5,6 +5,7 @@ The database cuts the pages, so that a browser gets only the rows that it shows.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from html import escape
@@ -61,6 +62,14 @@ class Page(NamedTuple, Generic[T]):
     drawn: T | None  # what drawing it gave; None where there was nothing to draw
 
 
+@dataclass(frozen=True, repr=False)
+class _Shown:
+    """The rows that a list shows, unmasked, and what was asked for them."""
+
+    asked: tuple[Any, ...]
+    rows: Sequence[views.Row]
+
+
 def paged(
     view: str,
     draw: Callable[[Sequence[views.Row], str], T],
@@ -92,13 +101,11 @@ def paged(
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else 1
     asked = view, views.as_of(), chosen, order_by, number
-    last_asked, last_rows = st.session_state.get(_SHOWN, (None, ()))
+    last: _Shown | None = st.session_state.get(_SHOWN)
     # A click in a list leaves its rows where they are: the next one may be on its way to them.
-    if st.session_state.pop(_CLICKED, False) and asked == last_asked:
-        rows = last_rows
-    else:
-        rows = rows_of(number)
-    st.session_state[_SHOWN] = asked, rows
+    stays = st.session_state.pop(_CLICKED, False) and last is not None and last.asked == asked
+    rows = last.rows if last is not None and stays else rows_of(number)
+    st.session_state[_SHOWN] = _Shown(asked, rows)
     if not rows:  # the ledger went on since they were counted, and fewer are left
         number, total = 1, views.count(view, **chosen)
         rows = rows_of(number)

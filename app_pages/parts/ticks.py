@@ -15,9 +15,9 @@ MOST_GRIDS = 4
 """Grids of one list whose ticks may still be on their way."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Ticks:
-    """What is ticked in a list."""
+    """What is ticked in a list, by ids as they are, unmasked."""
 
     ids: set[str] = field(default_factory=set)
     _grid: str = ""  # the one drawn last, whatever is ticked in it
