@@ -48,6 +48,7 @@ _OPEN: Final = f"""
     where ref = $1 and opened_at is null and {_LIVE}"""
 _REOPEN: Final = f"""
     update journeys set opened_at = coalesce(opened_at, $2) where ref = $1 and {_LIVE}"""
+_SHOW: Final = "update journeys set ref = ref where ref = $1 and confirmed_at <= $2"
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
     update journeys set confirmed_at = $2, email = null
@@ -342,21 +343,25 @@ class Answering:
         brought: str | None = None,
     ) -> str | None:
         """Begins a session, from the link's first screen, a code, or the receipt of the journey
-        before. Returns the session's secret; None where the link no longer works, or somebody else
-        has opened it. `brought`: the secret that the browser got with the first screen."""
+        before. After the confirmation, a code opens the receipt alone, and the seller's steps stay
+        as they were. Returns the session's secret; None where the link no longer works, or
+        somebody else has opened it. `brought`: the secret that the browser got with the first
+        screen."""
         secret, _, begun = self.sessions.begin(journey.ref, now, brought)
         has_code = screen == CODE
-        draft = evidence.seen(
-            journey,
-            "opened",
-            now,
-            shown,
-            screen=screen,
-            artifacts=self._kept(journey, screen, html),
-            more={**trace, "by_code": has_code},
-        )
+        artifacts, more = self._kept(journey, screen, html), {**trace, "by_code": has_code}
+        claims = _REOPEN if has_code else _OPEN
+        if journey.confirmed_at is None:
+            draft = evidence.seen(
+                journey, "opened", now, shown, screen=screen, artifacts=artifacts, more=more
+            )
+        else:
+            claims = _SHOW
+            draft = evidence.added(
+                journey, now, screen, artifacts, {**evidence.in_words(shown), **more}
+            )
         note = self.sessions.note(journey, Flow(now, "opened", screen, None))
-        claim = Statement(_REOPEN if has_code else _OPEN, (journey.ref, now))
+        claim = Statement(claims, (journey.ref, now))
         return secret if self.inbox.change(claim, [begun, note], [draft]) else None
 
     def answer(

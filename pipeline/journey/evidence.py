@@ -92,8 +92,8 @@ def added(
     artifacts: Sequence[Artifact],
     more: Mapping[str, JsonValue] = _NOTHING,
 ) -> Draft:
-    """The draft that adds something to a journey that was confirmed: pictures, or the receipt. No
-    seller made it."""
+    """The draft that adds something to a journey that was confirmed: pictures, the receipt, or the
+    code that opened it. No seller made it."""
     return _collection(
         journey,
         "confirmed",

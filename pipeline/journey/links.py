@@ -47,6 +47,8 @@ SENT_LIFE: Final = 3650 * instants.DAY
 ADDRESS_LIFE: Final = 120 * instants.DAY
 """For so long the address is kept to which a link's codes go; afterwards its seller can have a new
 link sent."""
+SHOWN_LIFE: Final = 120 * instants.DAY
+"""For so long after the confirmation a code opens the receipt, with what became of the answers."""
 _NUMBERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Digits and letters that nobody mistakes for each other."""
 NUMBER_CHARACTERS: Final = 12

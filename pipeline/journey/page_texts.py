@@ -91,7 +91,13 @@ TEXTS: Final[Mapping[str, str]] = {
     "receipt_number": N_("Receipt number"),
     "receipt_at": N_("Confirmed on"),
     "receipt_save": N_("Save the receipt"),
-    "receipt_keep": N_("Keep this number. With it, {name} finds your answers."),
+    "receipt_keep": N_(
+        "Keep this number. With it, {name} finds your answers and says what became of them."
+    ),
+    "receipt_again": N_("The link that you got shows it later as well: it asks for a code first."),
+    "receipt_until": N_("What became of it until {when}"),
+    "receipt_named": N_("Give the number of the receipt when you ask {name}."),
+    "receipt_page": N_("Page"),
     "receipt_waiting": N_(
         "{name} will send them to the payment platform. There is nothing more for you to do."
     ),

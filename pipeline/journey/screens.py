@@ -149,6 +149,14 @@ class Screens:
         )
         return Drawn(said)
 
+    def help_in_words(self, language: Language) -> list[str]:
+        """Whom sellers ask, and the page's own address: for a file that they keep."""
+        return [
+            page_texts.contact(self._help().contact, self._name, language),
+            page_texts.text("receipt_named", language, name=self._name),
+            f"{page_texts.text('receipt_page', language)}: {self._host}",
+        ]
+
     def question(
         self,
         language: Language,

@@ -92,7 +92,19 @@ class Visits(Ground):
         is_done_here = (
             journey.confirmed_at is not None and self._session(visit, journey, now) is not None
         )
-        return journey if is_done_here or self._is_answerable(journey, now) else None
+        opens = is_done_here or self._is_shown(journey, now) or self._is_answerable(journey, now)
+        return journey if opens else None
+
+    def _is_shown(self, journey: Journey, now: int) -> bool:
+        """Whether a code opens the receipt: its way is the marketplace's own, since the address was
+        erased at the confirmation. It shows the answers, so it opens to nobody once somebody with
+        a link has said that they are not the seller."""
+        if journey.confirmed_at is None or now >= journey.confirmed_at + links.SHOWN_LIFE:
+            return False
+        if not self._codes.has_way(journey):
+            return False
+        said = self._inbox.find(seller_id=journey.seller_id, kind=NOTICE_SCHEDULE)
+        return wish_in(said) != "not_me"
 
     def _wrong_link(self, visit: Visit, now: int) -> Response:
         """Says nothing of what is wrong with it; whoever holds one that was sent can have a new
@@ -414,12 +426,14 @@ class Visits(Ground):
             confirmed_at=self._local(journey.confirmed_at or now, visit.language),
             download=f"/r/{journey.ref}/receipt.txt",
             leave=f"/r/{journey.ref}/leave",
+            is_shown=self._is_shown(journey, now),
             return_url=journey.return_url,
         )
         return drawn, to_correct
 
     def receipt_file(self, visit: Visit) -> Response:
-        """The receipt as a file that the seller keeps: the number, the time and the answers."""
+        """The receipt as a file that the seller keeps: the number, the time, what has become of the
+        answers so far, whom to ask, and the answers."""
         found = self._confirmed(visit)
         if isinstance(found, Response):
             return found
@@ -431,6 +445,10 @@ class Visits(Ground):
             f"{page_texts.text('receipt_number', language)}: {number}",
             f"{page_texts.text('receipt_at', language)}:"
             f" {self._local(journey.confirmed_at or now, language)}",
+            f"{page_texts.text('receipt_until', language, when=self._local(now, language))}:"
+            f" {self._status(journey, language)[0]}",
+            "",
+            *self.screens.help_in_words(language),
         ]
         groups = self.screens.groups(
             language,

@@ -290,6 +290,11 @@ def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
     assert kept.headers["content-disposition"] == f'attachment; filename="{number}.txt"'
     assert f"Número do comprovante: {number}\n" in kept.html
     assert "Faturamento: De R$ 1.000 até R$ 5.000\n" in kept.html
+    # A saved receipt said neither what became of the answers nor whom to ask.
+    said = "Loja do Zé vai enviá-las à plataforma de pagamentos. Você não precisa fazer mais nada."
+    assert re.search(rf"Situação em [^\n]*: {said}\n\n", kept.html)
+    assert "\n\nDúvidas? Fale com Loja do Zé pelo meio que você já conhece.\n" in kept.html
+    assert f"\nPágina: {page.base}\n\n" in kept.html
     assert re.search(r"Confirmado em: \d\d/\d\d/\d{4} \d\dh\d\d \(-03\)\n", kept.html)
     seller.language = "en"  # where 03/02 may be in February
     in_english = seller.get(f"/r/{minted.journey.ref}/receipt.txt").html
@@ -321,12 +326,14 @@ def test_a_receipt_says_what_was_confirmed_whatever_the_platform_asks_for_later(
     seller = page.seller()
     seller.finish(minted.url)
     path = f"/r/{minted.journey.ref}/receipt.txt"
-    first = seller.get(path).html
-    assert first.endswith("\n\nFaturamento: De R$ 1.000 até R$ 5.000\nCidade: São Paulo\n")
+    given = "\n\nFaturamento: De R$ 1.000 até R$ 5.000\nCidade: São Paulo\n"
+    assert seller.get(path).html.endswith(given)
     page.review(["address.line3"], process_id=process)
-    assert seller.get(path).html == first
+    assert seller.get(path).html.endswith(given)
     page.review([], process_id=process, status="FINISHED")
-    assert seller.get(path).html == first
+    finished = seller.get(path).html
+    assert finished.endswith(given)
+    assert ": A plataforma de pagamentos concluiu a revisão." in finished
 
 
 def test_corrections_go_on_where_they_were_and_the_first_receipt_says_when_they_are_done(

@@ -12,6 +12,7 @@ import pytest
 from pipeline import instants
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
+from pipeline.journey import links
 from pipeline.journey.entrance import one_time_codes
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.seller import Seller
@@ -215,6 +216,46 @@ def test_after_a_time_the_same_browser_is_asked_for_a_code(page: Page) -> None:
     assert asking.heading == "Confirme que é você"
     assert 'src="/journey.js"' in asking.html  # a way back leads to no form that was sent
     assert "answered" not in page.steps(process)
+
+
+def test_a_code_opens_the_receipt_days_later_on_any_device(
+    page: Page, endpoint: WebhookServer
+) -> None:
+    """What became of the answers could be seen for half an hour, on one device alone."""
+    process = page.review()
+    minted = page.mint(process)
+    receipt = page.seller().finish(minted.url)
+    assert "ele pede um código" in receipt.html
+    page.review(process_id=process, status="FINISHED")
+    before = page.steps(process)
+    other = page.seller()
+    assert other.get(receipt.path).heading == "A sessão terminou"
+    assert minted.journey.ref[:4] not in re.sub("<footer>.*", "", other.get(minted.url).html)
+    code = asked_for(other, minted.url, endpoint)
+    shown = other.post(minted.url, do="check", code=code)
+    assert (shown.path, shown.heading) == (receipt.path, "Recebemos as suas respostas")
+    assert "A plataforma de pagamentos concluiu a revisão." in shown.html
+    # It is evidence, and no step of the seller: nothing was opened or confirmed once more.
+    [(_, said)] = [it for it in page.collections(process) if it[1].get("screen") == "code"]
+    assert (said["step"], said["source"], said["by_code"]) == ("confirmed", "marketplace", True)
+    assert page.steps(process) == [*before, "confirmed"]
+
+
+def test_no_code_opens_a_receipt_that_is_old_or_whose_link_reached_somebody_else(
+    page: Page,
+) -> None:
+    old, strange = page.mint(page.review()), page.mint(page.review())
+    for each in (old, strange):
+        page.seller().finish(each.url)
+    page.inbox.execute(
+        "update journeys set confirmed_at = confirmed_at - $1 where ref = $2",
+        links.SHOWN_LIFE,
+        old.journey.ref,
+    )
+    assert page.seller().get(strange.url).heading == "Confirme que é você"
+    page.seller().post(strange.url, do="not_me")
+    for each in (old, strange):
+        assert page.seller().get(each.url).heading == "Este link não funciona"
 
 
 def test_without_an_endpoint_we_send_the_code_by_e_mail(tmp_path: Path) -> None:
