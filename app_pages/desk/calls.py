@@ -109,21 +109,23 @@ def _retract(row: views.Row) -> None:
     key = elements.edition("retract", [row["message_id"]])
 
     def press() -> acting.Feedback:
-        return _recorded(row, acting.typed(f"why {key}"), acting.actor_of(f"retract_actor {key}"))
+        return _recorded(row, f"why {key}", f"retract_actor {key}")
 
     place = folds.popover(_("Undo"), icon=":material/undo:", key=f"retract {key}")
     if place is None:
         return
     with place, st.form(f"retraction {key}", border=False):
         st.text_input(_("Why?"), key=f"why {key}")
+        acting.say_at(f"why {key}")
         acting.name_of_reader(f"retract_actor {key}")
         recording.submit(f"retraction {key}", _("Record the reason and undo"), press)
 
 
-def _recorded(row: views.Row, why: str, actor: str) -> acting.Feedback:
+def _recorded(row: views.Row, why_key: str, actor_key: str) -> acting.Feedback:
     """Records that a call or letter was recorded by mistake, for each process of it."""
-    if (lacking := acting.missing(why, actor)) is not None:
-        return acting.Feedback(lacking, kept=why)
+    if (lacking := acting.missing(why_key, actor_key)) is not None:
+        return lacking
+    why, actor = acting.typed(why_key), acting.actor_of(actor_key)
     if not _may_retract(row, actor):
         return acting.Feedback(
             _("Only who recorded it, or an administrator, may undo it."), kept=why

@@ -92,8 +92,7 @@ def note(process: views.Row) -> None:
     own = recording.key_of(process)
 
     def record() -> acting.Feedback:
-        text, actor = acting.typed(f"note_text {own}"), acting.actor_of(f"note_actor {own}")
-        feedback = recording.write_notes([process], text, actor)
+        feedback = recording.write_notes([process], f"note_text {own}", f"note_actor {own}")
         return feedback._replace(empties=(f"note_text {own}",))
 
     place = folds.popover(_("Write a note"), icon=":material/sticky_note_2:", key=f"write {own}")
@@ -101,6 +100,7 @@ def note(process: views.Row) -> None:
         return
     with place, st.form(f"note {own}", border=False):
         st.text_area(_("Note"), key=f"note_text {own}")
+        acting.say_at(f"note_text {own}")
         acting.name_of_reader(f"note_actor {own}")
         recording.submit(f"note {own}", _("Record the note"), record)
 

@@ -163,6 +163,7 @@ def _decide(row: views.Row) -> None:
     own = row["request_id"]
     with st.form(f"decide {own}", border=False):
         st.text_input(_("Why?"), key=f"decide_reason {own}")
+        acting.say_at(f"decide_reason {own}")
         acting.name_of_reader(f"decide_actor {own}")
         may = next(iter(PERMISSIONS_OF_ACTS[row["act"]]))  # all of them were asked for above
         with st.container(horizontal=True, gap="small"):
@@ -173,9 +174,9 @@ def _decide(row: views.Row) -> None:
 
 def _decided(row: views.Row, decision: Decision) -> acting.Feedback:
     own, held = row["request_id"], service.current()
+    if (lacking := acting.missing(f"decide_reason {own}", f"decide_actor {own}")) is not None:
+        return lacking
     why, actor = acting.typed(f"decide_reason {own}"), acting.actor_of(f"decide_actor {own}")
-    if (lacking := acting.missing(why, actor)) is not None:
-        return acting.Feedback(lacking, kept=why)
     if _is_own(row, actor):
         return acting.Feedback(_("You asked for it: somebody else has to decide."), kept=why)
     error = acting.tried(

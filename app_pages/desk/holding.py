@@ -91,12 +91,13 @@ def show(seller_id: str) -> None:
             else _("The schedule sends this seller again what comes due.")
         )
         st.text_input(_("Why?"), key=f"{key} why")
+        acting.say_at(f"{key} why")
         acting.name_of_reader(f"{key} actor")
 
         def press() -> acting.Feedback:
+            if (lacking := acting.missing(f"{key} why", f"{key} actor")) is not None:
+                return lacking
             actor, why = acting.actor_of(f"{key} actor"), acting.typed(f"{key} why")
-            if (lacking := acting.missing(why, actor)) is not None:
-                return acting.Feedback(lacking, kept=why)
             done = _record(seller_id, actor, why, is_held=held is None)
             return done._replace(empties=(f"{key} why",))
 

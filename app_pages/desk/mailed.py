@@ -41,6 +41,7 @@ def subscribe() -> None:
         st.text_input(
             _("Send this list by mail as"), key="report_name", max_chars=acting.MAX_NAME_CHARACTERS
         )
+        acting.say_at("report_name")
         st.selectbox(_("Recipient"), reached, key="report_to")
         st.selectbox(_("When"), list(DAYS), format_func=_day_name, key="report_days")
         st.selectbox(
@@ -57,8 +58,8 @@ def subscribe() -> None:
 def _subscribe() -> acting.Feedback:
     """Schedules what the page shows: its filters are in the address that it was pressed on."""
     name, actor = acting.typed("report_name"), acting.actor_of("report_actor")
-    if (lacking := acting.missing(name, actor)) is not None:
-        return acting.Feedback(lacking, kept=name)
+    if (lacking := acting.missing("report_name", "report_actor")) is not None:
+        return lacking
     asked = [it for it in address.filters() if it[0] != compared.WITH]
     said = {it: acting.typed(f"report_{it}") for it in ("days", "weekday", "at")}
     said["filters"] = urlencode(asked)

@@ -82,7 +82,7 @@ def _draft_for_many(rows: Sequence[views.Row], what: str, actor: str) -> acting.
     if what == "ticket":
         return recording.open_tickets(rows, text, actor)
     if what == "note":
-        return recording.write_notes(rows, text, actor)
+        return recording.write_notes(rows, "many_note", "many_actor")
     return recording.record_contact("many", rows, actor)
 
 
@@ -93,6 +93,7 @@ def _ask_of_many(what: str) -> None:
         st.text_input(_("Why?"), key="many_why")
     elif what == "note":
         st.text_area(_("Note"), key="many_note")
+        acting.say_at("many_note")
     elif what == "contact":
         recording.ask_contact("many")
     elif what == "ticket":

@@ -244,6 +244,7 @@ def _ask(subject: _Subject) -> None:
         )
     with st.form("package", border=False):
         st.text_area(_("Why is it needed?"), key="reason", height=68)
+        acting.say_at("reason")
         acting.name_of_reader("actor")
         acting.submit(
             "package",
@@ -277,8 +278,8 @@ def _order(subject: _Subject) -> acting.Feedback:
         return acting.Feedback(unseen, kept=reason)
     if not subject.is_complete:
         return acting.Feedback(_("First say what the package is about."), kept=reason)
-    if (lacking := acting.missing(reason, actor)) is not None:
-        return acting.Feedback(lacking, kept=reason)
+    if (lacking := acting.missing("reason", "actor")) is not None:
+        return lacking
     return _make(
         Request(
             chosen.scope(),

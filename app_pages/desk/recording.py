@@ -39,10 +39,11 @@ def assignment(row: views.Row, assignee: str | None, why: str, actor: str) -> Dr
     )
 
 
-def write_notes(processes: Sequence[views.Row], text: str, actor: str) -> acting.Feedback:
+def write_notes(processes: Sequence[views.Row], text_key: str, actor_key: str) -> acting.Feedback:
     """Records a note on each of these processes; for a moment they can be taken back."""
-    if (lacking := acting.missing(text, actor)) is not None:
-        return acting.Feedback(lacking, kept=text)
+    if (lacking := acting.missing(text_key, actor_key)) is not None:
+        return lacking
+    text, actor = acting.typed(text_key), acting.actor_of(actor_key)
     ids = {row["process_id"]: new_note_id() for row in processes}
 
     def drafts(by: By, *, is_taken_back: bool = False) -> list[Draft]:

@@ -78,8 +78,8 @@ def _offered(page: str) -> dict[str, object]:
 def _save(page: str) -> None:
     def record() -> acting.Feedback:
         name, actor = acting.typed("view_name"), acting.actor_of("view_actor")
-        if (lacking := acting.missing(name, actor)) is not None:
-            return acting.Feedback(lacking, kept=name)
+        if (lacking := acting.missing("view_name", "view_actor")) is not None:
+            return lacking
 
         def drafts() -> list[Draft]:
             saved = view_step(
@@ -98,6 +98,7 @@ def _save(page: str) -> None:
 
     with st.form("save_view", border=True):
         st.text_input(_("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS)
+        acting.say_at("view_name")
         st.toggle(_("For all"), key="view_for_all")
         acting.name_of_reader("view_actor")
         acting.submit("save_view", _("Save it"), record, about=page, may=Permission.ANNOTATE)

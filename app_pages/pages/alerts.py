@@ -149,6 +149,7 @@ def _take(row: views.Row) -> None:
             _("Until when?"), list(SNOOZES), format_func=_snooze_end, key=f"snooze_hours {own}"
         )
         st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
+        acting.say_at(f"snooze_reason {own}")
         acting.name_of_reader(f"snooze_actor {own}")
         _submit("snooze", _("Snooze"), _snooze, row, own, icon=":material/snooze:")
 
@@ -185,9 +186,9 @@ def _acknowledge(row: views.Row, own: str) -> acting.Feedback:
 
 
 def _snooze(row: views.Row, own: str) -> acting.Feedback:
+    if (lacking := acting.missing(f"snooze_reason {own}", f"snooze_actor {own}")) is not None:
+        return lacking
     actor, why = acting.actor_of(f"snooze_actor {own}"), acting.typed(f"snooze_reason {own}")
-    if (lacking := acting.missing(why, actor)) is not None:
-        return acting.Feedback(lacking, kept=why)
     until = _until(acting.typed(f"snooze_hours {own}"))
     taken_at: dict[str, int] = {}
 

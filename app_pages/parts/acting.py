@@ -80,7 +80,9 @@ def name_of_reader(key: str) -> str:
     known = reader_name()
     if known is not None:
         return known
-    return st.text_input(_("Your name"), key=key, max_chars=MAX_NAME_CHARACTERS)
+    name = st.text_input(_("Your name"), key=key, max_chars=MAX_NAME_CHARACTERS)
+    say_at(key)
+    return name
 
 
 def remember_name(name: str) -> None:
@@ -150,19 +152,23 @@ def is_name_asked() -> bool:
     return known is not None and known.name is None
 
 
-def missing(reason: str, actor: str) -> str | None:
-    """What to say of a reason that is missing or too long, or of a missing name; None where both
-    are right. The length is checked here, since an input with a limit of its own would hand over
-    nothing of a text that is too long."""
-    if is_blank(reason) or is_blank(actor):
-        return _("A text and a name are needed: both go into the log.")
-    if len(reason) > MAX_REASON_CHARACTERS:
-        return _(
+def missing(text_key: str, actor_key: str) -> "Feedback | None":
+    """What to say at the input of a text that is missing or too long, and at that of a missing
+    name; None where both are right. The length is checked here, since an input with a limit of its
+    own would hand over nothing of a text that is too long."""
+    text, wrong = typed(text_key), []
+    if is_blank(text):
+        wrong.append((text_key, _("Fill this in: it goes into the log.")))
+    elif len(text) > MAX_REASON_CHARACTERS:
+        too_long = _(
             "At most {n} characters go into the log: this text has {total}.",
             n=formats.number(MAX_REASON_CHARACTERS),
-            total=formats.number(len(reason)),
+            total=formats.number(len(text)),
         )
-    return None
+        wrong.append((text_key, too_long))
+    if is_blank(actor_of(actor_key)):
+        wrong.append((actor_key, _("A name is needed: it goes into the log.")))
+    return Feedback("", kept=text, at=tuple(wrong)) if wrong else None
 
 
 Act = Callable[[], object]
@@ -212,6 +218,8 @@ class Feedback(NamedTuple):
     corrected."""
     undo: "Press | None" = None
     """What takes it back, of what is only an entry of ours."""
+    at: tuple[tuple[str, str], ...] = ()
+    """What is wrong with single inputs, each by its key: `say_at` says it under the input."""
 
 
 class _Pressed(NamedTuple):
@@ -298,6 +306,16 @@ def actor_of(key: str) -> str:
     return reader_name() or typed(key)
 
 
+def say_at(key: str) -> None:
+    """Says under the input that was just drawn what a press found wrong with it."""
+    told: dict[str, Feedback] = st.session_state.get(_FEEDBACK, {})
+    for pressed_key, feedback in told.items():
+        for text in [text for input_key, text in feedback.at if input_key == key]:
+            st.warning(text)
+        left = tuple(it for it in feedback.at if it[0] != key)
+        told[pressed_key] = feedback._replace(at=left)
+
+
 def say_rest() -> None:
     """Says why presses failed whose buttons are no longer on the page, and what they have made.
     What was done is said by `say_done`."""
@@ -340,7 +358,7 @@ def _press(
             return
         for emptied in feedback.empties if feedback.is_done else ():
             st.session_state[emptied] = ""
-        if feedback.text or feedback.error is not None:
+        if feedback.text or feedback.at or feedback.error is not None:
             st.session_state.setdefault(_FEEDBACK, {})[key] = feedback
         if feedback.is_done and not feedback.kept:
             folds.close()
@@ -441,6 +459,8 @@ def _say(feedback: Feedback) -> None:
         st.success(feedback.text, icon=":material/check:")
     elif feedback.text:
         st.warning(feedback.text)
+    for _key, text in feedback.at:  # of inputs that are gone
+        st.warning(text)
 
 
 # --- personal data -------------------------------------------------------------------------------
@@ -464,7 +484,7 @@ def ask_for_personal_data(
 
     def unmask() -> Feedback:
         about = {"process_id": process_id, "seller_id": seller_id, "view": view}
-        reason, actor = typed(f"unmask_{view}_reason"), actor_of(f"unmask_{view}_actor")
+        reason, actor = f"unmask_{view}_reason", f"unmask_{view}_actor"
         feedback = _record_unmasking(reason, actor, about)
         if feedback.is_done:
             until = time.monotonic() + service.current().settings.unmask_seconds
@@ -484,6 +504,7 @@ def ask_for_personal_data(
             )
         )
         st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
+        say_at(f"unmask_{view}_reason")
         name_of_reader(f"unmask_{view}_actor")
         label, of = _("Record the reason and show it"), elements.edition(view, [subject])
         submit(f"unmask_{view}", label, unmask, about=of, may=Permission.UNMASK, in_past=True)
@@ -503,10 +524,11 @@ def _say_that_it_is_shown(view: str, subject: str) -> None:
     _mask_in_time(view, subject)
 
 
-def _record_unmasking(reason: str, actor: str, about: Mapping[str, str | None]) -> Feedback:
+def _record_unmasking(reason_key: str, actor_key: str, about: Mapping[str, str | None]) -> Feedback:
     """Records why somebody is shown personal data. `about`: whose, and of which view."""
-    if (lacking := missing(reason, actor)) is not None:
-        return Feedback(lacking, kept=reason)
+    if (lacking := missing(reason_key, actor_key)) is not None:
+        return lacking
+    reason, actor = typed(reason_key), actor_of(actor_key)
     return record(
         lambda: [action(UNMASK, reason=reason, actor=actor, recorded_by=RECORDED_BY, **about)],
         actor,

@@ -93,6 +93,7 @@ def control(rows: Sequence[views.Row], label: str) -> None:
             )
         )
         st.text_input(_("Why is it needed?"), key="names_reason")
+        acting.say_at("names_reason")
         acting.name_of_reader("names_actor")
         about = elements.edition("names", _ids(rows))
         press, named = lambda: _show(rows), _("Record the reason and show names")
@@ -101,9 +102,9 @@ def control(rows: Sequence[views.Row], label: str) -> None:
 
 def _show(rows: Sequence[views.Row]) -> acting.Feedback:
     """Records whose names are shown, which are those of the rows that were drawn."""
+    if (lacking := acting.missing("names_reason", "names_actor")) is not None:
+        return lacking
     reason, actor = acting.typed("names_reason"), acting.actor_of("names_actor")
-    if (lacking := acting.missing(reason, actor)) is not None:
-        return acting.Feedback(lacking, kept=reason)
     made: list[Showing] = []
 
     def begin() -> None:

@@ -289,10 +289,10 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "Take 1 alert" in {it.label for it in there.run().button}
         # It said in English that the request cannot be met like this, on a Portuguese page, too.
         press(app, "Snooze")
-        assert "A text and a name are needed: both go into the log." in page_text(app)
+        assert "Fill this in: it goes into the log." in page_text(app)
         app.text_input(key=f"snooze_reason {own}").set_value("the seller is ill")
         press(app, "Snooze")
-        assert "A text and a name are needed: both go into the log." in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
         assert app.text_input(key=f"snooze_reason {own}").value == "the seller is ill"
         taken = entries.acknowledged(own, subject, actor="Eva", recorded_by="test", reason=None)
         service.inbox.append([taken])

@@ -85,7 +85,12 @@ def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit
     with open_log(HISTORY) as service:
         app = visit("evidence", subject="prc_1")
         next(it for it in app.button if it.label == "Make the package").click().run()
-        assert "A text and a name are needed" in page_text(app)
+        assert "Fill this in: it goes into the log." in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Make the package")
+        assert "Fill this in: it goes into the log." in page_text(app)
+        assert "A name is needed" not in page_text(app)
         assert service.status().last_seq == 6
 
 

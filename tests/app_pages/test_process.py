@@ -405,7 +405,7 @@ def test_a_note_that_is_not_too_long_and_an_assignment_are_entries_under_a_name_
         assert "Unassigned" in page_text(app)
         app.text_area(key="note_text prc_1").set_value(note + "x")
         press(app, "Record the note")
-        assert "A text and a name are needed" in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
         app.text_input(key="note_actor prc_1").set_value("Bia")
         press(app, "Record the note")
         assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)

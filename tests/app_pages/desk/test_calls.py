@@ -38,7 +38,7 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it
         assert undo not in labels(app), "for ten seconds Undo needs none"
         monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
         press(app.run(), undo)
-        assert "A text and a name are needed" in page_text(app)
+        assert "Fill this in: it goes into the log." in page_text(app)
         say_why(app, "another seller", "why")
         press(app, undo)
         assert undo not in labels(app)
@@ -103,7 +103,7 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         app = visit("seller", as_of=None, seller_id="sel_ana")
         say_name(app, "header", "Bia")
         press(app, "Stop messages")
-        assert "A text and a name are needed" in page_text(app)
+        assert "Fill this in: it goes into the log." in page_text(app)
         say_why(app, "a dispute")
         press(app, "Stop messages")
         assert "No messages go to this seller by themselves since" in page_text(app)
@@ -114,7 +114,7 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         say_why(app, "another dispute")
         press(app, "Stop messages")
         press(app, "Let messages go on")
-        assert "A text and a name are needed" in page_text(app), "the field was emptied"
+        assert "Fill this in: it goes into the log." in page_text(app), "the field was emptied"
         say_why(app, "settled")
         press(app, "Let messages go on")
         steps = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
@@ -167,7 +167,7 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         for page, asked in (("process", {"process": "prc_1"}), ("sellers", {})):
             assert "is not the seller, they say" in page_text(visit(page, as_of=None, **asked))
         press(app, "Let messages go on")
-        assert "A text and a name are needed" in page_text(app)
+        assert "Fill this in: it goes into the log." in page_text(app)
         assert stands() == ("stopped", "not_me")
         say_why(app, "reached by telephone")
         press(app, "Let messages go on")

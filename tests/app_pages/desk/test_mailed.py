@@ -39,7 +39,7 @@ def test_a_list_is_scheduled_and_ended_by_entries(
         app.selectbox(key="report_days").set_value("weekly")
         app.selectbox(key="report_weekday").set_value("fri")
         press(app, "Schedule it")
-        assert "A text and a name are needed" in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
         assert app.text_input(key="report_name").value == "late ones"
         app.text_input(key="report_actor").set_value("Bia")
         press(app, "Schedule it")

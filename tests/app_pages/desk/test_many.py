@@ -80,7 +80,7 @@ def test_what_is_done_to_many_is_done_to_those_that_were_ticked_also_after_a_ref
         tick(app, 2, 3)
         app.text_area(key="many_note").set_value("x" * 2001)
         press(app, "Record it")
-        assert "A text and a name are needed" in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
         app.text_input(key="many_actor").set_value("Bia")
         press(app, "Record it")
         assert "At most 2,000 characters go into the log: this text has 2,001." in page_text(app)
@@ -192,7 +192,7 @@ def test_a_note_for_a_process_that_ended_meanwhile_is_recorded_of_it_or_shown_ag
             either.text_area(key="note_text prc_2").set_value("they sent it by post")
         press(nameless, "Record the note")
         assert recorded(service, "note") == []
-        assert "A text and a name are needed" in page_text(nameless)
+        assert "A name is needed: it goes into the log." in page_text(nameless)
         assert "they sent it by post" in [it.value for it in nameless.code]
 
         app.text_input(key="note_actor prc_2").set_value("Bia")

@@ -90,7 +90,7 @@ def test_a_name_is_needed_and_nothing_is_saved_in_the_past(open_log: OpenLog, vi
     with open_log(HISTORY) as service:
         app = visit("watchlist", as_of=None)
         save(app, "soon", for_all=True)
-        assert "A text and a name are needed" in page_text(app)
+        assert "A name is needed: it goes into the log." in page_text(app)
         assert app.text_input(key="view_name").value == "soon"
         assert app.toggle(key="view_for_all").value
         save(app, " ", actor="Ana")

@@ -66,7 +66,7 @@ def test_ticks_stay_on_their_processes_through_filters_and_ends(tab: Reader, fol
         page.get_by_role("radio", name="Note").click()
         page.get_by_label("Note", exact=True).last.fill("called")
         page.get_by_role("button", name="Record it", exact=True).click()
-        page.get_by_text("A text and a name are needed").wait_for()
+        page.get_by_text("A name is needed: it goes into the log.").wait_for()
         page.get_by_label("Your name").last.fill("Ana")
         page.get_by_role("button", name="Record it", exact=True).click()
         page.get_by_role("button", name="None ticked").wait_for()
