@@ -57,7 +57,7 @@ def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     held, at = service.current(), as_of() if at is None else at
 
     def rows() -> tuple[Row, ...]:
-        return tuple(held.reader.read(view, as_of=at, **asked).to_pylist())
+        return held.reader.records(view, as_of=at, **asked).by_name()
 
     return _given(_ROWS, held, at, (view, _frozen(asked)), rows, asked.get("where"))
 

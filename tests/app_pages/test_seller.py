@@ -115,7 +115,7 @@ def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_log(HISTORY) as service:
-        read, is_finished = Reader.read, []
+        read, is_finished = Reader.records, []
 
         def finish_first(self, view, **asked):
             rows = read(self, view, **asked)
@@ -128,7 +128,7 @@ def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
                 follow(service)
             return rows
 
-        monkeypatch.setattr(Reader, "read", finish_first)
+        monkeypatch.setattr(Reader, "records", finish_first)
         views.forget_answers()  # a test before may have asked the same
         assert "prc_e2" in page_text(visit("seller", seller_id="sel_eva"))
         assert is_finished

@@ -155,7 +155,7 @@ def test_an_error_speaks_the_readers_language_and_keeps_its_own_words(
         raise InboxUnavailable("The inbox /x cannot be read", "disk I/O error", "look at the disk")
 
     with open_log(HISTORY):
-        monkeypatch.setattr(Reader, "read", fail)
+        monkeypatch.setattr(Reader, "records", fail)
         views.forget_answers()  # a test before may have asked the same
         english, portuguese = visit().error[0], visit(lang="pt").error[0]
     assert english.proto.title == "The inbox cannot be used right now"
