@@ -26,6 +26,7 @@ AGE_TO_RENEW: Final = 3
 PATIENCE_SECONDS: Final = 0.02
 """An answer that took longer is renewed in the background, unless the last one is too old."""
 
+Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 Basis = TypeVar("Basis", bound=Hashable)
 
@@ -56,7 +57,7 @@ class Made(Generic[Basis, Answer]):
         return (1 + AGE_TO_COST) * self.seconds
 
 
-class _Question(Generic[Basis, Answer]):
+class _Asked(Generic[Basis, Answer]):
     """A question with its last answer; whoever holds the lock is working out the next."""
 
     def __init__(self) -> None:
@@ -70,22 +71,31 @@ class _Question(Generic[Basis, Answer]):
         return self.made
 
 
-class Answers(Generic[Basis, Answer]):
+class Answers(Generic[Question, Basis, Answer]):
     """The answers to the questions that were asked last. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._questions: OrderedDict[Hashable, _Question[Basis, Answer]] = OrderedDict()
+        self._source: Hashable = None
+        self._questions: OrderedDict[Question, _Asked[Basis, Answer]] = OrderedDict()
         # One at a time: a second would take the cores from those who wait for their page.
         self._aside = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
     def answer(
-        self, question: Hashable, basis: Basis, work_out: Callable[[], Answer]
+        self,
+        question: Question,
+        basis: Basis,
+        work_out: Callable[[], Answer],
+        *,
+        source: Hashable = None,
     ) -> Made[Basis, Answer]:
         """The answer that was worked out on this basis, or a moment ago on another one; else what
         `work_out` gives. What `work_out` raises goes to the caller, and nothing is kept.
+
+        `source`: what is asked, as it was called before `work_out` is. All answers of another one
+        are forgotten.
         """
-        asked = self._of(question)
+        asked = self._of(question, source)
         made = asked.made
         if made is not None and made.is_good(basis):
             return made
@@ -106,16 +116,19 @@ class Answers(Generic[Basis, Answer]):
             if not is_handed_over:
                 asked.lock.release()
 
-    def _of(self, question: Hashable) -> _Question[Basis, Answer]:
+    def _of(self, question: Question, source: Hashable) -> _Asked[Basis, Answer]:
         with self._lock:
-            asked = self._questions.setdefault(question, _Question())
+            if source != self._source:
+                self._source = source
+                self._questions.clear()
+            asked = self._questions.setdefault(question, _Asked())
             self._questions.move_to_end(question)
             if len(self._questions) > MAX_ANSWERS:
                 self._questions.popitem(last=False)
             return asked
 
     def _renew(
-        self, asked: _Question[Basis, Answer], basis: Basis, work_out: Callable[[], Answer]
+        self, asked: _Asked[Basis, Answer], basis: Basis, work_out: Callable[[], Answer]
     ) -> None:
         try:
             asked.work_out(basis, work_out)
@@ -124,7 +137,12 @@ class Answers(Generic[Basis, Answer]):
         finally:
             asked.lock.release()
 
-    def forget(self) -> None:
-        """Forgets all answers, so that whoever has just recorded something sees it at once."""
+    def forget(self, but: Callable[[Question, Basis], bool] = lambda *_: False) -> None:
+        """Forgets all answers, so that whoever has just recorded something sees it at once. `but`:
+        those that stay, by their question and basis."""
         with self._lock:
-            self._questions.clear()
+            self._questions = OrderedDict(
+                (question, asked)
+                for question, asked in self._questions.items()
+                if asked.made is not None and but(question, asked.made.basis)
+            )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
@@ -25,6 +25,8 @@ TICK_SECONDS: Final = 5
 SUBJECTS: Final = ("process_id", "seller_id")
 """An answer about one process or one seller counts every entry that names it, down to the newest.
 Figures and lists of many may be a little older."""
+OF_THE_LOG: Final = ("ledger_health", "log_entries")
+"""What these views say of an earlier instant, too, changes with each entry of the log."""
 FEW: Final = 500
 """Where another view finds a view's rows (`found_by`) and a filter leaves fewer rows, they are read
 and counted here, which is faster than grouping them in the ledger."""
@@ -34,16 +36,27 @@ Row = dict[str, Any]
 Answer = TypeVar("Answer")
 
 
+class _Question(NamedTuple):
+    """What is asked, and of which instant, in microseconds; None for now."""
+
+    view: str
+    at: int | None
+    newest: int | None  # as `_newest_about_one` gives it
+    asked: Hashable
+
+
 @dataclass(frozen=True, slots=True)
 class _Basis:
     """What an answer rests on beside the question."""
 
-    last_seq: int  # the newest entry
+    counted: int  # no later entry changes it
     tick: int  # of an instant that does not stand still, every few seconds another
+    alert_rules: str  # what a file says is alarming
+    last_seq: int = field(compare=False)  # the newest entry
 
 
-_ROWS: Final[Answers[_Basis, tuple[Row, ...]]] = Answers()
-_COUNTS: Final[Answers[_Basis, int]] = Answers()
+_ROWS: Final[Answers[_Question, _Basis, tuple[Row, ...]]] = Answers()
+_COUNTS: Final[Answers[_Question, _Basis, int]] = Answers()
 
 
 def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
@@ -59,7 +72,8 @@ def read(view: str, *, at: int | None = None, **asked: Any) -> Sequence[Row]:
     def rows() -> tuple[Row, ...]:
         return held.reader.records(view, as_of=at, **asked).by_name()
 
-    return _given(_ROWS, held, at, (view, _frozen(asked)), rows, asked.get("where"))
+    question = _question(held, view, at, asked)
+    return _given(_ROWS, held, question, rows)
 
 
 def _check_open(view: str) -> None:
@@ -88,7 +102,7 @@ def count(
     def rows() -> int:
         return held.reader.count(view, as_of=at, where=where, contains=contains, between=between)
 
-    return _given(_COUNTS, held, at, (view, _frozen(asked)), rows, where)
+    return _given(_COUNTS, held, _question(held, view, at, asked), rows)
 
 
 def groups(
@@ -103,8 +117,8 @@ def groups(
     def rows() -> tuple[Row, ...]:
         return tuple(held.reader.groups(view, columns, as_of=at, **asked).to_pylist())
 
-    question = (view, tuple(columns), _frozen(asked))
-    return _given(_ROWS, held, at, question, rows, asked.get("where"), is_shown=is_shown)
+    question = _question(held, view, at, asked | {"columns": columns})
+    return _given(_ROWS, held, question, rows, is_shown=is_shown)
 
 
 class Filters(NamedTuple):
@@ -216,9 +230,15 @@ class Facets:
 
 
 def forget_answers() -> None:
-    """Forgets all answers: what is read from here on counts every entry of the ledger."""
-    _ROWS.forget()
-    _COUNTS.forget()
+    """Forgets all answers but those about an earlier instant that still hold: what is read from
+    here on counts every entry of the ledger."""
+    held = service.current()
+
+    def holds(question: _Question, basis: _Basis) -> bool:
+        return question.at is not None and basis == _basis(held, question)
+
+    _ROWS.forget(but=holds)
+    _COUNTS.forget(but=holds)
 
 
 def begin() -> None:
@@ -234,39 +254,64 @@ def rests_on() -> tuple[datetime, int]:
 
 
 def _given(
-    kept: Answers[_Basis, Answer],
+    kept: Answers[_Question, _Basis, Answer],
     held: service.LedgerService,
-    at: int | None,
-    question: Hashable,
+    question: _Question,
     work_out: Callable[[], Answer],
-    where: Mapping[str, object] | None,
     *,
     is_shown: bool = True,
 ) -> Answer:
     """The answer, which readers share. If it is shown, and older than all others of the page, its
     age is noted as the page's."""
-    tick = 0 if at is not None else held.now() // (TICK_SECONDS * instants.SECOND)
-    basis = _Basis(held.ledger.size, tick)
-    newest = _newest_about_one(held, where)
-    made = kept.answer((held.inbox.log, at, newest, question), basis, work_out)
+    file = source(held)  # first: it may be opened again meanwhile
+    basis = _basis(held, question)
+    made = kept.answer(question, basis, work_out, source=file)
     if not is_shown:
         return made.answer
-    age = made.age() if at is None else 0  # how an instant that is over looks does not age
+    age = made.age() if question.at is None else 0  # how an instant that is over looks does not age
     made_at = moment() - timedelta(seconds=age)
-    last_seq = (made.basis if newest is None else basis).last_seq
+    counts_all = made.basis == basis or question.newest is not None
+    last_seq = (basis if counts_all else made.basis).last_seq
     oldest_at, oldest_seq = st.session_state.get(_OLDEST, (made_at, last_seq))
     st.session_state[_OLDEST] = min(made_at, oldest_at), min(last_seq, oldest_seq)
     return made.answer
 
 
+def source(held: service.LedgerService) -> Hashable:
+    """The open file that is asked. Once it was opened again, or made again without somebody who was
+    forgotten, it is another one, and all that was answered of the former one is forgotten."""
+    return held.ledger, held.ledger.times_reopened
+
+
+def _basis(held: service.LedgerService, question: _Question) -> _Basis:
+    """What an answer that is worked out from here on rests on at least."""
+    last_seq = held.ledger.size  # first: what came meanwhile may count already
+    counted, tick, at = last_seq, 0, question.at
+    if at is None:
+        tick = held.now() // (TICK_SECONDS * instants.SECOND)
+    elif question.view not in OF_THE_LOG:
+        counted = held.ledger.last_occurred.by(at)
+    rules = held.alert_rules.for_views() if held.settings.alerts_file else ""
+    return _Basis(counted, tick, rules, last_seq)
+
+
+def _question(
+    held: service.LedgerService, view: str, at: int | None, asked: Mapping[str, Any]
+) -> _Question:
+    newest = _newest_about_one(held, at, asked.get("where"))
+    return _Question(view, at, newest, _frozen(asked))
+
+
 def _newest_about_one(
-    held: service.LedgerService, where: Mapping[str, object] | None
+    held: service.LedgerService, at: int | None, where: Mapping[str, object] | None
 ) -> int | None:
-    """The newest entry that names the one process or seller that a question is about; None for any
-    other question. It is a part of the question, so that each such entry makes it a new one."""
+    """The newest entry that names the one process or seller that a question is about, and may
+    count; None for any other question. It is a part of the question, so that each such entry makes
+    it a new one."""
     for name in SUBJECTS:
         if isinstance(subject := (where or {}).get(name), str):
-            return held.ledger.last_named.of(subject)
+            newest = held.ledger.last_named.of(subject)
+            return newest if at is None else min(newest, held.ledger.last_occurred.by(at))
     return None
 
 

@@ -42,6 +42,7 @@ class Batch:
     """The seq of the newest erasure among them; 0 where there is none."""
     named: Mapping[str, int]
     """As `last_named.named_in` says it."""
+    occurred_at: int  # of the earliest
     leaf_hashes: Sequence[bytes]
     rows: Mapping[str, arrow.Rows]
     """Of each table that has any."""
@@ -68,6 +69,7 @@ class Batch:
             size_bytes=sum(len(it.body or b"") + len(it.leaf) for it in entries),
             erasure=max((it.seq for it in entries if it.kind == ERASURE), default=0),
             named=named_in(entries),
+            occurred_at=min(it.occurred_at for it in entries),
             leaf_hashes=[tree.leaf_hash(entry.leaf) for entry in entries],
             rows={table: arrow.in_columns(schemas[table], found) for table, found in rows.items()},
         )

@@ -21,6 +21,7 @@ from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
 from pipeline.ledger.earlier_instants import EarlierInstants
 from pipeline.ledger.last_named import LastNamed
+from pipeline.ledger.last_occurred import LastOccurred
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
@@ -107,7 +108,7 @@ class Ledger(Contents):
         if self.last_entry.seq != self.size:
             why = f"its log ends at {self.last_entry.seq}, its tree at {self.size}"
             raise self._damaged("contradicts itself", why)
-        self.last_named = LastNamed(self.size)
+        self.last_named, self.last_occurred = LastNamed(self.size), LastOccurred(self.size)
         self.earlier = EarlierInstants(self._connection)
         self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
         watermarks = self._rows("select entries from kept_watermark")
@@ -186,7 +187,8 @@ class Ledger(Contents):
 
     def _append(self, batches: Iterable[Batch], *, waits: bool, more_follow: bool) -> None:
         frontier = tree.Frontier(self.size, self.frontier.peaks)
-        nodes, named = list[tree.Node](), list[Mapping[str, int]]()
+        nodes = list[tree.Node]()
+        named, occurred = list[Mapping[str, int]](), list[tuple[int, int]]()
         few: dict[str, list[Sequence[object]]] = {}  # one statement takes those of all tables
         new = set(self._new)
         first, erasure = self.size + 1, 0
@@ -206,6 +208,7 @@ class Ledger(Contents):
                             self._insert({table: rows})
                     new |= batch.rows.keys()
                     named.append(batch.named)
+                    occurred.append((batch.occurred_at, batch.last_entry.seq))
                 head = (frontier.size, frontier.root(), frontier.peaks, batch.recorded_at)
                 self._insert({**few, "tree_nodes": nodes, "tree_heads": [head]})
                 if not waits:
@@ -218,6 +221,8 @@ class Ledger(Contents):
                 self._has_settled(frontier.size)  # before the size: nobody must see anything wait
             for each in named:
                 self.last_named.add(each)  # before the size, too
+            for occurred_at, seq in occurred:
+                self.last_occurred.add(occurred_at, seq)
             self.frontier, self.last_entry = frontier, batch.last_entry
             self._peaks_before = peaks_before
             self._hold_erased(erasure)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from app_pages.parts import views
 from app_pages.parts.answers import Answers
+from pipeline.continuity import service
 
 _KEPT: Final[dict[str, tuple[dict[Hashable, Any], ...]]] = {}
 """History, with its settings -> what was answered about rows, and about how many there are."""
@@ -21,9 +22,9 @@ def shared(history: str, size: int) -> Iterator[None]:
 
     An answer counts as old: one that is young is given for later entries, too.
     """
-    _forget()
     kept = _KEPT.setdefault(history, ({}, {}))
-    every: tuple[Answers[Any, Any], ...] = (views._ROWS, views._COUNTS)
+    every: tuple[Answers[Any, Any, Any], ...] = (views._ROWS, views._COUNTS)
+    source = views.source(service.current())
 
     def keep() -> None:
         for answers, of_history in zip(every, kept, strict=True):
@@ -36,12 +37,14 @@ def shared(history: str, size: int) -> Iterator[None]:
         _forget()
 
     for answers, of_history in zip(every, kept, strict=True):
+        answers.forget()
         for question, made in of_history.items():
-            answers._of(question).made = replace(made, began_at=time.monotonic() - 3600)
+            answers._of(question, source).made = replace(made, began_at=time.monotonic() - 3600)
     views.forget_answers = forget
     try:
         yield
     finally:
         views.forget_answers = _forget
         keep()
-        _forget()
+        for answers in every:
+            answers.forget()
