@@ -292,8 +292,9 @@ def submit(
     can change under the same key: the button of the form before must not act on something else."""
     more: dict[str, Any] = {"key": f"{key} {about}"} if about else {}
     asked = _asked(key, press, may, in_past)
-    st.form_submit_button(label, icon=icon, on_click=_press, args=asked, **more)
-    _tell(key)
+    with st.container(key=f"press {key}"):  # in what a button opens it stays in sight
+        _tell(key)
+        st.form_submit_button(label, icon=icon, on_click=_press, args=asked, **more)
 
 
 def typed(key: str) -> str:

@@ -86,6 +86,43 @@
     }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['disabled']})
 })();
 
+// What a button opens is placed above or below the button, whatever room is left there: where that is not
+// enough, it is moved into sight; on a phone it has its own place. What a press found wrong is scrolled to,
+// and the keyboard is in the field above that.
+(() => {
+    const opened = '[data-testid="stPopoverBody"]', said = `${opened} [data-testid="stAlert"]`
+    const edge = 8
+    const move = it => {
+        const {top, bottom} = it.getBoundingClientRect()
+        const now = parseFloat(it.style.translate.split(' ')[1]) || 0
+        const wanted = Math.max(edge - top + now, Math.min(0, innerHeight - edge - bottom + now))
+        if (Math.abs(wanted - now) > 0.5) it.style.translate = `0 ${wanted}px`
+    }
+    const all = () => {
+        if (!matchMedia('(max-width: 640px)').matches) document.querySelectorAll(opened).forEach(move)
+    }
+    const resized = new ResizeObserver(all)
+    let isPressed = false
+    document.addEventListener('click', ({target}) => {
+        isPressed = target.closest('[data-testid="stFormSubmitButton"]') !== null
+    }, true)
+    document.addEventListener('keydown', ({key, target}) => {
+        if (key === 'Enter' && target.closest(opened)) isPressed = true
+    }, true)
+    new MutationObserver(changes => {
+        for (const it of document.querySelectorAll(opened)) resized.observe(it)
+        all()
+        if (!isPressed) return
+        const news = changes.flatMap(it => [...it.addedNodes]).filter(it => it.nodeType === 1)
+        const wrong = news.map(it => it.matches(said) ? it : it.querySelector(said)).find(it => it)
+        if (!wrong) return
+        isPressed = false
+        wrong.scrollIntoView({block: 'nearest'})
+        const before = wrong.closest('[data-testid="stElementContainer"]').previousElementSibling
+        before?.querySelector('input, textarea, button')?.focus()
+    }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['style']})
+})();
+
 // Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed.
 (() => {
     const box = () => document.querySelector('.st-key-find input')

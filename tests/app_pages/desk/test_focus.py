@@ -29,6 +29,10 @@ HISTORY = [
 HEAD, ROW = 36, 36
 FOOT = 29
 OPENED = '[data-testid="stPopoverBody"]'
+IS_SEEN = """it => {
+    const {left, top, width, height} = it.getBoundingClientRect()
+    return it.contains(document.elementFromPoint(left + width / 2, top + height / 2))
+}"""
 IN_OPENED = f"() => document.activeElement.closest('{OPENED}') !== null"
 
 
@@ -192,6 +196,31 @@ def test_a_form_that_is_done_closes_and_the_page_says_so_and_does_not_move(
         assert opener.bounding_box() == was
         page.locator(".st-key-done").get_by_role("button", name="Undo").click()
         page.get_by_role("status").filter(has_text="Undone.").wait_for()
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 1100})
+
+
+@pytest.mark.parametrize("size", depth.few([(390, 844), (1280, 720)], 2))
+def test_what_a_long_form_lacks_is_in_sight_beside_what_records_it(
+    tab: Reader, size: tuple[int, int]
+) -> None:
+    """The button lay over it, so that a press did nothing to be seen; on a phone fields lay over
+    each other."""
+    page = tab.go("/process?process=prc_soon").page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    try:
+        page.get_by_role("button", name="Call or letter").click()
+        record = page.get_by_role("button", name="Record the call or letter")
+        record.click()
+        lacking = page.get_by_text("What came of the call is still missing.")
+        lacking.wait_for()
+        page.wait_for_function(IS_SEEN, arg=lacking.element_handle())
+        assert record.evaluate(IS_SEEN)
+        box = page.locator(OPENED).bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= size[1]
+        page.keyboard.press("Escape")
     finally:
         page.set_viewport_size({"width": 1440, "height": 1100})
 
