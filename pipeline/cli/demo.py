@@ -202,7 +202,8 @@ def _notices_file(path: Path, known: dict[str, Any], secret: Path) -> Path:
     """How sellers are notified in the demo, at whatever hour it runs, once somebody starts it."""
     path.write_text(
         f"""\
-contact = "help@market.example"
+contact = "help@market.example, 0800 123 4567"
+genuine = "https://market.example/review"
 
 [hours]
 days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]

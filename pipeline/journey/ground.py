@@ -294,9 +294,18 @@ class Ground:
         again: str | None = None,
         *,
         can_renew: bool = False,
+        about: str | None = None,
     ) -> Response:
+        """`about`: the number that the seller gives us; else the one in the address, if one is
+        there, whether a journey has it or not."""
+        ref = visit.parts.get("ref", "")
         drawn = self.screens.draw(
-            "message", visit.language, code=code, again=again, can_renew=can_renew
+            "message",
+            visit.language,
+            about=about or (ref if links.is_ref(ref) else None),
+            code=code,
+            again=again,
+            can_renew=can_renew,
         )
         return page_of(drawn.signed(""), status, headers)
 

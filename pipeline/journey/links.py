@@ -333,10 +333,15 @@ def by_token(inbox: Inbox, token: str) -> Journey | None:
 def by_ref(inbox: Inbox, ref: str) -> Journey | None:
     """The journey with a number, whatever became of it. None where there is none; a text that
     cannot be a number costs no question to the database."""
-    if len(ref) != NUMBER_CHARACTERS or not set(ref) <= set(_NUMBERS):
+    if not is_ref(ref):
         return None
     rows = inbox.query(_BY_REF, ref)
     return Journey.of(rows[0]) if rows else None
+
+
+def is_ref(text: str) -> bool:
+    """Whether a text could be the number of a journey."""
+    return len(text) == NUMBER_CHARACTERS and set(text) <= set(_NUMBERS)
 
 
 def of_process(inbox: Inbox, process_id: str) -> list[Journey]:

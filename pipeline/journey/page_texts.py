@@ -42,12 +42,20 @@ TEXTS: Final[Mapping[str, str]] = {
         " leaves it."
     ),
     "landing_genuine": N_("How to tell that this is genuine"),
+    "landing_answers": N_(
+        "{name} sends your answers to the payment platform, and keeps the screens, the answers and"
+        " the times as proof."
+    ),
+    "landing_check": N_("Is this genuine? Check without this page: how"),
+    "genuine_elsewhere": N_(
+        "A false page can say the same. So check by another way: open the website or the app of"
+        " {name} by yourself, or call the number that you know."
+    ),
     "genuine": N_(
         "The address of this page begins with {host}, and nobody asks you for a password, a card or"
         " a payment."
     ),
     "look_up": N_("You can check it here: {genuine}"),
-    "landing_contact": N_("Whom to ask"),
     "contact": N_("Questions? {contact}"),
     "ask_us": N_("Questions? Ask {name} in the way that you know."),
     "landing_count": N_("There are {n} short questions. Each answer is saved at once."),
@@ -60,7 +68,6 @@ TEXTS: Final[Mapping[str, str]] = {
     ),
     "landing_until": N_("This link works until {until}."),
     "landing_open": N_("This link works until you confirm, or get a newer one."),
-    "landing_kept": N_("We keep the screens, the answers and the times as proof."),
     "landing_correct": N_(
         "The platform refused part of the answers. All that is left is to correct what it named."
     ),
@@ -117,9 +124,22 @@ TEXTS: Final[Mapping[str, str]] = {
     "return": N_("Back to {name}"),
     "invalid_title": N_("This link does not work"),
     "invalid": N_(
-        "If you have confirmed, we have received your answers. Otherwise it may have expired, have"
-        " been opened on another device, or be incomplete: ask {name} for a new one."
+        "One of these is the reason. The page does not say which, so that no stranger learns it:"
     ),
+    "invalid_confirmed": N_(
+        "If you have confirmed, we have received your answers. To learn what became of them, ask"
+        " {name}, and give the number of your receipt."
+    ),
+    "invalid_other": N_(
+        "It was opened on another device: go on there, or ask {name} for a new link."
+    ),
+    "invalid_over": N_(
+        "Its time is over, or a newer one came: use the newest, or ask {name} for a new link."
+    ),
+    "invalid_cut": N_("A part of the address is missing: open it from the message itself."),
+    "number_is": N_("Your number: {number}. Give it when you ask {name}."),
+    "subject": N_("Registration review, number {number}"),
+    "subject_link": N_("Registration review: my link does not work"),
     "renew": N_("Send me a new link"),
     "renew_where": N_("It goes to where this link came from, and to nobody else."),
     "renewed_title": N_("We have noted your request"),
@@ -144,7 +164,9 @@ TEXTS: Final[Mapping[str, str]] = {
     "ended_title": N_("The session has ended"),
     "ended": N_(
         "For your safety it ends after some time. What you answered is saved. If you have not yet"
-        " confirmed, open the link from {name} again; if it does not open, ask for a new one."
+        " confirmed, open the link from {name} again; if it does not open, ask for a new one. If"
+        " you have confirmed, {name} says what became of your answers: give the number of your"
+        " receipt."
     ),
     "left_title": N_("You have signed out"),
     "left": N_(
@@ -168,6 +190,11 @@ TEXTS: Final[Mapping[str, str]] = {
     "code_why_same": N_(
         "This link was opened on another device or some time ago. To continue, you need a code,"
         " which comes to the address to which the link came."
+    ),
+    "code_mail": N_("It goes to the e-mail address {address}."),
+    "code_other": N_(
+        "{name} sends it to the telephone, app or address that it knows of you, and never shows it"
+        " on this page."
     ),
     "code_send": N_("Send the code"),
     "code_send_again": N_("Send another code"),
@@ -383,9 +410,14 @@ def countries(language: Language) -> Mapping[str, str]:
 
 
 def minute(there: datetime, language: Language) -> str:
-    """An instant on the marketplace's clock, with the clock's zone."""
+    """An instant on the marketplace's clock, with the clock's zone: by its name, where it has no
+    letters of its own, as in Brazil, whose `-03` is no seller's word."""
     pattern, locale = _MINUTE[language], Locale.parse(language, sep="-")
-    return f"{dates.format_datetime(there, pattern, locale=locale)} ({there:%Z})"
+    zone = f"{there:%Z}"
+    if not zone.isalpha():
+        named = dates.get_timezone_name(there.tzinfo, locale=locale)
+        zone = named if language == "en" else named[:1].lower() + named[1:]
+    return f"{dates.format_datetime(there, pattern, locale=locale)} ({zone})"
 
 
 def _of_person(texts: Mapping[str, str], field: Field) -> str:

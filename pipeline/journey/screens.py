@@ -7,13 +7,16 @@ the same, they are the evidence, and nothing had to be stored for a screen that 
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import jinja2
+from jinja2.utils import urlize
+from markupsafe import Markup, escape
 
 from pipeline.errors import SettingsError
 from pipeline.journey import page_texts
@@ -128,9 +131,16 @@ class Screens:
         self.wording = _wording()
 
     def draw(
-        self, template: str, language: Language, *, ref: str | None = None, **shown: Any
+        self,
+        template: str,
+        language: Language,
+        *,
+        ref: str | None = None,
+        about: str | None = None,
+        **shown: Any,
     ) -> Drawn:
-        """One screen. `ref`: the journey's number, where the seller is in one."""
+        """One screen. `ref`: the journey's number, where the seller is in one. `about`: the number
+        that a mail to us names, where the seller is in none."""
         other: Language = "en" if language == "pt-BR" else "pt-BR"
         turn_to = self._help()
         said = self._templates.get_template(f"{template}.html").render(
@@ -141,7 +151,10 @@ class Screens:
             name=self._name,
             host=self._host,
             genuine=turn_to.genuine,
-            contact=page_texts.contact(turn_to.contact, self._name, language),
+            contact=linked(
+                page_texts.contact(turn_to.contact, self._name, language),
+                _subject(about or ref, language),
+            ),
             has_logo=self.logo is not None,
             style=self.style,
             number=None if ref is None else shown_ref(ref),
@@ -233,6 +246,31 @@ class Screens:
                 for each in question.fields
             ]
         return [Group(whose, lines) for whose, lines in found.items()]
+
+
+_TELEPHONE: Final = re.compile(r"(?<![\w/.@+-])(\+?\(?\d(?:[ ().-]{0,2}\d){7,14})(?![\w/@-])")
+"""8 to 15 digits as people write them, and no part of a word or an address."""
+
+
+def linked(text: str, subject: str) -> Markup:
+    """A text in which a tap on an address writes to it, with a subject, and on a number calls it.
+    Only what is safe in HTML."""
+    parts = _TELEPHONE.split(text)
+    said = ""
+    for at, part in enumerate(parts):
+        if at % 2:
+            number = re.sub(r"[^\d+]", "", part)
+            said += f'<a href="tel:{number}">{escape(part)}</a>'
+        else:
+            said += urlize(part)
+    return Markup(re.sub(r'(href="mailto:[^"?]*)', rf"\g<1>?subject={quote(subject)}", said))
+
+
+def _subject(ref: str | None, language: Language) -> str:
+    """What stands above a mail of a seller, so that whoever reads the mail finds the journey."""
+    if ref is None:
+        return page_texts.text("subject_link", language)
+    return page_texts.text("subject", language, number=shown_ref(ref))
 
 
 def _whose(question: Question, language: Language, *, is_business: bool) -> str:

@@ -111,8 +111,14 @@ class Visits(Ground):
         one sent to where it went."""
         if (limited := self._limited(visit)) is not None:
             return limited
-        can_renew = self._dead(visit, now) is not None
-        return self._message(visit, "invalid", 404, can_renew=can_renew)
+        return self._dead_end(visit, now)
+
+    def _dead_end(self, visit: Visit, now: int) -> Response:
+        """Of a link that opens nothing. Its number goes into what the seller writes to us where a
+        message brought it: such a one is known from others all the same."""
+        dead = self._dead(visit, now)
+        ref = None if dead is None else dead.ref
+        return self._message(visit, "invalid", 404, can_renew=dead is not None, about=ref)
 
     def _limited(self, visit: Visit) -> Response | None:
         """Counts a link that does not work; the answer where there were too many."""
@@ -157,8 +163,7 @@ class Visits(Ground):
             return response
         if not self._codes.has_way(journey):
             self._door.note("opened_elsewhere")
-            can_renew = self._dead(visit, now) is not None
-            return self._message(visit, "invalid", 404, can_renew=can_renew)
+            return self._dead_end(visit, now)
         status = 200 if fault is None else 422
         return page_of(self._code_screen(visit, journey, now, fault).signed(""), status)
 
@@ -180,6 +185,7 @@ class Visits(Ground):
             is_sent=is_sent,
             fault=fault,
             comes_along=self._codes.comes_along(journey),
+            address=self._codes.masked_address(journey),
         )
 
     def _opened(

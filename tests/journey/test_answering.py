@@ -295,10 +295,14 @@ def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
     assert re.search(rf"Situação em [^\n]*: {said}\n\n", kept.html)
     assert "\n\nDúvidas? Fale com Loja do Zé pelo meio que você já conhece.\n" in kept.html
     assert f"\nPágina: {page.base}\n\n" in kept.html
-    assert re.search(r"Confirmado em: \d\d/\d\d/\d{4} \d\dh\d\d \(-03\)\n", kept.html)
+    assert re.search(
+        r"Confirmado em: \d\d/\d\d/\d{4} \d\dh\d\d \(horário de Brasília\)\n", kept.html
+    )
     seller.language = "en"  # where 03/02 may be in February
     in_english = seller.get(f"/r/{minted.journey.ref}/receipt.txt").html
-    assert re.search(r"Confirmed on: \d\d? [A-Z][a-z]+ \d{4}, \d\d:\d\d \(-03\)\n", in_english)
+    assert re.search(
+        r"Confirmed on: \d\d? [A-Z][a-z]+ \d{4}, \d\d:\d\d \(Brasilia Time\)\n", in_english
+    )
 
 
 def test_a_receipt_of_a_business_says_whose_each_answer_is(page: Page) -> None:

@@ -109,9 +109,12 @@ def test_the_first_screen_says_until_when_the_link_works(page: Page) -> None:
     minted = page.mint(page.review())
     at = 3_823_599_900_000_000  # 2091-03-01, 15:05 UTC
     page.inbox.execute("update journeys set expires_at = $1 where ref = $2", at, minted.journey.ref)
-    assert "Este link funciona até 01/03/2091 12h05 (-03)." in page.seller().get(minted.url).html
+    assert (
+        "Este link funciona até 01/03/2091 12h05 (horário de Brasília)."
+        in page.seller().get(minted.url).html
+    )
     in_english = page.seller(language="en").get(minted.url).html
-    assert "This link works until 1 Mar 2091, 12:05 (-03)." in in_english
+    assert "This link works until 1 Mar 2091, 12:05 (Brasilia Time)." in in_english
 
 
 def test_a_link_that_we_send_ends_with_the_review_and_its_receipt_says_that_the_deadline_moved(
@@ -134,7 +137,7 @@ def test_a_link_that_we_send_ends_with_the_review_and_its_receipt_says_that_the_
         deadline_at="2091-03-01T15:05:00Z",
         requested_fields=["revenue"],
     )
-    moved = "Since then, the platform has set another deadline: 1 Mar 2091, 12:05 (-03)."
+    moved = "Since then, the platform has set another deadline: 1 Mar 2091, 12:05 (Brasilia Time)."
     assert moved in seller.get(receipt.path).html
 
 

@@ -88,6 +88,11 @@ class Codes:
         """Whether a code goes by the channel by which the link came, for want of another."""
         return self._secrets is None and journey.channel == "email"
 
+    def masked_address(self, journey: Journey) -> str | None:
+        """Where a code goes, as far as whoever holds the link may learn it; None where only the
+        marketplace knows."""
+        return None if self._secrets is not None else f"{(journey.email or '')[:1]}***@***"
+
     def is_awaited(self, journey: Journey, now: int) -> bool:
         """Whether a code was sent that may still be typed."""
         return bool(self._inbox.query(_IS_SENT, journey.ref, *_lives(now)))
