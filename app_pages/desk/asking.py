@@ -34,8 +34,6 @@ back, before it is pressed."""
 WATCH_SECONDS: Final = 3
 SHOWN_FOR: Final = instants.HOUR
 NAMED: Final = 5
-TEXT_HEIGHT: Final = 120  # pixels
-
 
 Which = Callable[[int], Sequence[str]]
 """Gives the ids of at most so many sellers: asked when the form is drawn, they are whom a press is
@@ -109,8 +107,8 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     except PrazoError as error:
         elements.say(error)
         return
-    _show(shown)
     _say_refused(refused, total)
+    _show(shown)
     # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
     warned = shown.warned if total == 1 and shown.refused == shown.warned else None
     with st.form(f"ask_form {key}", border=False):
@@ -161,8 +159,7 @@ def _show(shown: Preview) -> None:
         st.warning(_(REFUSALS[shown.refused]), icon=":material/block:")
     if shown.message is not None:
         st.markdown(f"**{formats.plain(shown.message.subject)}**")
-        # Its own scroll: what sends it stays in sight.
-        st.code(shown.message.text, language=None, wrap_lines=True, height=TEXT_HEIGHT)
+        st.code(shown.message.text, language=None, wrap_lines=True)
 
 
 def _say_refused(refused: Mapping[str, Refused], total: int) -> None:
