@@ -74,6 +74,7 @@ def box(page: str) -> None:
 
 @st.fragment
 def _search(page: str) -> None:
+    _forget_elsewhere(page)
     with st.container(key="search", width="content"):
         st.text_input(
             _("Find"),
@@ -85,26 +86,33 @@ def _search(page: str) -> None:
             on_change=_take,
             width=204,
         )
-        _show(page)
+        _show()
 
 
 def _take() -> None:
-    """Keeps what was typed for what is drawn next, and empties the box."""
+    """Keeps what was typed for what is drawn next; it stays in the box, since there may be more to
+    type."""
     st.session_state[_ASKED] = _SPACES.sub(" ", st.session_state[_BOX]).strip()[:MAX_ID_CHARACTERS]
-    st.session_state[_BOX] = ""
     st.session_state.pop(_HITS, None)
     st.session_state.pop(_PLACE, None)
 
 
-def _show(page: str) -> None:
-    """What was found, with the way there; one alone is opened at once. It is gone on the next
-    page."""
+def _forget() -> None:
+    st.session_state.pop(_ASKED, None)
+    st.session_state[_BOX] = ""
+
+
+def _forget_elsewhere(page: str) -> None:
+    """What was found is gone on the next page, and so is what was typed."""
+    place = (page, *map(st.query_params.get, ("process", "seller_id")))
+    if st.session_state.get(_ASKED) and st.session_state.setdefault(_PLACE, place) != place:
+        _forget()
+
+
+def _show() -> None:
+    """What was found, with the way there; one alone is opened at once."""
     text = st.session_state.get(_ASKED)
     if not text:
-        return
-    place = (page, *map(st.query_params.get, ("process", "seller_id")))
-    if st.session_state.setdefault(_PLACE, place) != place:
-        st.session_state.pop(_ASKED)
         return
     with st.container(border=True, key="found", gap="xsmall"):
         if len(text) < FEWEST_CHARACTERS:
@@ -115,8 +123,7 @@ def _show(page: str) -> None:
         st.button(
             _("Close"),
             icon=":material/close:",
-            on_click=st.session_state.pop,
-            args=(_ASKED, None),
+            on_click=_forget,
             key="found_closed",
         )
 
@@ -125,7 +132,7 @@ def _find(text: str) -> None:
     with st.spinner(_("Searching …")):
         found = look_up(text)
     if found.total == 1:
-        del st.session_state[_ASKED]
+        st.session_state[_PLACE] = ()  # also where the page that opens is the one that is open
         if found.processes:
             links.open_process(found.processes[0]["process_id"])
         links.open_seller(found.sellers[0])

@@ -123,10 +123,11 @@
     }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['style']})
 })();
 
-// Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed.
+// Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed, but as the
+// first thing in the box itself, where the focus is left by what was found.
 (() => {
     const box = () => document.querySelector('.st-key-find input')
-    const isWritten = it => it.matches('input, textarea, select, [contenteditable]')
+    const isWritten = it => it.matches('input, textarea, select, [contenteditable]') && !(it === box() && !it.value)
     document.addEventListener('keydown', pressed => {
         const {key, target} = pressed, isChord = pressed.ctrlKey || pressed.metaKey
         const isSlash = key === '/' && !isChord && !pressed.altKey && !isWritten(target)

@@ -42,8 +42,12 @@ def searched(visit: Visit, text: str, page: str = "overview"):
     app = visit(page)
     app.text_input(key="find").set_value(text).run()
     assert not app.exception, app.exception
-    assert app.text_input(key="find").value == ""
     return app
+
+
+def typed(app) -> str:
+    """What still stands in the box."""
+    return app.text_input(key="find").value
 
 
 def found(app) -> list[str]:
@@ -60,6 +64,9 @@ def test_one_that_fits_is_opened_at_once_wherever_one_searches(
         process = searched(visit, "prc_late", "findings")
         assert process.title[0].value == "Process"
         assert process.query_params["process"] == "prc_late"
+        assert typed(process) == ""
+        process.text_input(key="find").set_value("prc_late").run()
+        assert typed(process.run()) == "", "also where the page is open already"
         seller = searched(visit, "111.444.777-35")
         assert seller.title[0].value == "Seller"
         assert seller.query_params["seller_id"] == "sel_dora"
@@ -111,11 +118,14 @@ def test_the_results_stay_until_the_reader_goes_on_or_closes_them(
         app = searched(visit, "prc_many")
         app.run()
         assert "prc_many_5" in found(app)
+        assert typed(app) == "prc_many", "it was emptied, beside: type more of it"
         app.switch_page("app_pages/pages/process.py").run()
         assert "prc_many_5" not in found(app)
+        assert typed(app) == ""
         app = searched(visit, "prc_many")
         press(app, "Close")
         assert "prc_many_5" not in found(app)
+        assert typed(app) == ""
 
 
 @pytest.mark.parametrize("text", ["390.533.447-05", "nobody@example.com"])
