@@ -42,6 +42,10 @@ _QUARTERS: Final = 4
 _ALWAYS: Final = "always"
 _USUAL_SIZE: Final = 10
 _DRAWN_BEFORE: Final = 20
+_FEW_DRAWN: Final = 6
+_CHECKPOINT: Final = "checkpoint"
+_DRAWN: Final = "drawn"
+"""In the address: the entry of a sample that was drawn."""
 _MADE: Final = "package made"
 _WAITS: Final = "package waits"
 _ICON: Final = ":material/inventory_2:"
@@ -55,6 +59,8 @@ class _Subject(NamedTuple):
     days: tuple[date, ...] = ()
     """First and last of a period, once both are chosen; of a seller, those of a quarter."""
     sample: Sample | None = None
+    earlier: Scope | None = None
+    """Of a sample that was drawn before: its package is made again, of the same processes."""
 
     @property
     def is_period(self) -> bool:
@@ -66,11 +72,16 @@ class _Subject(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
+        if self.earlier is not None:
+            return True
         is_said = self.is_period if self.kind in ("period", _SAMPLE) else bool(self.id)
-        return is_said and not self.is_too_long
+        is_right = self.sample is None or self.sample.is_numbered_rightly
+        return is_said and is_right and not self.is_too_long
 
     def scope(self) -> Scope:
         """For a complete subject: what the export takes."""
+        if self.earlier is not None:
+            return self.earlier
         return Scope(
             process_id=self.id if self.kind == "process" else None,
             seller_id=self.id if self.kind == "seller" else None,
@@ -132,12 +143,18 @@ def show(*, is_sample: bool = False) -> None:
             _offer(made)  # where the reader looks who has just pressed the button
         else:
             with st.container(border=True, height="stretch"):
-                st.header(_("What goes in"), anchor=False)
+                st.header(_box_title(subject), anchor=False)
                 _preview(subject)
     if st.session_state.pop(_WAITS, False):
         _say_that_it_waits()
     if made is not None and not is_of_this:
         _offer(made)
+
+
+def _box_title(subject: _Subject) -> str:
+    if subject.sample is None:
+        return _("What goes in")
+    return _("What the drawing rests on") if subject.earlier is None else _("What was drawn")
 
 
 def _own() -> _Package | None:
@@ -176,30 +193,55 @@ def _choose_subject() -> _Subject:
 def _choose_sample() -> _Subject:
     """The inputs for a sample. The checkpoint stays the one that was first shown: it has to be
     known before the number is."""
+    if (before := _drawn_before()) is not None:
+        st.button(_("Draw another sample"), icon=":material/casino:", on_click=leave_sample)
+        return before
     today = views.moment().date()
     days = address.days(_("From and to"), "days", (today - timedelta(90), today))
-    held, checkpoint = service.current(), address.whole("checkpoint")
+    held, checkpoint = service.current(), address.whole(_CHECKPOINT)
     if checkpoint is None or not drawing.is_signed(held, checkpoint):
         checkpoint = drawing.newest(held).size
-        address.keep("checkpoint", checkpoint)
+        address.keep(_CHECKPOINT, checkpoint)
     size, number = st.columns(2)
     size.number_input(_("Processes"), 1, MOST_DRAWN, _USUAL_SIZE, key="sample_size")
-    number.text_input(
-        _("A number of yours, up to nine digits"),
-        key="sample_number",
-        max_chars=9,
-        help=_(
-            "Note the checkpoint beside this form first, then give a number that nobody could have"
-            " known, such as one from dice: so neither was chosen for the other."
-        ),
-    )
+    with number:
+        st.text_input(
+            _("A number of yours (optional)"),
+            key="sample_number",
+            placeholder=_("up to nine digits"),
+            help=_(
+                "Note the checkpoint beside this form first, then give a number that nobody could"
+                " have known, such as one from dice: so neither was chosen for the other."
+            ),
+        )
+        acting.say_at("sample_number")
     return _Subject(_SAMPLE, days=days, sample=_sample(checkpoint))
+
+
+def _drawn_before() -> _Subject | None:
+    """The sample that the address names, whose processes are fixed; None where it names none."""
+    seq = address.whole(_DRAWN)
+    row = None if seq is None else views.read_one("samples", where={"seq": seq})
+    if row is None:
+        return None
+    sample = Sample(row["size"], row["number"] or "", row["checkpoint"])
+    since, until = (
+        instants.from_datetime(end.replace(tzinfo=UTC)) for end in (row["since"], row["until"])
+    )
+    earlier = Scope(since=since, until=until, sample=sample)
+    return _Subject(_SAMPLE, sample=sample, earlier=earlier)
+
+
+def leave_sample() -> None:
+    """Takes out of the address which sample was drawn, and by which checkpoint one would be."""
+    for key in (_DRAWN, _CHECKPOINT):
+        if address.whole(key) is not None:
+            address.leave_out(key)
 
 
 def _sample(checkpoint: int | None) -> Sample:
     size = st.session_state.get("sample_size") or _USUAL_SIZE
-    digits = "".join(it for it in acting.typed("sample_number") if it in "0123456789")
-    return Sample(size, digits, checkpoint)
+    return Sample(size, acting.typed("sample_number"), checkpoint)
 
 
 def _quarters() -> dict[str, tuple[date, date]]:
@@ -221,6 +263,8 @@ def _quarter_name(first: date) -> str:
 def _chosen(shown: _Subject) -> _Subject:
     """What the inputs say now. `shown`: what they said when the page was drawn. Size and number of
     a sample are what was typed since, as the reason is: nothing of them had to be shown first."""
+    if shown.earlier is not None:
+        return shown
     kind = st.session_state.get("scope") or next(iter(_SCOPES))
     if kind == "period" or shown.sample is not None:
         picked = st.session_state.get("days") or ()
@@ -248,7 +292,9 @@ def _ask(subject: _Subject) -> None:
         acting.name_of_reader("actor")
         acting.submit(
             "package",
-            _("Draw and make the package") if subject.sample else _("Make the package"),
+            _("Draw and make the package")
+            if subject.sample is not None and subject.earlier is None
+            else _("Make the package"),
             partial(_order, subject),
             icon=":material/inventory_2:",
             may=Permission.EXPORT,
@@ -276,7 +322,10 @@ def _order(subject: _Subject) -> acting.Feedback:
             "What goes in was not shown yet for what you chose: look at it, and press again."
         )
         return acting.Feedback(unseen, kept=reason)
-    if not subject.is_complete:
+    if chosen.sample is not None and not chosen.sample.is_numbered_rightly:
+        wrong = _("Nothing was drawn: type digits only, nine at most, or leave this empty.")
+        return acting.Feedback("", kept=reason, at=(("sample_number", wrong),))
+    if not subject._replace(sample=chosen.sample).is_complete:
         return acting.Feedback(_("First say what the package is about."), kept=reason)
     if (lacking := acting.missing("reason", "actor")) is not None:
         return lacking
@@ -305,6 +354,9 @@ def _preview(subject: _Subject) -> None:
     """What the package would hold, or what is still to be said first."""
     if subject.is_too_long:
         st.markdown(_("Choose a period of a year at most."))
+    elif subject.earlier is not None:
+        _say_what_was_drawn(address.whole(_DRAWN) or 0)
+        st.markdown(formats.muted(_("Its package can be made again: it holds the same processes.")))
     elif subject.sample is not None:
         _rests_on(subject.sample)
     elif subject.is_complete:
@@ -341,20 +393,38 @@ def _rests_on(sample: Sample) -> None:
     if not drawn:
         st.markdown(_("No sample was drawn so far."))
         return
-    st.table(
-        {
-            _("Drawn"): [formats.minute(it["occurred_at"]) for it in drawn],
-            _("Period"): [_days(it["since"], it["until"]) for it in drawn],
-            _("Processes"): [formats.number(it["size"]) for it in drawn],
-            _("Number"): [formats.plain(it["number"] or "–") for it in drawn],
-            _("By"): [formats.plain(it["actor"] or "–") for it in drawn],
-            _("Entry"): [formats.number(it["seq"]) for it in drawn],
-        },
-        hide_index=True,
-        border="horizontal",
-        alt=_("Samples drawn so far"),
-    )
+    st.markdown(f"**{_('Samples drawn so far')}**")
+    with st.container(height="content" if len(drawn) <= _FEW_DRAWN else 320, gap="xsmall"):
+        for row in drawn:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.markdown(_drawing_said(row))
+                st.button(
+                    _("Package of entry {n}", n=formats.number(row["seq"])),
+                    icon=_ICON,
+                    key=f"drawn {row['seq']}",
+                    on_click=address.keep,
+                    args=(_DRAWN, row["seq"]),
+                )
     elements.say_if_cut("samples", drawn, _DRAWN_BEFORE, where={})
+
+
+def _drawing_said(row: views.Row) -> str:
+    """A sample that was drawn, in a line: when, of what, by which number, by whom."""
+    said = [
+        formats.minute(row["occurred_at"]),
+        _days(row["since"], row["until"]),
+        ngettext("{n} process", "{n} processes", row["size"], n=formats.number(row["size"])),
+        _number_said(row["number"]),
+        formats.plain(row["actor"] or "–"),
+    ]
+    return " · ".join(said)
+
+
+def _number_said(number: str | None) -> str:
+    """The number by which a sample was drawn."""
+    if not number:
+        return _("no number given")
+    return _("number {number}", number=formats.plain(number))
 
 
 def _contents(subject: _Subject) -> Sequence[views.Row]:
@@ -433,6 +503,8 @@ def _make(request: Request) -> acting.Feedback:
         package = _Package(made[0], request)
         weakref.finalize(package, folder.remove)
         st.session_state[_MADE] = package
+        if request.scope.sample is not None:
+            address.keep(_DRAWN, made[0].seq)  # a reload finds it again
         return acting.Feedback("", is_done=True)
     acting.catch_up()  # an export is an entry, even one that came to nothing, and so is a request
     if not isinstance(error, Awaited):
@@ -497,6 +569,7 @@ def _say_what_was_drawn(seq: int) -> None:
     if sample is None:
         return
     processes = sample["processes"] or ()
+    st.markdown(_drawing_said(sample))
     st.markdown(
         ngettext(
             "{n} of {total} process of the period was drawn:",
@@ -519,6 +592,7 @@ def _scope_line(scope: Scope) -> str:
         said.append(_days(instants.of(scope.since), instants.of(scope.until)))
     if scope.sample is not None:
         said.append(_("a sample of {n}", n=formats.number(scope.sample.size)))
+        said.append(_number_said(scope.sample.number))
     return ", ".join(said)
 
 

@@ -109,8 +109,8 @@ with lists.filters():
             process = address.text(
                 _("Process"), "of", placeholder=_("Process: part of the id"), width="stretch"
             )
-if shown != SAMPLE and address.whole("checkpoint") is not None:
-    address.leave_out("checkpoint")
+if shown != SAMPLE:
+    packages.leave_sample()
 if shown != COLLECTIONS:
     packages.show(is_sample=shown == SAMPLE)
     elements.end_page()

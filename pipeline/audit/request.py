@@ -36,6 +36,11 @@ class Sample(NamedTuple):
     number: str = ""  # what an auditor gave, if anything: too short to be a tax id
     checkpoint: int | None = None  # how many entries it counts; None until one was chosen
 
+    @property
+    def is_numbered_rightly(self) -> bool:
+        """Whether its number has a form that is taken: digits, nine at most, or nothing."""
+        return re.fullmatch(r"[0-9]{0,9}", self.number) is not None
+
 
 class Drawn(NamedTuple):
     """What came of it."""
@@ -75,7 +80,7 @@ class Scope:
             raise WrongUsage("A sample is drawn from a period", remedy="name a period, no seller")
         if self.sample is not None and not 1 <= self.sample.size <= MOST_DRAWN:
             raise WrongUsage(f"A sample has 1 to {MOST_DRAWN} processes")
-        if self.sample is not None and not re.fullmatch(r"[0-9]{0,9}", self.sample.number):
+        if self.sample is not None and not self.sample.is_numbered_rightly:
             raise WrongUsage("The number to draw with has 9 digits at most, and nothing else")
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise WrongUsage(

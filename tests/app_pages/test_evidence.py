@@ -172,14 +172,49 @@ def test_a_sample_is_drawn_in_one_press_and_those_before_it_are_listed(
         assert "No sample was drawn so far." in page_text(app)
         assert app.query_params["checkpoint"] == "6"
         app.number_input(key="sample_size").set_value(2)
-        app.text_input(key="sample_number").set_value("47 11")
         app.text_area(key="reason").set_value("a sample")
         app.text_input(key="actor").set_value("Ana")
+        for wrong in ("abc", "47 11", "12.345", "1234567890"):
+            app.text_input(key="sample_number").set_value(wrong)
+            press(app, "Draw and make the package")
+            assert "Nothing was drawn: type digits only" in page_text(app)
+            assert app.text_input(key="sample_number").value == wrong
+            assert service.status().last_seq == 6
+        app.text_input(key="sample_number").set_value("4711")
         press(app, "Draw and make the package")
         assert "2 of 2 processes of the period were drawn" in page_text(app)
+        assert "a sample of 2, number 4711" in page_text(app)
         [sample] = service.reader.read("samples").to_pylist()
-        again = visit("evidence", list="sample", as_of=None)
-        assert table(again, "Drawn")[0][-2:] == ["Ana", "7"]
     said = [sample[it] for it in ("size", "population", "checkpoint", "number")]
     assert said == [2, 2, 6, "4711"]
     assert sorted(sample["processes"]) == ["prc_1", "prc_2"]
+
+
+def test_a_package_of_a_sample_is_made_again_after_a_reload_with_the_same_processes(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    with open_log(HISTORY) as service:
+        days = [f"{before(days=it):%Y-%m-%d}" for it in (20, 1)]
+        app = visit("evidence", list="sample", as_of=None, days=days)
+        app.number_input(key="sample_size").set_value(1)
+        app.text_input(key="sample_number").set_value("4711")
+        app.text_area(key="reason").set_value("a sample")
+        app.text_input(key="actor").set_value("Ana")
+        press(app, "Draw and make the package")
+        assert app.query_params["drawn"] == "7"
+        later = visit("evidence", list="sample", as_of=None)
+        assert "number 4711 · Ana" in page_text(later)
+        press(later, "Package of entry 7")
+        assert later.query_params["drawn"] == "7"
+        assert "1 of 2 processes of the period were drawn" in page_text(later)
+        later.text_area(key="reason").set_value("lost the file")
+        later.text_input(key="actor").set_value("Bia")
+        press(later, "Make the package")
+        assert "The package is ready" in page_text(later)
+        rows = service.reader.read("samples").to_pylist()
+        press(later, "Draw another sample")
+        assert "drawn" not in later.query_params
+    again, first = rows
+    same = ("processes", "size", "population", "checkpoint", "number", "since", "until")
+    assert [again[it] for it in same] == [first[it] for it in same]
+    assert (again["actor"], again["reason"]) == ("Bia", "lost the file")
