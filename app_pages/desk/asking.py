@@ -56,8 +56,29 @@ def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
     with place:
         if of_all and total > AT_ONCE:
             st.markdown(_("The first {n} of this list.", n=formats.number(AT_ONCE)))
-        drawn = listed(AT_ONCE) if of_all else [row["seller_id"] for row in rows]
+        drawn = _all_of(listed, total) if of_all else [row["seller_id"] for row in rows]
         _form(key, drawn)
+
+
+def _all_of(listed: Which, total: int) -> Sequence[str]:
+    """All that the list has, at most `AT_ONCE`. Where they are not as many as the list says, it was
+    read before: the page is drawn again first, so that nobody is written to who was not counted."""
+    drawn = listed(AT_ONCE)
+    if len(drawn) == min(total, AT_ONCE):
+        st.session_state.pop(_DRAWN_AGAIN, None)
+    elif st.session_state.pop(_DRAWN_AGAIN, None) is None:
+        st.session_state[_DRAWN_AGAIN] = True
+        views.forget_answers()
+        st.rerun()
+    else:
+        changed = ngettext(
+            "The list changes while it is read: {n} seller is on it now.",
+            "The list changes while it is read: {n} sellers are on it now.",
+            len(drawn),
+            n=formats.number(len(drawn)),
+        )
+        st.warning(changed, icon=":material/sync:")
+    return drawn
 
 
 def seller(seller_id: str) -> None:
@@ -111,6 +132,9 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     _show(shown)
     # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
     warned = shown.warned if total == 1 and shown.refused == shown.warned else None
+    is_refused = shown.refused is not None and warned is None
+    if is_refused if total == 1 else len(refused) == total:
+        return  # no button where nobody is written to: what keeps them back stands above
     with st.form(f"ask_form {key}", border=False):
         acting.name_of_reader(f"ask_actor {key}")
         label = _label(total, total - len(refused))
@@ -230,6 +254,9 @@ def watch() -> None:
     batch = batches.latest(service.current().inbox, name) if name else None
     if batch is None or len(batch.seller_ids) == 1 or views.as_of() is not None:
         return
+    if batch.is_over and st.session_state.get(_READ) is not batch:
+        st.session_state[_READ] = batch
+        acting.catch_up()  # what stands below the line is read as it is after the last message
     is_hidden = st.session_state.get(_HIDDEN) is batch
     if not is_hidden and service.current().now() - batch.began_at < SHOWN_FOR:
         _watch(batch)
@@ -238,6 +265,8 @@ def watch() -> None:
 @st.fragment(run_every=WATCH_SECONDS)
 @elements.failures_said()
 def _watch(batch: Batch) -> None:
+    if batch.is_over and st.session_state.get(_READ) is not batch:
+        st.rerun()
     done, total = batch.done, len(batch.seller_ids)
     notices = _notices(done)
     with st.container(border=True, key="asked"):
@@ -270,7 +299,9 @@ _TEMPLATES: Final = {
     CORRECT: N_("Something to correct"),
     MOVED: N_("Another deadline"),
 }
+_DRAWN_AGAIN: Final = "a list was drawn again before all of it are asked"
 _HIDDEN: Final = "a press that is not shown any more"
+_READ: Final = "a press whose list was read after its end"
 _STEPS: Final = (
     N_("sent"),
     N_("unknown whether it went out"),

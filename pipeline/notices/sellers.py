@@ -52,7 +52,10 @@ Refused = Literal[
 REFUSALS: Final[Mapping[str, str]] = {
     "unknown": N_("Nothing in the log names this seller."),
     "personal_id": N_("The seller's id is itself personal, so it goes into no message."),
-    "deleted": N_("The platform deleted this seller: nobody can answer any more."),
+    "deleted": N_(
+        "The platform deleted this seller: nobody can answer any more. Ask the platform"
+        " whether the review still stands."
+    ),
     "finished": N_("No review of this seller is open."),
     "answered": N_("Everything is answered and confirmed: send the answers to the platform."),
     "unanswerable": N_("The platform's events do not say what is asked."),

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.desk import asking
+from app_pages.parts import views
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches, started
@@ -371,6 +372,48 @@ def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
     assert "Of the first 3, nothing goes to 1:" in said
     assert said.count(REFUSALS["held"]) == 1
     assert "Send to 2 sellers: cannot be undone" in pressed
+
+
+def test_nobody_is_written_to_who_was_not_counted(
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list and its button said 34, and 35 were written to: one more had come meanwhile."""
+    is_old, count, forget = [True], views.Facets.rows, views.forget_answers
+
+    def forgotten() -> None:
+        is_old.clear()
+        forget()
+
+    def counted(facets: views.Facets, **instead: Any) -> int:
+        return count(facets, **instead) - len(is_old)
+
+    monkeypatch.setattr(views.Facets, "rows", counted)
+    with open_log(HISTORY, **by_bridge(tmp_path, "https://bridge.market.example")):
+        said = page_text(visit("sellers", as_of=None, seller="sel_"))
+        assert "2 sellers" in said
+        assert "The list changes while it is read: 3 sellers are on it now." in said
+        monkeypatch.setattr(views, "forget_answers", forgotten)
+        app = visit("sellers", as_of=None, seller="sel_")
+        said = page_text(app)
+    assert "3 sellers" in said
+    assert "The list changes" not in said
+    assert "Send to 3 sellers: cannot be undone" in [it.label for it in app.button]
+
+
+def test_where_nobody_can_be_written_to_nothing_can_be_sent(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """A button offered to write to a seller whom the platform had deleted, and to nobody."""
+    with open_log(HISTORY, **by_bridge(tmp_path, "https://bridge.market.example")) as service:
+        for seller in ("sel_ana", "sel_bia", "sel_caio"):
+            started.hold(service.inbox, seller, is_held=True, actor="Ana", recorded_by="test")
+        add(service, seller_event("sel_caio", "deleted", now()))
+        follow(service)
+        app = visit("sellers", as_of=None, seller="sel_", row="sel_caio")
+        said = page_text(app)
+    assert REFUSALS["deleted"] in said
+    assert "Of the first 3, nothing goes to 3:" in said
+    assert not [it for it in app.button if it.label.startswith("Send")]
 
 
 def now() -> datetime:
