@@ -6,7 +6,7 @@ from typing import Any, Final
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from pipeline.language import codes
-from pipeline.language.next_actions import ACTIONS
+from pipeline.language.next_actions import ACTIONS, NextAction
 
 _AS_ACI: Final = N_(
     "The contract does not list the type of this review: it is answered like an inconsistency"
@@ -24,6 +24,34 @@ _TOO_CLOSE: Final = N_("the deadline is too close to wait.")
 _BY_SCHEDULE: Final = N_("the schedule writes to the seller.")
 
 
+_CALL: Final[Mapping[str, NextAction]] = {
+    "await_seller": NextAction(
+        N_("Call the seller"),
+        N_(
+            "The seller was contacted not long ago, and little time is left: make sure that it"
+            " reached them, and record what came of the call."
+        ),
+        ":material/call:",
+    ),
+    "await_platform": NextAction(
+        N_("Call the platform"),
+        N_(
+            "A support ticket is open, and little time is left: ask the platform how it stands."
+            " Record it as closed once the platform has settled it."
+        ),
+        ":material/support_agent:",
+    ),
+    "await_retry": NextAction(
+        N_("Watch the retry"),
+        N_(
+            "The last attempt failed, and little time is left. Prazo sends the same payload again"
+            " by itself: if that fails, too, ask the platform."
+        ),
+        ":material/autorenew:",
+    ),
+}
+"""What to do instead of waiting where the deadline is too close to wait (docs/rules.md#queues)."""
+
 _ABOUT_TICKETS: Final = ("open_ticket", "await_platform")
 
 
@@ -32,13 +60,21 @@ def action(code: str) -> str:
     return _(ACTIONS[code].name)
 
 
+def of(process: Mapping[str, Any]) -> NextAction:
+    """What to do next about a process: its next action, or what stands in for a wait where the
+    deadline is too close to wait."""
+    code = process["next_action"]
+    is_close = process.get("queue") == "act_now" and code in _CALL
+    return _CALL[code] if is_close else ACTIONS[code]
+
+
 def reason(process: Mapping[str, Any]) -> str:
     """In which queue a process stands, and why (docs/rules.md#queues)."""
-    queue, action = process["queue"], process["next_action"]
+    queue = process["queue"]
     why = _REASONS[queue]
-    if queue == "act_now" and action.startswith("await_"):
+    if queue == "act_now" and process["next_action"] in _CALL:
         why = _TOO_CLOSE
-    elif queue == "waiting_for_seller" and action != "await_seller":
+    elif queue == "waiting_for_seller" and process["next_action"] != "await_seller":
         why = _BY_SCHEDULE
     return f"{_(codes.QUEUES[queue])}: {_(why)}"
 
@@ -49,7 +85,7 @@ def how(process: Mapping[str, Any]) -> str:
     ticket comes before all that is left for the seller (docs/rules.md#next-actions), who has to
     answer all the same."""
     action, required = process["next_action"], process.get("fields_required")
-    said = [_(ACTIONS[action].how)]
+    said = [_(of(process).how)]
     if action == "submit" and process["review_type"] is None:
         said.append(_(_AS_ACI))
     if action in _ABOUT_TICKETS and required and process["fields_answered"] < required:

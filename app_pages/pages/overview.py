@@ -96,7 +96,7 @@ def first_to_save(row: views.Row, names: Mapping[str, str]) -> None:
         st.markdown(
             code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width=CHIP_WIDTH
         )
-        st.markdown(f"**{next_actions.action(row['next_action'])}**", width="content")
+        st.markdown(f"**{_(next_actions.of(row).name)}**", width="content")
 
 
 links.follow()

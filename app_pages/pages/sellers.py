@@ -145,7 +145,7 @@ def card(row: views.Row) -> None:
             chip = code_texts.state_chip(process["state"], process["seconds_to_deadline"])
             kind = code_texts.type_chip(process["review_type"])
             st.markdown(f"{chip} {kind}")
-            st.markdown(next_actions.action(process["next_action"]))
+            st.markdown(_(next_actions.of(process).name))
             links.to_process(process["process_id"], is_named=True)
             casework.remind(process)
     elements.say_if_cut("open_processes", found, MOST_REVIEWS, where=this)

@@ -38,7 +38,7 @@ def listed(*, has_chances: bool) -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "state": [states[row["state"]]],
-            "next_action": next_actions.action(row["next_action"]),
+            "next_action": _(next_actions.of(row).name),
             "assignee": row["assignee"] or "",
             "time_left": formats.time_left(row["seconds_to_deadline"]),
             **({"chance": formats.share(row["chance"])} if has_chances else {}),
@@ -88,8 +88,8 @@ def card(row: views.Row) -> None:
     chip = code_texts.state_chip(state, row["seconds_to_deadline"])
     st.markdown(f"{chip} {code_texts.type_chip(row['review_type'])}")
     elements.say_deleted(row)
-    icon = ACTIONS[row["next_action"]].icon
-    st.header(f"{icon} {next_actions.action(row['next_action'])}", anchor=False)
+    action = next_actions.of(row)
+    st.header(f"{action.icon} {_(action.name)}", anchor=False)
     st.markdown(formats.muted(next_actions.reason(row)))
     st.markdown(next_actions.how(row))
     # One line whoever it is: an assignment moves no button under whoever presses it.

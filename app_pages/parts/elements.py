@@ -162,7 +162,7 @@ def cell(row: views.Row, column: str) -> str:
 
 def next_step(process: views.Row) -> str:
     """What to do next about a process, and how, as Markdown."""
-    action = ACTIONS[process["next_action"]]
+    action = next_actions.of(process)
     reason = formats.muted(next_actions.reason(process))
     return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}  \n{reason}"
 

@@ -59,3 +59,20 @@ def test_every_next_action_of_the_view_has_words_and_no_other_has() -> None:
     actions, _ = catalogue()["unfinished_work"].sql.split("end as next_action")
     codes = re.findall(r"(?:then|else) '(\w+)'", actions)
     assert set(codes) == set(ACTIONS)
+
+
+def test_a_wait_for_which_no_time_is_left_says_what_to_do_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first rows of what to do now said to wait, and their cards to give the seller time."""
+    monkeypatch.setattr(i18n, "language", lambda: "en")
+    process = {"next_action": "await_seller", "queue": "act_now", "fields_required": None}
+    assert next_actions.of(process).name == "Call the seller"
+    assert next_actions.reason(process) == "Act now: the deadline is too close to wait."
+    assert "Give them time" not in next_actions.how(process)
+    calm = process | {"queue": "waiting_for_seller"}
+    assert next_actions.of(calm).name == "Wait for the seller"
+    assert "Give them time" in next_actions.how(calm)
+    ours = process | {"next_action": "remind_seller"}
+    assert next_actions.of(ours).name == "Ask again"
+    assert next_actions.reason(ours) == "Act now: the next step is yours."
