@@ -17,7 +17,7 @@ import streamlit as st
 
 from app_pages.door import access
 from app_pages.language import code_texts, formats
-from app_pages.language.i18n import _
+from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, address, elements, links, seller_names, views
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
@@ -40,6 +40,12 @@ _HITS: Final = "find hits"
 _SESSION: Final = "find session"
 _PERSON_BOX: Final = "person"
 _PERSON: Final = "person asked"
+_FITS: Final[Mapping[str, str]] = {
+    "id": N_("id"),
+    "tax_id": N_("tax id"),
+    "name": N_("name"),
+    "email": N_("e-mail address"),
+}
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -49,6 +55,8 @@ class Found(NamedTuple):
 
     processes: Sequence[views.Row]
     sellers: Sequence[str]
+    fits: Mapping[str, str]
+    """Seller -> a code of `_FITS`: what of them the text fits."""
     names: Mapping[str | None, str]
     """Of their sellers, masked where they are not shown."""
     tax_ids: Mapping[str | None, str]
@@ -193,7 +201,7 @@ def person() -> str:
     """The seller whom a page is about: the one in its address, or whom the reader finds here by
     what the box of the header takes, which counts as a search. Empty until there is one."""
     with (
-        st.form("person", border=False, clear_on_submit=True),
+        st.form("person", border=False),
         st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
     ):
         label = _("Seller id, name, e-mail address or tax id")
@@ -256,6 +264,8 @@ def _about(
 ) -> str:
     """Who it is, how it stands, and by when: what tells one hit from another."""
     parts = [formats.plain(beside or found.names.get(seller, ""))]
+    if fit := found.fits.get(seller or ""):
+        parts.append(_("fits: {what}", what=_(_FITS[fit])))
     if tax_id := found.tax_ids.get(seller):
         parts.append(_("tax id {digits}", digits=formats.plain(tax_id)))
     parts.append(code_texts.word(codes.STATES, state) if state else _("no open review"))
@@ -270,17 +280,19 @@ def look_up(text: str) -> Found:
     """Processes and sellers that fit a text."""
     exact = views.read("process_state", where={"process_id": text})
     processes = exact or views.read("process_state", contains={"process_id": text}, limit=SHOWN + 1)
-    sellers, refused = [*_sellers(text)], None
-    if not _is_found(text, sellers) and access.may(Permission.UNMASK):
+    fits: dict[str, str] = dict.fromkeys(_sellers(text), "tax_id" if is_tax_id(text) else "id")
+    refused = None
+    if not _is_found(text, [*fits]) and access.may(Permission.UNMASK):
         hits, refused = _people(text)
-        sellers += hits
-    sellers = list(dict.fromkeys(sellers))
+        fits |= {seller: of_them for seller, of_them in hits.items() if seller not in fits}
+    sellers = [*fits]
     waiting = _by_seller("seller_watchlist", sellers)
     sellers.sort(key=lambda seller: seller != text and seller not in waiting)
     named = [*sellers[:SHOWN], *(it["seller_id"] for it in processes[:SHOWN])]
     return Found(
         processes[:SHOWN],
         sellers[:SHOWN],
+        fits,
         seller_names.of([{"seller_id": it} for it in named]),
         {it: row["taxpayer_id"] for it, row in _by_seller("seller_names", named).items()},
         waiting,
@@ -302,23 +314,23 @@ def _is_found(text: str, sellers: Sequence[str]) -> bool:
     return is_tax_id(text) or text in sellers
 
 
-def _people(text: str) -> tuple[list[str], PrazoError | None]:
-    """The sellers with a name or an address like this, or why that was not looked for. Asked once
-    for what was typed, however often the page is drawn."""
+def _people(text: str) -> tuple[Mapping[str, str], PrazoError | None]:
+    """The sellers with a name or an address like this, each with which it is, or why that was
+    not looked for. Asked once for what was typed, however often the page is drawn."""
     held, as_of = service.current(), views.as_of()
     asked = (text, as_of)
     if st.session_state.get(_HITS, (None, None))[0] == asked:
         return st.session_state[_HITS][1], None
     try:
         if searches.is_whole(text):
-            hits = searches.by_whole(held, text, as_of)
+            hits = dict.fromkeys(searches.by_whole(held, text, as_of), "email")
         else:
             session = st.session_state.setdefault(_SESSION, secrets.token_hex(8))
             searcher = searches.Searcher(acting.reader_name(), session, acting.RECORDED_BY)
             hits = searches.by_part(held, text, as_of, searcher)
     except PrazoError as error:
         acting.catch_up()  # a request for a second person is an entry
-        return [], error
+        return {}, error
     st.session_state[_HITS] = (asked, hits)
     return hits, None
 

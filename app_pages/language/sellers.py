@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Final, NamedTuple
 
 from app_pages.language import formats
@@ -74,6 +75,8 @@ OF_BUSINESS: Final[Mapping[str, str]] = {
 _PHONES: Final = frozenset({"phone_number", "business_phone"})
 _PHONE: Final = re.compile(r"\+?[0-9][0-9 ()./-]{7,20}")
 _NOT_DIALLED: Final = re.compile(r"[^+0-9]")
+_DAY: Final = re.compile(r"[12]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d)", re.ASCII)
+"""A day that every month has; another one is shown as it came."""
 _MONEY: Final = frozenset({"account_balance", "current_balance", "revenue"})
 _CPF: Final = re.compile(r"(\d{3})(\d{3})(\d{3})(\d{2})", re.ASCII)
 _CNPJ: Final = re.compile(r"([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})", re.ASCII)
@@ -84,6 +87,8 @@ _LINES: Final = ("line1", "line2", "line3")
 def in_record(column: str, value: object) -> str:
     """A value of the seller's record as a Brazilian writes it: tax ids and postal codes with their
     marks, amounts in reais, an address in one line. What has another form is shown as it came."""
+    if column == "birthdate" and _DAY.fullmatch(str(value)):
+        return formats.day(date.fromisoformat(str(value)))
     if column == "type":
         return formats.plain(word(codes.SELLER_TYPES, str(value)))
     if column in _MONEY and isinstance(value, int | float):

@@ -30,6 +30,8 @@ PAGE = Page(
 )
 
 PACKAGES = ["package", "masked_package"]
+MOST_STEPS = 200  # the newest, of whose processes links are shown
+MOST_PROCESSES = 6  # the seller's page has the others
 
 
 def held_table(holdings: Sequence[views.Row]) -> None:
@@ -39,15 +41,40 @@ def held_table(holdings: Sequence[views.Row]) -> None:
             _("Kind"): [
                 formats.plain(code_texts.word(occurrences.KINDS, row["kind"])) for row in holdings
             ],
-            _("Entries"): [formats.number(it["entries"]) for it in holdings],
+            _("Entries"): [entries_in_words(it) for it in holdings],
             _("When"): [formats.span(it["first_at"], it["last_at"]) for it in holdings],
             _("Artifacts"): [formats.number(it["artifacts"]) for it in holdings],
-            _("Erased"): [formats.number(it["erased"]) for it in holdings],
         },
         hide_index=True,
         border="horizontal",
         alt=_("What the log holds of this person"),
     )
+
+
+def entries_in_words(row: views.Row) -> str:
+    """How many, and how many of them were erased: a fifth column had no room on a phone."""
+    entries = formats.number(row["entries"])
+    if not row["erased"]:
+        return entries
+    return _("{n}, of these erased: {erased}", n=entries, erased=formats.number(row["erased"]))
+
+
+def where_to_open(seller_id: str) -> None:
+    """Leads from the counts to what they count: each step and screen of a process, and the file in
+    which all of it stands."""
+    rows = views.read("collections", where={"seller_id": seller_id}, limit=MOST_STEPS)
+    for process in [*dict.fromkeys(it["process_id"] for it in rows)][:MOST_PROCESSES]:
+        shown = formats.plain(views.shown("process_id", process))
+        links.to_named(
+            "evidence", _("View the collections of {process}", process=shown), of=process
+        )
+    st.markdown(
+        _(
+            "The answers themselves and each kept screen stand, with all else, in one file: a"
+            " package of this seller. Choose the full profile there, and give the reason."
+        )
+    )
+    links.to_package(scope="seller", subject=seller_id)
 
 
 def entries_of(holdings: Sequence[views.Row], kind: str) -> int:
@@ -80,7 +107,9 @@ def given(holdings: Sequence[views.Row], seller_id: str) -> None:
     this = {"seller_id": seller_id}
     packages = views.count("personal_accesses", where=this | {"how": PACKAGES})
     said = {
-        _("Packages"): _("{n}; who made each, and why, stands above", n=formats.number(packages)),
+        _("Packages"): _(
+            "{n}; who made each, and why, stands under *Who looked*", n=formats.number(packages)
+        ),
         _("The platform"): ngettext(
             "{n} submission",
             "{n} submissions",
@@ -258,7 +287,6 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.header(formats.plain(records.title(asked)), anchor=False, width="content")
     say_forgotten(holdings)
     links.to_seller(asked)
-    links.to_package(scope="seller", subject=asked)
 
 # --- what is held --------------------------------------------------------------------------------
 
@@ -266,6 +294,7 @@ left, right = st.columns(2, gap="small")
 with left.container(border=True, gap="xsmall"):
     st.header(_("What is held"), anchor=False)
     held_table(holdings)
+    where_to_open(asked)
     st.markdown(formats.muted(places()))
     seller = views.read_one("seller_state", where=this)
     if seller is not None:

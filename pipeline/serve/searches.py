@@ -67,15 +67,17 @@ def by_whole(service: LedgerService, text: str, as_of: int | None) -> list[str]:
     return [*dict.fromkeys(found)]
 
 
-def by_part(service: LedgerService, text: str, as_of: int | None, searcher: Searcher) -> list[str]:
-    """The sellers whose name has all words, in any order, or whose e-mail address has the text.
-    Recorded before it returns.
+def by_part(
+    service: LedgerService, text: str, as_of: int | None, searcher: Searcher
+) -> dict[str, str]:
+    """The sellers whose name has all words, in any order, or whose e-mail address has the text:
+    seller -> `name` or `email`. Recorded before it returns.
 
     Raises `TooManySearches`, and `clearances.Awaited` where a second person has to agree. Empty
     where the ledger has masks alone.
     """
     if service.ledger.is_without_bodies:
-        return []
+        return {}
     service.require_unerased()
     with _TURN:
         return _recorded(service, text, as_of, searcher)
@@ -83,7 +85,7 @@ def by_part(service: LedgerService, text: str, as_of: int | None, searcher: Sear
 
 def _recorded(
     service: LedgerService, text: str, as_of: int | None, searcher: Searcher
-) -> list[str]:
+) -> dict[str, str]:
     name, terms = searcher.name or NOBODY, acts.Terms.of(service.settings)
     # Where nobody logs in, whoever has used up a name takes another one.
     # One without a name counts for everybody: its row may have been taken out to search on.
@@ -103,8 +105,10 @@ def _recorded(
     clearance = clearances.settle(service.inbox, terms, _asked(sought), by)
     words = tuple(text.split())
     found = _read(service, as_of, contains={"seller_name": words}) if "@" not in text else []
-    found += _read(service, as_of, contains={"email": text})
-    hit = [*dict.fromkeys(found)]
+    by_email = _read(service, as_of, contains={"email": text})
+    hit = dict.fromkeys(found, "name") | dict.fromkeys(
+        (it for it in by_email if it not in found), "email"
+    )
     before = [it for it in recent if it["session"] == searcher.session]
     known = before[-1]["sellers"] if before else []
     draft = action(
