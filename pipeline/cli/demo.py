@@ -132,7 +132,8 @@ def _say_where(
     )
     say(
         "\nFrom now on webhooks arrive, sellers answer, and their reviews are submitted through"
-        "\nthe gateway, some into the platform's faults. Ctrl-C stops everything."
+        "\nthe gateway, some into the platform's faults; a few wait for somebody to send them, on"
+        "\nSubmissions. Ctrl-C stops everything."
     )
 
 

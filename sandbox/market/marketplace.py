@@ -188,7 +188,8 @@ def _unhurried_plan(rng: random.Random) -> Plan:
 
 
 def _brisk_plan(rng: random.Random) -> Plan:
-    """Seconds instead of days, so that someone watching the demo sees a whole review."""
+    """Seconds instead of days, so that someone watching the demo sees a whole review. Some answers
+    wait longer, so that there are always a few for them to send."""
     mood = rng.random()
     plan = Plan(
         invite=rng.randint(SECOND, 4 * SECOND), channel=rng.choices(CHANNELS, _CHANNEL_WEIGHTS)[0]
@@ -198,11 +199,16 @@ def _brisk_plan(rng: random.Random) -> Plan:
     plan = replace(plan, open=rng.randint(5 * SECOND, 90 * SECOND))
     if mood < 0.3:
         return plan
+    waits_for_a_person = rng.random() < 0.12
     return replace(
         plan,
         answer=rng.randint(5 * SECOND, 60 * SECOND),
         confirm=rng.randint(2 * SECOND, 15 * SECOND),
-        submit=rng.randint(SECOND, 10 * SECOND),
+        submit=(
+            rng.randint(15 * MINUTE, 30 * MINUTE)
+            if waits_for_a_person
+            else rng.randint(SECOND, 10 * SECOND)
+        ),
         correction=rng.randint(20 * SECOND, 60 * SECOND),
     )
 
