@@ -408,7 +408,7 @@ def witness(name: str, logs: tuple[str, ...], folder: Path, host: str, port: int
     cosigner = Cosigner(name, folder / "witness.key")
     with closing(Witness(cosigner, keys, folder)) as following:
         say(str(cosigner.key))
-        server.run(app(following), host, port)
+        server.run(app(following), host, port, chosen_by="--port")
 
 
 @main.command()

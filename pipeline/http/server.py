@@ -218,13 +218,14 @@ def _say_what_hangs() -> None:
     )
 
 
-def run(app: App, host: str, port: int) -> None:
+def run(app: App, host: str, port: int, *, chosen_by: str) -> None:
     """Serves until SIGTERM, SIGINT or SIGHUP, answers what is under way, and returns.
 
+    `chosen_by`: the setting or option that names another port, to be said where this one is taken.
     If something hangs, the process exits with 1, `END_SECONDS` after the signal. Raises
     `OperatorError` if it cannot listen or the app does not start.
     """
-    listeners = _listen(host, port)
+    listeners = _listen(host, port, chosen_by)
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -261,7 +262,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     sys.exit(signals.code())
 
 
-def _listen(host: str, port: int) -> list[socket.socket]:
+def _listen(host: str, port: int, chosen_by: str) -> list[socket.socket]:
     """A listening socket for each of the host's addresses that this machine has."""
     listeners: list[socket.socket] = []
     try:
@@ -286,6 +287,6 @@ def _listen(host: str, port: int) -> list[socket.socket]:
             error.strerror or str(error),
             "choose a port from 1024 on: those below are the system administrator's"
             if isinstance(error, PermissionError)
-            else "stop what listens there already, or choose another address or port",
+            else f"stop what listens there already, or choose another port with {chosen_by}",
         ) from None
     return listeners

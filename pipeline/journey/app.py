@@ -299,5 +299,8 @@ def headers_of(style: str) -> dict[str, str]:
 def serve(settings: Settings, make_notices: MakeNotices) -> None:
     """Runs the page until SIGTERM or SIGINT. Raises `OperatorError` if it cannot start."""
     server.run(
-        JourneyPage(settings, make_notices).app, settings.journey_host, settings.journey_port
+        JourneyPage(settings, make_notices).app,
+        settings.journey_host,
+        settings.journey_port,
+        chosen_by="PRAZO_JOURNEY_PORT",
     )

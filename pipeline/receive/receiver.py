@@ -362,4 +362,9 @@ def serve(settings: Settings) -> None:
     """
     short_turns.take_short_turns()
     with short_turns.short_in_python():  # the loop and the writer
-        server.run(Receiver(settings), settings.receiver_host, settings.receiver_port)
+        server.run(
+            Receiver(settings),
+            settings.receiver_host,
+            settings.receiver_port,
+            chosen_by="PRAZO_RECEIVER_PORT",
+        )

@@ -612,4 +612,5 @@ def serve(settings: Settings, *, is_keeper: bool, without_bodies: bool) -> None:
             Starlette(routes=routes(), middleware=[Middleware(FixedHeaders, headers=HEADERS)]),
             settings.dashboard_host,
             settings.dashboard_port,
+            chosen_by="PRAZO_DASHBOARD_PORT",
         )

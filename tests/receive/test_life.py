@@ -92,6 +92,7 @@ def test_it_says_so_when_another_process_listens_already(tmp_path: Path):
         assert receiver.wait() == 1, "it may be free in a moment; settings stay wrong"
     said = receiver.log.read_text()
     assert f"Nothing can listen on 127.0.0.1, port {port}" in said
+    assert "choose another port with PRAZO_RECEIVER_PORT" in said
     assert "Traceback" not in said
 
 
@@ -101,7 +102,7 @@ def test_a_port_of_the_systems_is_not_called_taken(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket, "create_server", barred)
     with pytest.raises(OperatorError) as refused:
-        server._listen("127.0.0.1", 80)
+        server._listen("127.0.0.1", 80, "--port")
     assert refused.value.remedy.startswith("choose a port from 1024 on")
     assert refused.value.exit_code == 2
 
@@ -109,7 +110,7 @@ def test_a_port_of_the_systems_is_not_called_taken(monkeypatch: pytest.MonkeyPat
 def test_it_says_so_where_its_address_is_another_machines():
     """It was told to stop what listens there already."""
     with pytest.raises(OperatorError) as refused:
-        server._listen("192.0.2.1", 8400)
+        server._listen("192.0.2.1", 8400, "--port")
     assert refused.value.why == "this machine does not have the address 192.0.2.1"
     assert refused.value.remedy == ("listen on an address that this machine has, such as 127.0.0.1")
 
