@@ -1,5 +1,6 @@
 """Overview: how many reviews are late or close to it, what is coming, and what to do today."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes
 
-FIRST = 5  # of the processes that wait for us, those that are named
+FIRST = 5  # of the processes that wait for us, those that are named; `open_actions` has as many
 CHIP_WIDTH = 240  # pixels, for a state with the time left in any language
 
 PAGE = Page(
@@ -198,22 +199,26 @@ with st.container(key="figures").grid(4, min_column_width=170):
 # --- what to do today --------------------------------------------------------------------------
 
 st.header(_("What needs action today"), anchor=False)
-in_queue = {row["queue"]: row["processes"] for row in views.read("queue_counts")}
+actions = views.read("open_actions")
+in_queue = Counter[str]()
+for row in actions:
+    in_queue[row["queue"]] += row["processes"]
 with st.container(horizontal=True, gap="small", key="queues"):
     for code, name in codes.QUEUES.items():
         if code in in_queue:
             label = f"{_(name)} ({formats.number(in_queue[code])})"
             links.to_named("watchlist", label, queue=code)
-actions = views.read("open_actions")
-if not actions:
+ours = [row for row in actions if row["queue"] == reports.FIRST_QUEUE]
+if not ours:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 elif access.may_read("open_processes"):
-    first = views.read("open_processes", where={"queue": reports.FIRST_QUEUE}, limit=FIRST)
+    ids = [it for row in ours for it in row["first_processes"]]
+    first = views.read("open_processes", where={"process_id": ids}, limit=FIRST)
     names = seller_names.all_in_clear(first)
     with st.container(gap="xsmall"):
         for row in first:
             first_to_save(row, names)
-for row in actions:
+for row in ours:
     code = row["next_action"]
     is_ready = code == "submit"  # what is answered is sent where it is listed
     elements.action_row(

@@ -301,11 +301,30 @@ def test_what_a_seller_corrected_after_a_400_is_ready_once_they_have_confirmed_i
 # --- today's list, of all processes: in ledgers of their own ---
 
 
-def test_todays_list_leaves_out_what_is_somebody_elses_turn():
+def test_what_is_somebody_elses_turn_stands_apart_in_todays_list():
     waiting = [aci(), invited("2026-03-03T00:00:00Z")]
     other = aci("e2", process_id="p2")
     today = asked([*waiting, other], "open_actions", at("2026-03-04T00:00:00"))
-    assert [(it["next_action"], it["processes"]) for it in today] == [("start_collection", 1)]
+    assert [(it["queue"], it["next_action"], it["processes"]) for it in today] == [
+        ("waiting_for_seller", "await_seller", 1),  # due at the same instant: by their names
+        ("act_now", "start_collection", 1),
+    ]
+
+
+def test_todays_list_names_the_first_five_what_can_still_be_saved_first():
+    """At noon on 4 April deadlines of `p1` to `p3` have passed, of `p3` last; `p5` is due before
+    `p4`, and `p6` and `p7` at the same instant after both."""
+    due = {
+        **{"p1": "2026-03-31", "p2": "2026-04-01", "p3": "2026-04-02"},
+        **{"p4": "2026-04-20", "p5": "2026-04-10", "p7": "2026-04-21", "p6": "2026-04-21"},
+    }
+    history = [
+        aci(f"e{process}", process_id=process, deadline_at=f"{day}T12:00:00Z")
+        for process, day in due.items()
+    ]
+    [today] = asked(history, "open_actions", at("2026-04-04T12:00:00"))
+    assert today["first_processes"] == ["p5", "p4", "p6", "p7", "p3"]
+    assert (today["processes"], today["expired"], today["due_within_7_days"]) == (7, 3, 1)
 
 
 def test_what_late_ones_wait_for_is_counted_most_first():
@@ -337,7 +356,8 @@ def test_todays_list_has_what_waits_from_when_waiting_is_not_safe_to_its_deadlin
         *(invited(it, process_id=process) for it in invitations for process in ("p1", "p2")),
     ]
     today = asked(history, "open_actions", at(when))
-    assert [(it["next_action"], it["processes"], it["expired"]) for it in today] == listed
+    ours = [it for it in today if it["queue"] == "act_now"]
+    assert [(it["next_action"], it["processes"], it["expired"]) for it in ours] == listed
 
 
 @WORLD.given(
