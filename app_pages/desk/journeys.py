@@ -12,6 +12,7 @@ from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, elements, folds, lists, seller_names, views
+from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.language import codes
@@ -22,6 +23,9 @@ from pipeline.submit.ready import Ready
 SHOWN: Final = 15
 AT_ONCE: Final = 500
 """Reviews that one press submits."""
+TOLD: Final = 40
+"""Of the newest notices about a review, those among which is looked for one that stands."""
+_CAME_OF: Final = "what became of answers that were sent"
 _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
 _HELD: Final = "whether a review is held"
@@ -119,6 +123,8 @@ def ready_to_send() -> None:
     is_open = views.as_of() is None and access.may(Permission.SUBMIT)
     may_send = is_open and service.current().settings.platform_url is not None
     rows = views.read("open_processes", where=_READY, limit=AT_ONCE if may_send else SHOWN)
+    if may_send and (came_of := st.session_state.get(_CAME_OF)):
+        st.info(came_of, icon=":material/send:")
     if not rows:
         elements.empty(
             _("Nothing is ready to send"),
@@ -227,7 +233,8 @@ def say_if_held(process: views.Row) -> None:
 
 def say_refused(process: views.Row) -> None:
     """Says of a review whose payload the platform found invalid which of the asked fields its
-    answer names: the link of the next message asks for these alone."""
+    answer names, as the link of the next message asks for these alone, and whether the seller was
+    contacted since."""
     from pipeline.journey.reviews import Reviews
 
     if views.as_of() is not None:
@@ -245,6 +252,21 @@ def say_refused(process: views.Row) -> None:
             "The platform refused: {fields}. *Ask again* asks the seller for nothing else.",
             fields=fields,
         )
+    )
+    since = instants.of(review.refused_at or 0).replace(tzinfo=None)
+    told = views.read("seller_notices", where={"process_id": process["process_id"]}, limit=TOLD)
+    stands = (it for it in told if it["contacted_at"] is not None and it["sent_at"] >= since)
+    if (latest := next(stands, None)) is None:
+        return
+    st.info(
+        _(
+            "The seller was contacted about it on **{instant}**: {channel}, {name}. The answer is"
+            " theirs now.",
+            instant=formats.minute(latest["sent_at"]),
+            channel=formats.plain(code_texts.word(codes.SELLER_CHANNELS, latest["channel"])),
+            name=formats.plain(latest["actor"] or _("by the schedule")),
+        ),
+        icon=":material/mark_email_read:",
     )
 
 
@@ -271,6 +293,7 @@ def _still_ready(process_ids: Sequence[str]) -> list[str]:
 def _look(process_ids: Sequence[str]) -> acting.Feedback:
     from pipeline.submit import ready
 
+    st.session_state.pop(_CAME_OF, None)
     ready_now = _still_ready(process_ids)
     try:
         looked = ready.look(service.current().settings, ready_now)
@@ -289,43 +312,51 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     settings, ready_now = service.current().settings, _still_ready(process_ids)
     held: list[Ready] = []
-    outcomes: Counter[str] = Counter()
+    ended: list[tuple[str, str]] = []
 
-    def note(_process_id: str, result: Result) -> None:
+    def note(process_id: str, result: Result) -> None:
         if isinstance(result, Sent):
-            outcomes[result.outcome] += 1
+            ended.append((process_id, result.outcome))
 
     def send() -> None:
         by = f"{acting.RECORDED_BY}:{actor}"
         held.extend(ready.send(settings, ready_now, via="api", recorded_by=by, on_attempt=note))
 
+    error = None
     if ready_now:
         st.toast(_("Sending …"), icon=":material/send:")
-        if (error := acting.tried(send, actor)) is not None:
-            return acting.Feedback(_how_it_ended(outcomes), error=error)
+        error = acting.tried(send, actor)
+    # The list says it until the next press: what was sent has left it, mostly with its button.
+    st.session_state[_CAME_OF] = _how_it_ended(ended)
+    if error is not None:
+        return acting.Feedback("", error=error)
     st.session_state[_LOOKED] = tuple(held)
     st.session_state[_CHOSEN] = ()
     gone = _gone(process_ids, ready_now)
-    said = "  \n".join(filter(None, (_how_it_ended(outcomes), gone.text)))
-    return acting.Feedback(said, is_done=set(outcomes) == {"accepted"} and not gone.text)
+    is_done = {outcome for _id, outcome in ended} == {"accepted"} and not gone.text
+    return gone._replace(is_done=is_done)
 
 
-def _how_it_ended(outcomes: Mapping[str, int]) -> str:
-    """How many attempts were sent, and how they ended (outcome -> how many); nothing of none."""
-    if not outcomes:
+def _how_it_ended(ended: Sequence[tuple[str, str]]) -> str:
+    """How many attempts were sent, and how they ended, with whose they are: process id, outcome;
+    nothing of none."""
+    if not ended:
         return ""
-    ended = ", ".join(
-        f"{code_texts.word(codes.OUTCOMES, code)} ({formats.number(outcomes[code])})"
-        for code in sorted(outcomes)
+    counted = Counter(outcome for _id, outcome in ended)
+    said = ", ".join(
+        f"{code_texts.word(codes.OUTCOMES, code)} ({formats.number(counted[code])})"
+        for code in sorted(counted)
     )
-    sent = sum(outcomes.values())
-    return ngettext(
+    text = ngettext(
         "{n} attempt was sent: {outcomes}.",
         "{n} attempts were sent: {outcomes}.",
-        sent,
-        n=formats.number(sent),
-        outcomes=formats.plain(ended),
+        len(ended),
+        n=formats.number(len(ended)),
+        outcomes=formats.plain(said),
     )
+    ids = dict.fromkeys(process_id for process_id, _outcome in ended)
+    named = elements.paths([views.shown("process_id", it) for it in ids])
+    return f"{formats.minute(views.moment())} · {text} {named}"
 
 
 def _gone(process_ids: Sequence[str], ready_now: Sequence[str]) -> acting.Feedback:

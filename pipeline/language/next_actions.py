@@ -56,8 +56,11 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
         ":material/sync:",
     ),
     "correct_payload": NextAction(
-        N_("Correct the payload"),
-        N_("The platform found the payload invalid (400). Correct it and send it again."),
+        N_("Correct what was refused"),
+        N_(
+            "The platform refused what was sent (400). A value is the seller's: ask them for it"
+            " again. What is wrong otherwise is ours to correct. Then send it again."
+        ),
         ":material/build:",
     ),
     "correct_credentials": NextAction(

@@ -19,6 +19,7 @@ from tests.app_pages.support.occurrences import (
     before,
     collected,
     review,
+    text,
 )
 from tests.app_pages.support.reading import chart, metrics, page_text, press, table, texts, unfold
 from tests.support.ledgers import draft
@@ -303,6 +304,26 @@ def test_a_process_says_which_fields_the_platform_refused(
     with open_log([*PARTLY[:2], started, {**finished, "body": body}]):
         shown = page_text(visit("process", as_of=None, process="prc_partly"))
     assert said in shown
+
+
+@pytest.mark.parametrize(("days", "is_said"), [(18, False), (16, True)])
+def test_beside_what_was_refused_stands_that_the_seller_was_asked_since(
+    open_log: OpenLog, visit: Visit, days: int, *, is_said: bool
+) -> None:
+    """It still said that the next step is ours, and somebody asked a second time."""
+    started, finished = attempt("prc_partly", before(days=17), status=400)
+    body = {"error": {"violations": [{"field": "address.city", "message": "unknown"}]}}
+    said = {"occurred_at": text(before(days=days)), "message_id": "n1"}
+    notice = {"process_id": "prc_partly", "channel": "email", "actor": "Bia"}
+    told = [
+        {"kind": "seller_notice", **said, **notice},
+        {"kind": "seller_notice_result", **said, "result": "accepted"},
+    ]
+    with open_log([*PARTLY[:2], started, {**finished, "body": body}, *told]):
+        shown = page_text(visit("process", as_of=None, process="prc_partly"))
+    at = "The seller was contacted about it on "
+    assert (at in shown) == is_said
+    assert ("e-mail, Bia. The answer is theirs now." in shown) == is_said
 
 
 def test_how_an_answer_differs_where_nobody_sees_it_is_said(

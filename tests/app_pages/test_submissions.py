@@ -124,8 +124,8 @@ def test_what_needs_a_person_is_listed_with_the_reason(drawn: Visit) -> None:
     """prc_3 was refused with 400; its deadline is 30 days after its request."""
     app = drawn("submissions", list="waiting")
     shown = page_text(app)
-    assert "Correct the payload" in shown
-    assert "The platform found the payload invalid (400). Correct it and send it again." in shown
+    assert "Correct what was refused" in shown
+    assert "The platform refused what was sent (400). A value is the seller's: ask them" in shown
     assert "Payload refused 20 days left" in shown
     assert links(app)[0] == ("prc_3", "process=prc_3")
     assert "In the last 30 days 4 attempts were sent, 2 accepted." in page_text(app)

@@ -219,6 +219,10 @@ def test_what_is_sent_is_what_was_chosen_or_there_when_it_was_pressed_and_not_se
         assert f"Not ready any more, and so left alone: {chosen}." in shown
         assert "Send all (1)" in shown
         assert "attempt was sent: " not in shown
+        # It was said for ten seconds, or not at all where nothing was left to send.
+        assert f"1 attempt was sent: Accepted (1). {chosen}" in page_text(otto.run())
+        press(otto, "Validate all (1): sends nothing")
+        assert "attempt was sent: " not in page_text(otto)
         press(rita, "Validate all (1): sends nothing")
         assert "1 would be sent, 0 held." in page_text(rita)
         came_since = answered(service)
