@@ -1,5 +1,6 @@
 """What changed: all that came, became overdue, expired, was finished or denied since an instant."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import streamlit as st
@@ -19,6 +20,7 @@ PAGE = Page(
 )
 
 WHAT_CHARACTERS = 30  # in its column; the card has the whole of it
+COUNTS_WIDTH = 620  # pixels, for all kinds of changes with three digits each
 LOOKED_BACK = timedelta(days=1)  # where the browser knows of no visit before
 
 
@@ -83,26 +85,35 @@ def since(name: str) -> datetime:
     return moments.start_of(name, views.moment(), formats.zone())
 
 
+def counts(facets: views.Facets, kinds: Mapping[str, str]) -> str:
+    """How many changes there are of each kind, in a line; nothing where there is none."""
+    numbers = {code: facets.rows(change=[code]) for code in kinds}
+    said = (
+        f"{kinds[code].partition(' · ')[0]} {formats.number(n)}" for code, n in numbers.items() if n
+    )
+    return " · ".join(said)
+
+
 with lists.filters():
     with st.container(width="content"):
         saved.show("since")
     with st.container(width="content"):
         starts = {code: _(name) for code, name in moments.STARTS.items()}
-        if visits.last() is not None:  # what changed since they left is what most come for
+        if visits.last() is None:
+            starts["visit"] = _("First visit: 24 hours")
+        else:  # what changed since they left is what most come for
             starts = {"visit": starts["visit"], **starts}
         chosen = address.choice(_("Since"), starts, "since")
     began = since(chosen)
     where = {"change": address.asked_for("change", changes.CHANGES)}
     facets = views.Facets("changes", where, period={"changed_at": (began, None)})
-    with st.container(width=300):
+    kinds = {code: _(change.name) for code, change in changes.CHANGES.items()}
+    with st.container(width=COUNTS_WIDTH):
         address.choices(
             _("Change"),
-            facets.numbered(
-                "change",
-                {code: _(change.name) for code, change in changes.CHANGES.items()},
-            ),
+            facets.numbered("change", kinds),
             "change",
-            placeholder=_("Change"),
+            placeholder=counts(facets, kinds) or _("Change"),
         )
 lists.with_card(
     facets,

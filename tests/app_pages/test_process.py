@@ -221,8 +221,8 @@ def test_what_the_platform_sent_is_shown_as_text_and_never_as_markup_or_a_link(
     shown = [it.value for kind in ("header", "markdown") for it in app.get(kind)]
     foreign = [it for it in shown if "evil" in it and "`" not in it]
     assert foreign
-    for text in foreign:
-        assert not re.search(r"https?:|www\.", re.sub(r"\\(.)", r"\1", text)), text
+    for each in foreign:
+        assert not re.search(r"https?:|www\.", re.sub(r"\\(.)", r"\1", each)), each
 
 
 def test_a_status_and_a_type_that_the_contract_does_not_know_are_shown_as_they_came(

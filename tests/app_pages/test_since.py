@@ -97,6 +97,12 @@ def test_without_a_visit_before_it_is_the_last_day(
     with open_log(HISTORY):
         app = visit("since", since="visit")
     assert "This browser knows of no visit before" in page_text(app)
+    [change] = app.multiselect
+    assert change.proto.placeholder == "EXPIRED 1 · Denied 1 · Finding 2", (
+        "507 rows, and none said of what"
+    )
+    [begins] = [it for it in app.segmented_control if it.label == "Since"]
+    assert begins.options[-1] == "First visit: 24 hours"
     assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired")]
 
 
