@@ -70,16 +70,18 @@ def _verified(file: UploadedFile) -> _Said | None:
 
 
 def _say(found: Found, origin: Origin) -> None:
-    _say_result(found)
+    _say_result(found, origin)
     _say_whose(found, origin)
     _list(_("Faults"), found.faults)
     _list(_("What it cannot decide"), found.undecided)
-    _list(_("Not checked"), found.unchecked)
     _list(_("Scope"), found.about)
     _list(_("Notes"), found.notes)
-    if found.checked:
-        with st.expander(_("Checked ({n})", n=formats.number(len(found.checked)))):
-            _list("", found.checked)
+    unproved = _("What this package does not prove ({n})", n=formats.number(len(found.unchecked)))
+    checked = _("Checked ({n})", n=formats.number(len(found.checked)))
+    for title, lines in ((unproved, found.unchecked), (checked, found.checked)):
+        if lines:
+            with st.expander(title):
+                _list("", lines)
     st.markdown(
         formats.muted(
             _(
@@ -92,12 +94,22 @@ def _say(found: Found, origin: Origin) -> None:
     )
 
 
-def _say_result(found: Found) -> None:
-    """The verifier's last line, and what that means in the reader's language."""
+def _say_result(found: Found, origin: Origin) -> None:
+    """What the verdict means in the reader's language, and the verifier's last line. Genuine is
+    said of a package of our own log alone: whose another's key is, we do not know."""
+    means = ""
     if found.exit_code == 1:
         name, say, icon = _("Not verified"), st.error, ":material/gpp_bad:"
     elif found.exit_code:
         name, say, icon = _("It cannot be decided"), st.warning, ":material/gpp_maybe:"
+    elif origin.whose is Whose.GROWN:
+        name = _("Genuine, and complete for what was asked")
+        say, icon = st.success, ":material/verified_user:"
+        means = _(
+            "**Genuine: yes.** A key of this server's log signed it, and nothing in it was changed"
+            " since.  \n**Complete: yes.** Of what *Scope* names, no entry that the package has to"
+            " hold is missing; what no such package can prove is listed below."
+        )
     elif found.unchecked:
         name = _("Verified, but for what is not checked")
         say, icon = st.info, ":material/verified_user:"
@@ -106,7 +118,7 @@ def _say_result(found: Found) -> None:
     # On a terminal the lines stand above the result.
     result = formats.code(found.result.removesuffix(" above"))
     words = _("The verifier says: {message}", message=result)
-    say(words, title=name, icon=icon)
+    say("  \n".join(filter(None, [means, words])), title=name, icon=icon)
 
 
 def _say_whose(found: Found, origin: Origin) -> None:
