@@ -27,7 +27,7 @@ from app_pages.language.i18n import _
 from pipeline.language import codes
 
 _PALE_RED, _LIGHT_RED = "#F9DADC", "#E9868F"
-_NAME_WIDTH: Final = 30  # characters a line
+_NAME_WIDTH: Final = 22  # characters a line
 _NAME_LINE, _NAME_ROOM, _LEAST_ROW = 16, 14, 46  # pixels
 _COUNT_CHARACTER, _LEAST_PLOT = 6, 24  # pixels
 _WEEKS_NAMED: Final = 6
@@ -244,7 +244,7 @@ def reason_returns(rows: Rows) -> Figure:
             )
         ],
         height=max(220, (_row_height(names) + 14) * len(rows) + 36),
-        room=170,
+        room=150,
     )
 
 
