@@ -31,7 +31,7 @@ Form = Format | Literal["spreadsheet"]
 OFFERED: Final[Mapping[Form, str]] = {
     "xlsx": "XLSX",
     "spreadsheet": N_("CSV for spreadsheets"),
-    "csv": "CSV",
+    "csv": N_("CSV for programs"),
     "parquet": "Parquet",
 }
 _SEPARATORS: Final[Mapping[Language, tuple[str, str]]] = {"en": (",", "."), "pt": (";", ",")}

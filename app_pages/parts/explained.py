@@ -111,9 +111,28 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
     st.markdown(_("**In a notebook**, the same rows with pandas:"))
     needs_token = service.current().settings.api_tokens_file is not None
     _code(downloads.in_python(question, _origin(), needs_token=needs_token))
+    if needs_token:
+        st.markdown(
+            formats.muted(
+                _(
+                    "`PRAZO_TOKEN` is a token for reading: whoever runs Prazo gives you one, with"
+                    " the scope `read`."
+                )
+            )
+        )
     shown = public()[view]
     st.markdown(_("**In SQL**, how they come about:"))
     _code(shown.sql + shown.order_by)
+    st.markdown(
+        formats.muted(
+            _(
+                "It runs as it stands in a ledger's file, which DuckDB opens while no process holds"
+                " it, and so does {query}. With a file of these rows, name that instead."
+                " See *SQL of your own* in the guide *For analysts*.",
+                query=formats.code(f"from {view}"),
+            )
+        )
+    )
 
 
 def _code(text: str) -> None:

@@ -278,7 +278,7 @@ def test_filters_stand_in_the_url_and_in_the_file_of_the_list_and_the_back_butto
     assert "120 processes" in tab.text()
     tab.page.get_by_role("button", name="Download", exact=True).click()
     with tab.page.expect_download() as download:
-        tab.page.get_by_role("button", name="CSV", exact=True).click()
+        tab.page.get_by_role("button", name="CSV for programs", exact=True).click()
     file = tmp_path / "watchlist.csv"
     download.value.save_as(file)
     name = download.value.suggested_filename

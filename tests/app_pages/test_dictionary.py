@@ -36,7 +36,7 @@ def test_a_view_is_shown_with_its_rows_and_its_file(open_log: OpenLog, visit: Vi
         app = visit("dictionary", q="longest expired first")
     assert list(app.dataframe[0].value["process_id"]) == ["prc_1"]
     offered = [it.label for it in app.get("download_button")]
-    assert offered == ["XLSX", "CSV for spreadsheets", "CSV", "Parquet"]
+    assert offered == ["XLSX", "CSV for spreadsheets", "CSV for programs", "Parquet"]
     [in_python, _sql] = [it.value for it in app.code]
     assert in_python == (
         "import pandas\nrows = pandas.read_parquet('http://127.0.0.1:8501/api/views/"

@@ -233,7 +233,7 @@ def rows_of_a_figure(hand: Hand) -> None:
     hand.click(page.locator("summary").filter(has_text="Table and query").first)
     page.get_by_text("rows = pandas.read_parquet").first.wait_for()
     with page.expect_download():
-        hand.click(page.get_by_role("button", name="CSV", exact=True).first)
+        hand.click(page.get_by_role("button", name="CSV for programs", exact=True).first)
 
 
 def package_for_a_seller(hand: Hand) -> None:

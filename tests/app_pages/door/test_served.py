@@ -186,7 +186,7 @@ def test_below_an_address_of_a_proxy_the_same_list_is_served(tmp_path: Path, bro
         assert reader.title() == "Findings"
         reader.page.get_by_role("button", name="Download", exact=True).first.click()
         with reader.page.expect_download() as download:
-            reader.page.get_by_role("button", name="CSV", exact=True).first.click()
+            reader.page.get_by_role("button", name="CSV for programs", exact=True).first.click()
         assert download.value.path().stat().st_size > 0
         reader.page.close()
 
@@ -225,7 +225,7 @@ def test_a_file_is_handed_to_whom_it_was_made_for_while_their_tab_and_their_role
         _, his_cookies = logged_in("u-2")
         ana.page.get_by_role("button", name="Download", exact=True).first.click()
         with ana.page.expect_download() as download:
-            ana.page.get_by_role("button", name="CSV", exact=True).first.click()
+            ana.page.get_by_role("button", name="CSV for programs", exact=True).first.click()
         taken, place = download.value.path().read_bytes(), download.value.url
         assert place.startswith(f"{url}/media/")
         assert taken.startswith(b"severity,") or b"," in taken[:200]

@@ -408,6 +408,6 @@ def test_every_list_is_there_to_take_away(open_log: OpenLog, visit: Visit) -> No
     with open_log(history):
         for page in ("watchlist", "findings", "submissions", "denials", "evidence", "ledger"):
             labels = [it.label for it in visit(page).get("download_button")]
-            files = [it for it in labels if it in ("CSV", "Parquet", "XLSX")]
-            assert files == ["XLSX", "CSV", "Parquet"], page
+            files = [it for it in labels if it in ("CSV for programs", "Parquet", "XLSX")]
+            assert files == ["XLSX", "CSV for programs", "Parquet"], page
             assert "CSV for spreadsheets" in labels, page
