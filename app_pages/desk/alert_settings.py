@@ -8,15 +8,16 @@ from typing import Any, Final, NamedTuple, get_args
 
 import streamlit as st
 
+from app_pages.desk import people
 from app_pages.door import access
-from app_pages.language import formats, occurrences
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _
 from app_pages.parts import acting, elements, folds
 from pipeline import alert_rules, conditions
 from pipeline.alert import hours
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
-from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, WorkingHours
+from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, Route, WorkingHours
 from pipeline.alert_rules.references import KINDS
 from pipeline.continuity import service
 from pipeline.contract.review_types import NAMES
@@ -71,10 +72,14 @@ _FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
     },
     ROUTES: {
         "to": Field(N_("Notified"), is_many=True),
-        "severities": Field(N_("Of these severities; none: of all"), tuple(codes.SEVERITIES), True),
-        "review_types": Field(N_("Of these types; none: of all"), tuple(sorted(NAMES)), True),
-        "roles": Field(N_("Which alerts; none: all"), _ROLES, True),
-        "kinds": Field(N_("Of these alerts; none: of all"), KINDS, True),
+        "severities": Field(
+            N_("Only of these severities (empty: all)"), tuple(codes.SEVERITIES), True
+        ),
+        "review_types": Field(
+            N_("Only of these types of review (empty: all)"), tuple(sorted(NAMES)), True
+        ),
+        "roles": Field(N_("Only alerts about (empty: all)"), _ROLES, True),
+        "kinds": Field(N_("Only these alerts (empty: all)"), KINDS, True),
         "at_any_hour": Field(
             N_("At night and on days off, too"),
             tuple(codes.SEVERITIES),
@@ -120,6 +125,16 @@ def change() -> None:
         _form(path, chosen, said)
 
 
+def alerts_of(route: Route) -> str:
+    """Which alerts a route takes, in words."""
+    severities = code_texts.by_code(codes.SEVERITIES)
+    said = [severities[it] for it in route.severities or ()]
+    said += [occurrences.alert_name(it) for it in route.kinds or ()]
+    said += [_(OF_ROLES[it]) for it in route.roles or ()]
+    said += route.review_types or ()
+    return ", ".join(said) or _("all")
+
+
 def _is_admin() -> bool:
     person = access.person()
     return person is not None and Role.ADMIN in person.roles
@@ -133,7 +148,10 @@ def _named(option: str) -> str:
     }
     name = option.removeprefix(f"{RECIPIENTS}.")
     if option.startswith(f"{ROUTES}."):
-        return _("Route {n}", n=option.partition(".")[2])
+        n, routes = int(option.partition(".")[2]), people.rules().routes
+        if n > len(routes):  # the file has more since it was read
+            return _("Route {n}", n=n)
+        return _("Route {n}: {alerts}", n=n, alerts=formats.plain(alerts_of(routes[n - 1])))
     return words.get(option) or formats.plain(name)
 
 

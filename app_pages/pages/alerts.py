@@ -286,7 +286,7 @@ def recipients(rules: AlertRules) -> None:
     st.table(
         {
             _("Route"): [str(n) for n, _route in enumerate(rules.routes, 1)],
-            _("Alerts"): [_alerts_of(it) for it in rules.routes],
+            _("Alerts"): [formats.plain(alert_settings.alerts_of(it)) for it in rules.routes],
             _("Notified"): [_whom(rules, it, it.to) for it in rules.routes],
             _("Then, if nobody takes it"): [_escalation(rules, it) for it in rules.routes],
         }
@@ -300,16 +300,6 @@ def recipients(rules: AlertRules) -> None:
         st.selectbox(_("Send a test message to"), list(rules.recipients), key="trial_to")
         press, icon = partial(_try, rules), ":material/send:"
         acting.submit("trial", _("Send it"), press, icon=icon, may=Permission.ANNOTATE)
-
-
-def _alerts_of(route: Route) -> str:
-    """Which alerts a route takes, in words."""
-    severities = code_texts.by_code(codes.SEVERITIES)
-    said = [severities[it] for it in route.severities or ()]
-    said += [occurrences.alert_name(it) for it in route.kinds or ()]
-    said += [_(alert_settings.OF_ROLES[it]) for it in route.roles or ()]
-    said += route.review_types or ()
-    return formats.plain(", ".join(said) or _("all"))
 
 
 def _whom(rules: AlertRules, route: Route, to: Iterable[str]) -> str:
@@ -467,6 +457,19 @@ def _revoked() -> acting.Feedback:
     )
 
 
+def _counted(found: views.Facets, total: int) -> str:
+    """How many alerts the list has, and how many of them the bell counts."""
+    said = ngettext("{n} alert", "{n} alerts", total, n=formats.number(total))
+    asked = address.asked_for("severity", codes.SEVERITIES) or codes.SEVERITIES
+    pressing = sum(found.rows(severity=[it]) for it in codes.PRESSING if it in asked)
+    info = total - pressing
+    if not pressing or not info:
+        return said
+    to_act = _("{n} to act on", n=formats.number(pressing))
+    rest = _("{n} only to know", n=formats.number(info))
+    return f"{said}: {to_act}, {rest}"
+
+
 clearances.show()
 with lists.filters():
     with st.container(width="content"):
@@ -505,7 +508,7 @@ else:
         facets,
         listed(),
         card,
-        counted=lambda total: ngettext("{n} alert", "{n} alerts", total, n=formats.number(total)),
+        counted=partial(_counted, facets),
         nothing_matches=_("No alert matches these filters"),
         when_empty=lambda: elements.empty_of_processes(
             _("Nothing is alarming"),

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app_pages.door import access
 from app_pages.language import formats, moments
-from app_pages.language.i18n import LANGUAGES, _, look_up_language, ngettext, preferred
+from app_pages.language.i18n import LANGUAGES, _, look_up_language, preferred
 from app_pages.parts import acting, elements, links, views
 from pipeline import instants
 from pipeline.continuity import service
@@ -38,7 +38,7 @@ def bell(names: Callable[[], Sequence[str]]) -> None:
     to_approve = _to_approve()
     if not waiting and not to_approve:
         return
-    label = ngettext("{n} alert", "{n} alerts", waiting, n=formats.number(waiting))
+    label = _("{n} to act on", n=formats.number(waiting))
     if to_approve:
         label += " · " + _("{n} to approve", n=formats.number(to_approve))
     own = set(names())

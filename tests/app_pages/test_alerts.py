@@ -104,12 +104,12 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         service.inbox.append([hers._replace(occurred_at=instants.from_datetime(before(days=27)))])
         follow(service)
         app = visit("ledger")
-        assert bell(app) == ["2 alerts"]
+        assert bell(app) == ["2 to act on"]
         app.session_state[acting._NAME] = "bia"
-        assert bell(app.run()) == ["2 alerts", "1 for you"]
+        assert bell(app.run()) == ["2 to act on", "1 for you"]
         assert ("1 for you", "shown=open&whose=mine") in all_links(app)
         app.session_state[acting._NAME] = "Caio"
-        assert bell(app.run()) == ["2 alerts"]
+        assert bell(app.run()) == ["2 to act on"]
 
         page = visit("alerts", shown="open", whose="mine")
         assert "Your name" in page_text(page)
@@ -126,10 +126,13 @@ def test_the_bell_counts_what_presses_and_leads_to_just_that(
     """What is only to be known is on the page, and in the digest."""
     with open_log([*HISTORY, review("prc_new", before(days=2))]):
         app = visit("ledger")
-        assert bell(app) == ["2 alerts"]
-        [(_, query)] = [it for it in all_links(app) if it[0] == "2 alerts"]
+        assert bell(app) == ["2 to act on"]
+        [(_, query)] = [it for it in all_links(app) if it[0] == "2 to act on"]
         assert query == "shown=open&severity=breach&severity=risk"
-        assert "Info (1)" in visit("alerts").pills(key="severity").options
+        page = visit("alerts")
+        assert "Info (1)" in page.pills(key="severity").options
+        assert "3 alerts: 2 to act on, 1 only to know" in page_text(page)
+        assert "only to know" not in page_text(visit("alerts", severity="notice"))
 
 
 def test_without_recipients_the_page_says_that_nobody_hears_of_it(
