@@ -161,6 +161,7 @@
     })
     const icons = '[data-testid="stMarkdownContainer"] [role="img"][translate="no"]:not([aria-hidden])'
     const spelled = 'button[aria-label*=":material/"]'
+    const dropped = '[data-testid="stFileUploaderDropzone"][role="presentation"]'  // it has a name
     const openers = '.st-key-card [data-testid="stPopoverButton"]'
     const named = it => it.querySelector('p')?.innerText.trim() ?? ''
     const processOf = it => {
@@ -187,6 +188,7 @@
     }
     new MutationObserver(() => {
         for (const it of document.querySelectorAll(icons)) it.ariaHidden = true
+        for (const it of document.querySelectorAll(dropped)) it.role = 'group'
         for (const it of document.querySelectorAll(spelled)) {
             it.ariaLabel = it.ariaLabel.replace(/:material\/\w+: ?/g, '')
         }
