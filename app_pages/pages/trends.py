@@ -175,16 +175,17 @@ def wholes(
 
 
 def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
-    """What the chart finds: which way it went, of all kinds together."""
-    in_all, earlier = wholes(rows, cut, last)
-    if in_all is None:
+    """What the chart finds: which way it went, of all kinds together, where that is clear."""
+    firsts = (last, before(last, cut.period))
+    found = in_time.compared(*([row for row in rows if row[cut.period] == it] for it in firsts))
+    if found is None:
         return _("Reviews in time")
     period = (
         _("in {month}", month=formats.month(last))
         if cut.period == "month"
         else _("in the week of {day}", day=formats.short_day(last))
     )
-    return in_time.headline(in_all, earlier, period, language())
+    return in_time.headline(found, period, language())
 
 
 def offer_page() -> None:

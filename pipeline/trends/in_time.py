@@ -1,6 +1,7 @@
 """Says how many of the reviews due in a month or week were finished in time, of all kinds together:
 a kind alone, such as the one of which most were due, can hide which way it goes."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -9,9 +10,14 @@ from pipeline.language.catalogue import N_, Language, said_in
 
 _BETTER: Final = N_("Better: {share} in time {period}, after {before}")
 _WORSE: Final = N_("Worse: {share} in time {period}, after {before}")
-_SAME: Final = N_("As before: {share} in time {period}")
+_OF_BOTH: Final = N_("{said}, of the types that were due in both")
+_UNCLEAR: Final = N_("No clear change: {share} in time {period}")
 _ALONE: Final = N_("{share} in time {period}")
 _SO_FAR: Final = N_("{n} in time, of {due} due so far")
+
+
+_DEVIATIONS: Final = 1.959963984540054
+"""Of a normal distribution, between which 95 % lie."""
 
 
 class Whole(NamedTuple):
@@ -26,6 +32,47 @@ class Whole(NamedTuple):
         return self.in_time / self.due
 
 
+class Compared(NamedTuple):
+    """All that was due in a month or week, and like with like: what was due in it and in the one
+    before of the types that were due in both; None where no type was."""
+
+    last: Whole
+    like: Whole | None
+    before: Whole | None
+
+
+def compared(
+    last: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
+) -> Compared | None:
+    """The rows of a month or week beside those of the one before; None where nothing was due."""
+    rows, earlier = ([row for row in some if row["due_so_far"]] for some in (last, before))
+    in_all = whole(rows)
+    if in_all is None:
+        return None
+    both = {row.get("review_type") for row in rows} & {row.get("review_type") for row in earlier}
+    like, like_before = (
+        whole(row for row in some if row.get("review_type") in both) for some in (rows, earlier)
+    )
+    return Compared(in_all, like, like_before)
+
+
+def is_clear(last: Whole, before: Whole) -> bool:
+    """Whether two shares differ by more than chance: 0 is not in Newcombe's interval of 95 % of
+    their difference, which follows from Wilson's interval of each (docs/rules.md#over-time)."""
+    more, less = sorted((last, before), key=lambda of: of.share, reverse=True)
+    low, high = _wilson(more)[0], _wilson(less)[1]
+    return more.share - less.share > math.hypot(more.share - low, high - less.share)
+
+
+def _wilson(of: Whole) -> tuple[float, float]:
+    """Both ends of Wilson's interval of a share."""
+    spread = _DEVIATIONS * _DEVIATIONS / of.due
+    middle = (of.share + spread / 2) / (1 + spread)
+    root = math.sqrt((of.share * (1 - of.share) + spread / 4) / of.due)
+    half = _DEVIATIONS * root / (1 + spread)
+    return middle - half, middle + half
+
+
 def whole(rows: Iterable[Mapping[str, Any]]) -> Whole | None:
     """The rows of one month or week, such as those of `on_time_by_month`; None where nothing was
     due."""
@@ -34,16 +81,21 @@ def whole(rows: Iterable[Mapping[str, Any]]) -> Whole | None:
     return Whole(sum(row["finished_in_time"] for row in found), due) if due else None
 
 
-def headline(last: Whole, before: Whole | None, period: str, into: Language) -> str:
-    """The share, and which way it went as far as its digits show. `period`: `in Oct 2026`."""
-    share = figures.share(last.share, into)
-    earlier = None if before is None else figures.share(before.share, into)
-    if before is None or earlier is None:
-        return said_in(into, _ALONE, share=share, period=period)
-    if earlier == share:
-        return said_in(into, _SAME, share=share, period=period)
-    said = _BETTER if last.share > before.share else _WORSE
-    return said_in(into, said, share=share, period=period, before=earlier)
+def headline(found: Compared, period: str, into: Language) -> str:
+    """The share, and which way it went, where that is clear. `period`: `in Oct 2026`."""
+    like, before = found.like, found.before
+    if like is None or before is None:
+        return said_in(into, _ALONE, share=figures.share(found.last.share, into), period=period)
+    if not is_clear(like, before):
+        return said_in(into, _UNCLEAR, share=figures.share(found.last.share, into), period=period)
+    said = said_in(
+        into,
+        _BETTER if like.share > before.share else _WORSE,
+        share=figures.share(like.share, into),
+        period=period,
+        before=figures.share(before.share, into),
+    )
+    return said if like == found.last else said_in(into, _OF_BOTH, said=said)
 
 
 def so_far(row: Mapping[str, Any], into: Language) -> str:

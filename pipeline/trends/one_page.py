@@ -133,14 +133,13 @@ def finding(of: OnePage, into: Language) -> str:
     rows = of.rows["on_time_by_month"]
     current = instants.of(of.as_of).date().replace(day=1)
     last = _month_before(current)
-    due, earlier = (
-        in_time.whole(row for row in rows if row["month"] == month)
-        for month in (last, _month_before(last))
+    found = in_time.compared(
+        *([row for row in rows if row["month"] == of_it] for of_it in (last, _month_before(last)))
     )
     said = []
-    if due is not None:
+    if found is not None:
         month = said_in(into, _IN_MONTH, month=figures.month(last, into))
-        said.append(f"{in_time.headline(due, earlier, month, into)}.")
+        said.append(f"{in_time.headline(found, month, into)}.")
     for row in of.rows["overview_figures"]:
         said.append(
             counted_in(

@@ -9,24 +9,35 @@ def of(kind, in_time, due):
     return {"review_type": kind, "finished_in_time": in_time, "due_so_far": due}
 
 
-SEPTEMBER = [of("ACI", 13, 17)]
-OCTOBER = [of("ACI", 15, 25), of("ACP", 23, 29)]
+HALF = [of("ACI", 30, 60)]
+A_QUARTER = [of("ACI", 15, 60)]
+WITH_A_NEW_TYPE = [*A_QUARTER, of("ACP", 57, 60)]
 
 
 @pytest.mark.parametrize(
     ("last", "before", "said"),
     [
-        (OCTOBER, SEPTEMBER, "Worse: 70.4% in time in Oct, after 76.5%"),
-        (SEPTEMBER, OCTOBER, "Better: 76.5% in time in Oct, after 70.4%"),
-        (SEPTEMBER, [of("ACP", 26, 34)], "As before: 76.5% in time in Oct"),
-        ([of("ACI", 7650, 10000)], [of("ACI", 7651, 10000)], "As before: 76.5% in time in Oct"),
-        (OCTOBER, [of("ACP", 0, 0)], "70.4% in time in Oct"),
+        # By hand: Wilson's intervals are 0.158 to 0.372 and 0.377 to 0.623; 0.25 is more than
+        # the root of 0.123 squared and 0.122 squared, which is 0.173.
+        (A_QUARTER, HALF, "Worse: 25.0% in time in Oct, after 50.0%"),
+        (HALF, A_QUARTER, "Better: 50.0% in time in Oct, after 25.0%"),
+        # 40 of 51 after 15 of 19, and 20 of 60 after 30 of 60: 0.167 is less than 0.176.
+        ([of("ACI", 40, 51)], [of("ACI", 15, 19)], "No clear change: 78.4% in time in Oct"),
+        ([of("ACI", 20, 60)], HALF, "No clear change: 33.3% in time in Oct"),
+        ([of("ACI", 19, 60)], HALF, "Worse: 31.7% in time in Oct, after 50.0%"),
+        (
+            WITH_A_NEW_TYPE,
+            HALF,
+            "Worse: 25.0% in time in Oct, after 50.0%, of the types that were due in both",
+        ),
+        (WITH_A_NEW_TYPE, [of("ACP", 0, 0)], "60.0% in time in Oct"),
+        (A_QUARTER, [of("ACP", 50, 60)], "25.0% in time in Oct"),
     ],
 )
-def test_a_kind_that_is_new_hides_no_fall_of_the_whole(last, before, said):
-    wholes = (in_time.whole(last), in_time.whole(before))
-    assert in_time.headline(*wholes, "in Oct", "en") == said
+def test_a_change_is_said_where_it_is_clear_and_like_is_compared_with_like(last, before, said):
+    assert in_time.headline(in_time.compared(last, before), "in Oct", "en") == said
 
 
 def test_where_nothing_was_due_there_is_no_whole():
     assert in_time.whole([of("ACI", 0, 0)]) is None
+    assert in_time.compared([of("ACI", 0, 0)], HALF) is None

@@ -56,10 +56,10 @@ def test_its_first_sentences_say_the_finding_and_its_title_whose_reviews_these_a
     march = {**april, "month": april["month"].replace(month=3), "finished_in_time": 4}
     of = page._replace(rows={**page.rows, "on_time_by_month": [march, april]})
     assert one_page.finding(of, "en").startswith(
-        "Worse: 75.0% in time in Apr 2026, after 100.0%. 20 reviews are EXPIRED (0 in 7 days). "
+        "No clear change: 75.0% in time in Apr 2026. 20 reviews are EXPIRED (0 in 7 days). "
     )
     assert one_page.finding(of, "pt").startswith(
-        "Piorou: 75,0% no prazo em abr. 2026, ante 100,0%. 20 revisões estão EXPIRED "
+        "Sem mudança clara: 75,0% no prazo em abr. 2026. 20 revisões estão EXPIRED "
     )
 
 
