@@ -339,6 +339,15 @@ def _readable(instant: str) -> str:
     return instant.replace("T", " ").removesuffix("Z").partition(".")[0]
 
 
+def _period(scope: Mapping[str, str]) -> str:
+    """A period from its start to its end; of whole days, from the first to the last of them."""
+    since, until = (instants.parse(scope[end]) or 0 for end in ("from", "to"))
+    if since % instants.DAY == until % instants.DAY == 0:
+        ends = (scope["from"], instants.readable(until - instants.DAY))
+        return " – ".join(_readable(end)[: len("2026-03-01")] for end in ends)
+    return " – ".join(_readable(scope[end]) for end in ("from", "to"))
+
+
 def _plain(cell: str) -> str:
     """A cell without the apostrophe that keeps spreadsheets from running it."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@", "\t") else cell
@@ -370,6 +379,7 @@ _TEMPLATES: Final = jinja2.Environment(
 )
 _TEMPLATES.filters |= {
     "readable": _readable,
+    "period": _period,
     "plain": _plain,
     "paths": _paths,
     "shown_as": shown_as,

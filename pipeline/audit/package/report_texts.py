@@ -227,6 +227,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "subject": N_("Process or seller"),
     "found_at": N_("Since"),
     "entry": N_("Entry"),
+    "listed": N_("Which processes are here"),
+    "standing": N_("State"),
     "processes": N_("The story of each process"),
     "opened_at": NC_("when", "Opened"),
     "deadline_at": N_("Deadline"),
