@@ -163,6 +163,7 @@ def _list(text: str, found: Found) -> None:
             own = views.shown("seller_id", seller)
             _about_seller(found, seller, beside=own if name else None)
     _say_if_cut(found)
+    seller_names.of_found([{"seller_id": it} for it in found.names])
 
 
 def _say_refused(found: Found) -> None:
@@ -189,7 +190,12 @@ def _about_seller(found: Found, seller: str, beside: str | None = None) -> None:
     """`beside`: what stands in the place of the name, where that stands already."""
     waiting = found.waiting.get(seller)
     state = "" if waiting is None else waiting["worst_state"]
-    st.markdown(_about(found, seller, state, waiting, beside), width="content")
+    said = [_about(found, seller, state, waiting, beside)]
+    if waiting is not None:
+        at = waiting["last_contact_at"]
+        contact = _("last contact {instant}", instant=formats.minute(at)) if at else ""
+        said.append(formats.muted(contact or _("never contacted")))
+    st.markdown(" · ".join(said), width="content")
 
 
 def _say_if_cut(found: Found) -> None:

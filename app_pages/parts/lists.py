@@ -141,7 +141,7 @@ def begin_line(row: views.Row, names: Mapping[str, str]) -> None:
     in clear) where it has one; lines below each other begin alike."""
     with st.container(width=SUBJECT_ID_WIDTH + 20):
         links.to_process(row["process_id"], is_named=True)
-    seller = names.get(row["seller_id"]) or views.shown("seller_id", row["seller_id"] or "")
+    seller = seller_names.shown(row["seller_id"], names.get(row["seller_id"]))
     st.markdown(formats.plain(seller), width=NAME_WIDTH)
 
 
@@ -315,8 +315,9 @@ class _Grid:
         shown = still(
             (
                 {
-                    SELLER: sellers.get(row.get("seller_id"))
-                    or views.shown("seller_id", row.get("seller_id") or ""),
+                    SELLER: seller_names.shown(
+                        row.get("seller_id"), sellers.get(row.get("seller_id"))
+                    ),
                     **row,
                     **self._listed.cells(row),
                 }

@@ -23,6 +23,7 @@ from pipeline.serve.roles import Permission
 from pipeline.serve.shown_names import VIEW, Showing
 
 ALWAYS: Final = "a role that may always see names"
+_ENDED: Final = "names were masked while a page was open"
 
 
 def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
@@ -43,6 +44,15 @@ def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
 def all_in_clear(rows: Sequence[views.Row]) -> Mapping[Any, str]:
     """As `of`, where names are shown in clear; none where they are masked."""
     return {} if showing() is None else of(rows)
+
+
+def shown(seller_id: str | None, name: str | None) -> str:
+    """A seller where lists name them: by name where one is known, else by id; while names are shown
+    it says that there is none, as if nothing had been shown otherwise."""
+    if name or not seller_id:
+        return name or ""
+    own = views.shown("seller_id", seller_id)
+    return own if showing() is None else _("no name: {id}", id=own)
 
 
 def in_clear(seller_id: str | None) -> str | None:
@@ -66,10 +76,11 @@ def showing() -> Showing | None:
 def control(rows: Sequence[views.Row], label: str) -> None:
     """The form that shows names, or the button that masks them again; nothing for those who may not
     see them, or see them always. `rows`: those that are drawn; `label`: of the closed form."""
-    held = service.current()
-    may = access.may_read(VIEW) and access.may(Permission.UNMASK)
-    if not may or held.ledger.is_without_bodies or not _ids(rows):
+    if not _may_ask(rows):
         return
+    if st.session_state.pop(_ENDED, False):
+        said = _("Names are masked again: show them once more if you still need them.")
+        st.toast(said, icon=":material/visibility_off:")
     if showing() is not None:
         if not _is_always():
             st.button(
@@ -81,30 +92,54 @@ def control(rows: Sequence[views.Row], label: str) -> None:
             )
             _mask_in_time()
         return
-    place = folds.popover(label, icon=":material/visibility:", key="show_names")
+    _ask(rows, label, "")
+
+
+def of_found(rows: Sequence[views.Row]) -> None:
+    """The same form where sellers were found by a search, beside which a list may have its own;
+    once names are shown, what masks them in time."""
+    if not _may_ask(rows):
+        return
+    if showing() is None:
+        _ask(rows, _("Show names"), "found_")
+    elif not _is_always():
+        _mask_in_time()
+
+
+def _may_ask(rows: Sequence[views.Row]) -> bool:
+    """Whether the reader may ask for the names of these rows' sellers, and the ledger has them."""
+    may = access.may_read(VIEW) and access.may(Permission.UNMASK)
+    return may and not service.current().ledger.is_without_bodies and bool(_ids(rows))
+
+
+def _ask(rows: Sequence[views.Row], label: str, own: str) -> None:
+    """The form that shows names. `own`: what its keys begin with."""
+    place = folds.popover(label, icon=":material/visibility:", key=f"{own}show_names")
     if place is None:
         return
-    with place, st.form("names_form", border=False):
+    with place, st.form(f"{own}names_form", border=False):
         st.markdown(
             _(
                 "The log will say whose names were shown, to whom and why: on every list and in"
                 " files, for {time}.",
-                time=formats.seconds(held.settings.unmask_seconds),
+                time=formats.seconds(service.current().settings.unmask_seconds),
             )
         )
-        st.text_input(_("Why is it needed?"), key="names_reason")
-        acting.say_at("names_reason")
-        acting.name_of_reader("names_actor")
+        st.text_input(_("Why is it needed?"), key=f"{own}names_reason")
+        acting.say_at(f"{own}names_reason")
+        acting.name_of_reader(f"{own}names_actor")
         about = elements.edition("names", _ids(rows))
-        press, named = lambda: _show(rows), _("Record the reason and show names")
-        acting.submit("names", named, press, about=about, may=Permission.UNMASK, in_past=True)
+        press, named = lambda: _show(rows, own), _("Record the reason and show names")
+        key, may = f"{own}names", Permission.UNMASK
+        acting.submit(key, named, press, about=about, may=may, in_past=True)
 
 
-def _show(rows: Sequence[views.Row]) -> acting.Feedback:
+def _show(rows: Sequence[views.Row], own: str) -> acting.Feedback:
     """Records whose names are shown, which are those of the rows that were drawn."""
-    if (lacking := acting.missing("names_reason", "names_actor")) is not None:
+    why, who = f"{own}names_reason", f"{own}names_actor"
+    if (lacking := acting.missing(why, who)) is not None:
         return lacking
-    reason, actor = acting.typed("names_reason"), acting.actor_of("names_actor")
+    reason, actor = acting.typed(why), acting.actor_of(who)
     made: list[Showing] = []
 
     def begin() -> None:
@@ -119,7 +154,7 @@ def _show(rows: Sequence[views.Row]) -> acting.Feedback:
     if error is not None:
         return acting.Feedback("", error=error, kept=reason)
     sights.keep(made[0])
-    return acting.Feedback("", is_done=True, empties=("names_reason",))
+    return acting.Feedback("", is_done=True, empties=(why,))
 
 
 def _ids(rows: Sequence[views.Row]) -> list[str]:
@@ -137,4 +172,5 @@ def _is_always() -> bool:
 def _mask_in_time() -> None:
     """Draws the page again once the time is over: names must not stay on an open page."""
     if showing() is None:
+        st.session_state[_ENDED] = True
         st.rerun()

@@ -86,9 +86,25 @@ def test_a_name_is_found_without_accents_in_any_order_and_says_what_tells_its_se
         several = searched(visit, "ana")
     shown = page_text(several)
     assert re.search(
-        r"A\*\*\* S\*\*\* · tax id \*\*\*25 · .* · 5 Jun 2026, 09:00 · 4 days left", shown
+        r"A\*\*\* S\*\*\* · fits: id · tax id \*\*\*25 · .* · 5 Jun 2026, 09:00 · 4 days left",
+        shown,
     )
     assert "no open review" in shown
+    assert "4 days left · never contacted" in shown
+
+
+def test_the_names_of_those_who_were_found_are_shown_for_a_reason_beside_them(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Six masks were all alike, and what shows names stood on other pages."""
+    with open_log(HISTORY):
+        app = searched(visit, "ana")
+        app.text_input(key="found_names_reason").set_value("a call")
+        app.text_input(key="found_names_actor").set_value("Bia")
+        [show] = [it for it in app.button if str(it.key).startswith("found_names")]
+        show.click().run()
+        assert "Dora Anastácio" in [name for name, _to in links(app)]
+        assert not [it for it in app.button if str(it.key).startswith("found_names")]
 
 
 def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog) -> None:

@@ -82,7 +82,7 @@ def test_names_are_shown_for_one_reason_on_all_pages_and_masked_again(
         assert second["sellers"] == ["sel_dora"]
         app.text_input(key="find").set_value("sel_").run()
         assert ("Caio Araújo", "seller_id=sel_caio") in links(app), "ids led there, names below"
-        assert "sel_caio · tax id" in page_text(app)
+        assert "sel_caio · fits: id · tax id" in page_text(app)
         for entry in (first, second):
             assert (entry["reason"], entry["actor"], entry["view"]) == (
                 "a call",
@@ -249,3 +249,15 @@ def test_who_saw_a_name_on_a_list_stands_among_the_entries_on_that_seller(
             True,
             False,
         ]
+
+
+def test_a_seller_without_a_name_is_said_to_have_none_while_names_are_shown(
+    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button seemed to have failed: the first six rows had ids alone, as before."""
+    with open_log(HISTORY):
+        assert seller_names.shown("sel_eva", None) == "sel_eva"
+        monkeypatch.setattr(seller_names, "showing", lambda: "a reason")
+        assert seller_names.shown("sel_eva", None) == "no name: sel_eva"
+        assert seller_names.shown("sel_eva", "Eva Luz") == "Eva Luz"
+        assert seller_names.shown(None, None) == ""
