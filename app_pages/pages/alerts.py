@@ -203,6 +203,15 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
         )
 
     recorded = _recorded(row, acting.tried(act, actor), why)
+    at = instants.of(until)
+    if recorded.is_done:
+        said = _(
+            "Snoozed until {day}, {instant}: {what}.",
+            day=formats.weekday(at.astimezone(formats.zone()).weekday()),
+            instant=formats.minute(at.replace(tzinfo=None)),
+            what=_named(row),
+        )
+        recorded = recorded._replace(text=said)
     return recorded._replace(
         empties=(f"snooze_reason {own}",),
         undo=partial(recording.take_back, "snoozed", taken_at, actor),
@@ -212,10 +221,14 @@ def _snooze(row: views.Row, own: str) -> acting.Feedback:
 def _recorded(row: views.Row, error: PrazoError | None, typed: str) -> acting.Feedback:
     if error is not None:
         return acting.Feedback("", error=error, kept=typed)
+    return acting.Feedback(_("Recorded for {processes}.", processes=_named(row)), is_done=True)
+
+
+def _named(row: views.Row) -> str:
+    """An alert by its condition and its process, as Markdown."""
     process = row["process_id"] or ""
     about = [occurrences.alert_name(row["kind"]), views.shown("process_id", process)]
-    names = " ".join(formats.plain(it) for it in about if it)
-    return acting.Feedback(_("Recorded for {processes}.", processes=names), is_done=True)
+    return " ".join(formats.plain(it) for it in about if it)
 
 
 def sent() -> None:

@@ -235,5 +235,6 @@ lists.with_card(
     when_empty=nobody_open,
 )
 lists.about(
-    _("Each seller with an open review, and when they were last contacted about any of them.")
+    _("Each seller with an open review, and when they were last contacted about any of them."),
+    is_ticked=casework.is_open(),
 )

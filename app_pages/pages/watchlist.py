@@ -227,5 +227,6 @@ lists.about(
     else _(
         "Unfinished processes, what can still be saved first: the nearest deadline ahead, then"
         " what has passed, the latest first. Each stands in one queue."
-    )
+    ),
+    is_ticked=casework.is_open(),
 )

@@ -426,9 +426,11 @@ class _Grid:
                 address.sort_by(found, is_sorted=self._order)
 
 
-def about(text: str) -> None:
-    """What a list shows, below it: above it, it would stand between its reader and the rows."""
-    st.markdown(formats.muted(text))
+def about(text: str, *, is_ticked: bool = False) -> None:
+    """What a list shows, below it: above it, it would stand between its reader and the rows.
+    `is_ticked`: whether its rows can be ticked, which nobody guesses how by the keyboard."""
+    ticks = _("Shift with the space bar ticks the row where the keyboard is.") if is_ticked else ""
+    st.markdown(formats.muted(f"{text} {ticks}".rstrip()))
 
 
 def sought_id() -> str:

@@ -231,6 +231,6 @@ def test_that_an_alert_was_put_off_is_read_beside_what_undoes_it(tab: Reader) ->
     why = page.get_by_label("Why can it wait?")
     why.fill("the seller is ill")
     why.press("Enter")
-    page.locator(".st-key-done").get_by_text("Recorded for").wait_for()
+    page.locator(".st-key-done").get_by_text("Snoozed until").wait_for()
     tab.settled()
     assert why.input_value() == ""
