@@ -6,11 +6,12 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app_pages.desk import outgoing
 from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import address, elements, links, lists, views
+from app_pages.parts import address, contents, elements, links, lists, views
 from pipeline import instants
 from pipeline.continuity import service, stores
 from pipeline.http.machine import FREE_BYTES
@@ -76,7 +77,9 @@ def say_how_it_stands(
                 _("Leaves"): formats.number(health["tree_size"]),
                 _("Newest entry recorded"): formats.second(health["last_recorded_at"]),
                 # It said nothing of when, so that damage since then stood beside "verified".
-                _("Every entry last verified without a fault"): _("not yet")
+                _("All entries last read again, without a fault"): _(
+                    "not yet; new ones are verified as they come"
+                )
                 if verified_at is None
                 else formats.second(instants.of(verified_at)),
             },
@@ -227,8 +230,8 @@ health = views.read_one("ledger_health")
 assert health is not None  # the view is one row, always
 
 room = standing.machine(held).least_room()
-is_nearly_full = room is not None and room < FREE_BYTES
-with elements.facts(5, least=150):
+is_nearly_full = room is not None and room.free < FREE_BYTES
+with elements.facts(7, least=150):
     elements.fact(
         _("Entries"),
         formats.number(health["entries"]),
@@ -264,6 +267,12 @@ with elements.facts(5, least=150):
         formats.number(health["quarantined"]),
         _("one may hide a review") if health["quarantined"] else _("none"),
         "orange" if health["quarantined"] else "green",
+        lead=elements.lead_if(
+            health["quarantined"],
+            contents.link,
+            _("View what is in quarantine"),
+            "quarantine",
+        ),
     )
     elements.fact(
         _("Slowest recording"),
@@ -272,10 +281,16 @@ with elements.facts(5, least=150):
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
+    outgoing.oldest()
+    outgoing.backup()
     elements.fact(
         _("Fullest disk"),
-        "–" if room is None else _("{n} GB free", n=formats.number(round(room / 1e9, 1))),
-        _("nearly full") if is_nearly_full else _("room for now"),
+        "–" if room is None else _("{n} GB free", n=formats.number(round(room.free / 1e9, 1))),
+        "–"
+        if room is None
+        else _("{share} of it, nearly full", share=formats.share(room.free / room.size))
+        if is_nearly_full
+        else _("{share} of it, room for now", share=formats.share(room.free / room.size)),
         "red" if is_nearly_full else "green",
     )
 if room is not None and is_nearly_full:
@@ -284,7 +299,7 @@ if room is not None and is_nearly_full:
             "{n} MB are free on the fullest disk of inbox, ledger, artifacts and temporary files."
             " Once nothing is, deliveries are answered 503 and nothing is recorded: ask whoever"
             " runs Prazo to make room.",
-            n=formats.number(room // 1_000_000),
+            n=formats.number(room.free // 1_000_000),
         ),
         title=_("A disk is nearly full"),
         icon=":material/hard_drive:",
@@ -360,7 +375,7 @@ with right.container(border=True, height="stretch"):
         st.markdown(_("The key that verifies it:"))
         st.code(str(held.signer.key), language=None, wrap_lines=True)
 
-st.header(_("Deliveries in quarantine"), anchor=False)
+st.header(_("Deliveries in quarantine"), anchor="quarantine")
 page = lists.paged(
     "quarantine",
     quarantined,

@@ -226,19 +226,30 @@ def failures_said(failing: Sequence[views.Row]) -> str:
     )
 
 
-def hours_said(rows: Sequence[views.Row], ahead: int | None) -> tuple[str, str]:
+def hours_said(
+    rows: Sequence[views.Row], ahead: int | None, worst_day: views.Row | None
+) -> tuple[str, str]:
     """Title and reading: the hour of which the greatest share failed, of those with attempts enough
-    to say so, beside the whole day. `ahead`: as `formats.hours_ahead` gives it."""
+    to say so, beside the whole day. `ahead`: as `formats.hours_ahead` gives it. `worst_day`: that
+    on which most failed, where it stands out."""
     sent, failed = Counter[int](), Counter[int]()
     for row in rows:
         sent[row["hour"]] += row["attempts"]
         failed[row["hour"]] += row["attempts"] if is_failure(row) else 0
     in_all = _(
-        "In the last 28 days **{failed}** of **{n}** failed ({share}).",
+        "Of attempts in the last 28 days **{failed}** of **{n}** failed ({share}).",
         failed=formats.number(failed.total()),
         n=formats.number(sent.total()),
         share=formats.share(failed.total() / sent.total() if sent else None),
     )
+    of_one_day = worst_day is not None and 2 * worst_day["failed"] > failed.total()
+    if worst_day is not None and of_one_day:
+        day = formats.short_day(worst_day["day"])
+        in_all += " " + _(
+            "Most of these, **{n}**, failed on {day}: the hours show that day above all.",
+            n=formats.number(worst_day["failed"]),
+            day=day,
+        )
     enough = [hour for hour in sent if sent[hour] >= LEAST_OF_AN_HOUR and failed[hour]]
     if not enough:
         return _("Attempts by the hour of the day"), in_all
@@ -249,16 +260,18 @@ def hours_said(rows: Sequence[views.Row], ahead: int | None) -> tuple[str, str]:
         "share": formats.share(failed[worst] / sent[worst]),
     }
     named = f"{formats.hour(worst)} UTC" if ahead is None else formats.hour((worst + ahead) % 24)
-    title = _("Fails most from {hour}: {failed} of {n} ({share})", hour=named, **numbers)
+    title = _("Most attempts fail from {hour}: {failed} of {n} ({share})", hour=named, **numbers)
+    if worst_day is not None and of_one_day:
+        title += "; " + _("of all failures, most on {day}", day=day)
     return title, in_all
 
 
-def draw_hours(rows: Sequence[views.Row], ahead: int | None) -> None:
+def draw_hours(rows: Sequence[views.Row], ahead: int | None, worst_day: views.Row | None) -> None:
     """Attempts per hour of the day by outcome, and in which the greatest share failed: hours of the
     reader's zone, where those of UTC are whole hours there."""
     if not rows:
         return
-    title, reading = hours_said(rows, ahead)
+    title, reading = hours_said(rows, ahead, worst_day)
     zone = "UTC" if ahead is None else formats.plain(str(formats.zone()))
     with st.container(border=True):
         explained.chart(
@@ -285,7 +298,7 @@ def retries_title(most: views.Row) -> str:
     name = formats.plain(code_texts.word(codes.OUTCOMES, most["outcome"]))
     if most["sent_again"]:
         return _(
-            "After “{outcome}”: {share} of retries accepted",
+            "After “{outcome}”: {share} of single retries accepted",
             outcome=name,
             share=formats.share(most["acceptance_again"]),
         )
@@ -322,15 +335,15 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
         )
 
 
-def draw_failure_times(rows: Sequence[views.Row]) -> None:
+def draw_failure_times(rows: Sequence[views.Row], given_up: int) -> None:
     """How long it took from first failures to acceptance: what a support ticket can say. `rows`: of
-    one month, the longest first."""
+    one month, the longest of the platform's failures first."""
     if not rows:
         return
     month = rows[0]["month"]
     with st.container(border=True):
         explained.table(
-            failure_times_title(rows, formats.month(month)),
+            failure_times_title(rows, formats.month(month), given_up),
             failure_times_reading(rows[0], formats.month(month)),
             [
                 {
@@ -354,17 +367,22 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
         )
 
 
-def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
-    """The longest time of a month's outcomes; `rows`: that one first."""
+def failure_times_title(rows: Sequence[views.Row], month: str, given_up: int) -> str:
+    """The longest time of a month's outcomes, and how many tries were given up; `rows`: that one
+    first."""
     most = rows[0]
     if not most["accepted"]:
         failed = formats.number(sum(row["processes"] for row in rows))
         return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
-    return _(
+    title = _(
         "{time} from first failures to acceptance, after “{outcome}”",
         time=formats.seconds(most["seconds_once"]),
         outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
     )
+    if not given_up:
+        return title
+    lost = ngettext("{n} try given up", "{n} tries given up", given_up, n=formats.number(given_up))
+    return f"{title}; {lost}"
 
 
 def failure_times_reading(most: views.Row, month: str) -> str:
@@ -489,18 +507,27 @@ by_month = views.read("failure_time_by_month")
 last_month = max((row["month"] for row in by_month), default=None)
 last_failed = sorted(
     (row for row in by_month if row["month"] == last_month),
-    key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
+    # What the platform's failures cost comes before what a payload of ours did.
+    key=lambda row: (
+        not (row["is_retryable"] and row["accepted"]),
+        -(row["seconds_once"] or 0),
+        -row["processes"],
+    ),
 )
 failing = views.read("failures_by_day", where={"stands_out": True})
+since = views.moment().date() - timedelta(days=27)
+worst_day = max(
+    (row for row in failing if row["day"] >= since), key=lambda row: row["failed"], default=None
+)
 found: list[tuple[str, str]] = []
 if failing and st.query_params.get("by", "day") == "day":
     found.append((days_title(failing), "submission_outcomes"))
 if of_hours:
-    found.append((hours_said(of_hours, ahead)[0], "outcomes_by_hour"))
+    found.append((hours_said(of_hours, ahead, worst_day)[0], "outcomes_by_hour"))
 if retried:
     found.append((retries_title(retried[0]), "retries_by_outcome"))
 if last_month is not None:
-    title = failure_times_title(last_failed, formats.month(last_month))
+    title = failure_times_title(last_failed, formats.month(last_month), figures["given_up"])
     found.append((title, "failure_time_by_month"))
 
 # --- the lists -----------------------------------------------------------------------------------
@@ -544,7 +571,7 @@ with elements.facts(4):
     elements.fact(
         _("Recovered by a retry"),
         formats.share(figures["success_after_retry"]),
-        _("of processes with a failure"),
+        _("of processes with a failure, after all retries"),
         "blue",
         # Of a share of 0 there are failures to see, too.
         lead=elements.lead_if(
@@ -634,6 +661,6 @@ with right.container(border=True, height="stretch"):
             note=_("Weeks end on the day named, a UTC day."),
         )
 
-draw_hours(of_hours, ahead)
+draw_hours(of_hours, ahead, worst_day)
 draw_retries(retried)
-draw_failure_times(last_failed)
+draw_failure_times(last_failed, figures["given_up"])

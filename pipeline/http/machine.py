@@ -22,8 +22,15 @@ FIRST_SECONDS: Final = 2.0
 """For the first look: a disk that hangs holds up no scrape."""
 
 
+class Room(NamedTuple):
+    """A disk, in bytes."""
+
+    free: int
+    size: int
+
+
 class _Found(NamedTuple):
-    room: dict[str, tuple[int, int]]  # by store: bytes that are free, and all
+    room: dict[str, Room]  # by store
     ends: dict[str, int | None]  # by certificate, in microseconds; None for an unreadable file
 
 
@@ -50,7 +57,7 @@ class Machine:
         found = _Found({}, {})
         for store, place in places.items():
             usage = shutil.disk_usage(existing(place))
-            found.room[store] = (usage.free, usage.total)
+            found.room[store] = Room(usage.free, usage.total)
         for name, (path, of) in self._certificates.items():
             try:
                 found.ends[name] = end_of(of(path))
@@ -58,11 +65,11 @@ class Machine:
                 found.ends[name] = None
         return found
 
-    def least_room(self) -> int | None:
-        """The bytes that are free on that of these disks that has the least; None where nobody
-        could look yet."""
+    def least_room(self) -> Room | None:
+        """That of these disks on which the fewest bytes are free; None where nobody could look
+        yet."""
         looked = self._looks.last()
-        return None if looked is None else min(free for free, _ in looked.found.room.values())
+        return None if looked is None else min(looked.found.room.values())
 
     def collect(self) -> Iterator[Metric]:
         """The families that `docs/operations.md` describes."""

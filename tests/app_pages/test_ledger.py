@@ -12,7 +12,7 @@ from app_pages.language import formats
 from pipeline import instants
 from pipeline.continuity import stores
 from pipeline.http import machine
-from pipeline.inbox.heartbeats import Part, heartbeats
+from pipeline.inbox.heartbeats import Part, beat, heartbeats
 from pipeline.log import deliveries
 from pipeline.receive.rejections import Rejected, entry_of
 from pipeline.verify import Verdict
@@ -58,12 +58,12 @@ def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_fu
         app = visit("ledger")
         assert "nearly full" not in page_text(app)
         assert ("Ledger", "") in all_links(app)  # at the foot of each page
-    usage = shutil.disk_usage("/")._replace(free=512_000_000)
+    usage = shutil.disk_usage("/")._replace(total=5_120_000_000, free=512_000_000)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage)
     with open_log(HISTORY):
         app = visit("ledger")
         shown = page_text(app)
-        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "nearly full")
+        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "10.0% of it, nearly full")
     assert "A disk is nearly full" in shown
     assert "512 MB are free on the fullest disk of inbox, ledger" in shown
 
@@ -89,6 +89,29 @@ def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
         app = visit("ledger", as_of=None)
         assert "All of them could be read since" in page_text(app)
         assert not [it.value for it in app.code if it.value.startswith("prazo quarantine")]
+
+
+def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_is_well(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The page said nothing of what goes out, and nothing of backups, whose alerts were open."""
+    with open_log(HISTORY) as service:
+        shown = metrics(visit("ledger", as_of=None))
+        assert shown["Oldest to go out"] == ("–", "nothing waits")
+        assert shown["Last backup"] == ("none yet", "no restore rehearsed")
+        beat(service.inbox, Part.BACKUP)
+        beat(service.inbox, Part.REHEARSAL)
+        shown = metrics(visit("ledger", as_of=None))
+        assert shown["Last backup"][0].endswith(" s")
+        assert shown["Last backup"][1].startswith("restore rehearsed ")
+        came = deliveries.delivery(b"{}", occurred_at=service.inbox.now(), recorded_by="webhook")
+        service.inbox.append([came])
+        service.inbox.execute(
+            "insert into forward_endpoints"
+            " (name, generation, position, reported_at, reported_position)"
+            " values ('desk', 1, 0, 0, 0)"
+        )
+        assert metrics(visit("ledger", as_of=None))["Oldest to go out"][1] == "1 delivery to desk"
 
 
 def test_a_figure_leads_to_its_rows(open_log: OpenLog, visit: Visit) -> None:
@@ -126,7 +149,7 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
     check finds was named by its id to analysts, too, whatever that looks like."""
     with open_log(HISTORY) as service:
         app = visit("ledger")
-        assert last_verified(app) == "not yet"
+        assert last_verified(app) == "not yet; new ones are verified as they come"
         press(app, "Verify now")
         at = heartbeats(service.inbox)[Part.VERIFICATION]
         assert last_verified(app) == formats.second(instants.of(at))
@@ -154,7 +177,7 @@ def test_verifying_reads_every_entry_and_says_what_it_found(
 
 
 def last_verified(app: AppTest) -> str:
-    return str(app.table[0].value.loc["Every entry last verified without a fault"].iloc[0])
+    return str(app.table[0].value.loc["All entries last read again, without a fault"].iloc[0])
 
 
 def test_what_could_not_be_checked_is_said(open_log: OpenLog, visit: Visit) -> None:

@@ -68,8 +68,11 @@ def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():
     ]
     hour, minute = 3600.0, 60.0
     assert table(history, "failure_time_by_month") == [
-        (MARCH, "platform_error", 4, 3, 4 * hour + 3 * minute, 3 * hour + 2 * minute, hour + 60),
-        (APRIL, "invalid_payload", 1, 0, None, None, None),
+        (
+            *(MARCH, "platform_error", 4, 3),
+            *(4 * hour + 3 * minute, 3 * hour + 2 * minute, hour + 60, True),
+        ),
+        (APRIL, "invalid_payload", 1, 0, None, None, None, False),
     ]
     assert [row[0::4] for row in table(history, "failure_times")] == [
         ("p1", 2 * hour + minute),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
-from .attempts import by_process, is_failure, outcome, sent_attempts, share
+from .attempts import RETRYABLE, by_process, is_failure, outcome, sent_attempts, share
 from .model import Attempt, Log
 from .processes import Process, processes
 from .reading import DAY, day_of
@@ -244,6 +244,7 @@ def failure_time_by_month(log: Log) -> list[dict]:
                 "median_seconds_to_acceptance": times[math.ceil(len(times) / 2) - 1]
                 if waits
                 else None,
+                "is_retryable": result in RETRYABLE,
             }
         )
     return rows
