@@ -639,12 +639,12 @@ with left.container(border=True, height="stretch"):
         month_title(figures) if by_month else week_title(figures),
         _(
             "Each cell counts the denials for a reason in a month;"
-            " the stronger the colour, the more."
+            " the stronger the colour, the more. One with several reasons counts under each."
         )
         if by_month
         else _(
             "Each cell counts the denials for a reason in a week;"
-            " the stronger the colour, the more."
+            " the stronger the colour, the more. One with several reasons counts under each."
         ),
         by_period,
         take=ask_for_cell,

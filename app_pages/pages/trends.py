@@ -269,6 +269,8 @@ def draw_steps() -> None:
         return
     ends.sort(key=lambda row: -row["processes"])
     names = {row[cut.kind] or NOBODY: kind_name(cut.kind, row[cut.kind]) for row in ends}
+    if len(names) <= FEW:  # by name: which of them has most may be another at the next visit
+        names = dict(sorted(names.items(), key=lambda named: named[1]))
     first = next(iter(names))
     if len(names) <= FEW:
         chosen = address.choice(_(cut.label), names, "of_steps")

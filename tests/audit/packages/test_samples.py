@@ -71,6 +71,9 @@ def test_who_is_drawn_follows_from_the_checkpoint_and_the_number(
     report = forgery.read(exported.path)["data/report.pt.html"].decode()
     assert "amostra (2 de 3)" in report
     assert "O número informado foi 4711." in report
+    assert "2026-03-01 – 2026-03-31" in report  # the last day, not the first after it
+    listed = report.partition("Quais processos estão aqui")[2].partition("</table>")[0]
+    assert listed.count('<a href="#') == 2  # one to each story
     assert (
         "2 processes are the sample of 2 that follows from the 3 of the period, the checkpoint of"
         ' 16 entries and "4711"'
