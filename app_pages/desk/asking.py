@@ -119,6 +119,13 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"ask_channel {key}",
     )
+    if channel == way != ways[0]:
+        reach = ngettext(
+            "Chosen since it reaches this seller.",
+            "Chosen since it reaches most of these sellers.",
+            total,
+        )
+        st.markdown(formats.muted(reach))
     with st.container(horizontal=True):
         language, template = _words(key, sending)
     order = Order(channel or way or ways[0], acting.RECORDED_BY, None, language, template)

@@ -15,7 +15,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches, started
 from pipeline.notices.sellers import REFUSALS, Seller, Sellers
-from pipeline.notices.sending import Done
+from pipeline.notices.sending import Done, Sending
 from tests.alert.sinks import WebhookServer
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.desk.test_casework import say_name
@@ -414,6 +414,18 @@ def test_where_nobody_can_be_written_to_nothing_can_be_sent(
     assert REFUSALS["deleted"] in said
     assert "Of the first 3, nothing goes to 3:" in said
     assert not [it for it in app.button if it.label.startswith("Send")]
+
+
+def test_it_is_said_why_another_channel_than_the_first_is_chosen(
+    open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was e-mail for one seller and WhatsApp for eight, and nobody knew why."""
+    said = "Chosen since it reaches most of these sellers."
+    with open_log(HISTORY, **by_bridge(tmp_path, "https://bridge.market.example")):
+        assert said not in page_text(visit("sellers", as_of=None, seller="sel_"))
+        monkeypatch.setattr(Sending, "ways", lambda _sending: ["email", "sms"])
+        monkeypatch.setattr(Sending, "way_to", lambda _sending, _sellers: "sms")
+        assert said in page_text(visit("sellers", as_of=None, seller="sel_"))
 
 
 def now() -> datetime:
