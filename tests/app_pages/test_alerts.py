@@ -105,7 +105,7 @@ def test_the_bell_says_how_many_wait_for_the_reader(
     with open_log(HISTORY, alerts_file=file) as service:
         service.inbox.append([hers._replace(occurred_at=instants.from_datetime(before(days=27)))])
         follow(service)
-        app = visit("ledger")
+        app = visit("findings")
         assert bell(app) == ["2 to act on"]
         app.session_state[acting._NAME] = "bia"
         assert bell(app.run()) == ["2 to act on", "1 for you"]
@@ -127,7 +127,7 @@ def test_the_bell_counts_what_presses_and_leads_to_just_that(
 ) -> None:
     """What is only to be known is on the page, and in the digest."""
     with open_log([*HISTORY, review("prc_new", before(days=2))]):
-        app = visit("ledger")
+        app = visit("findings")
         assert bell(app) == ["2 to act on"]
         [(_, query)] = [it for it in all_links(app) if it[0] == "2 to act on"]
         assert query == "shown=open&severity=breach&severity=risk"
