@@ -25,7 +25,7 @@ from app_pages.door.requests import Door
 from app_pages.door.security import NotStored, SecurityHeaders
 from app_pages.door.served import Served
 from app_pages.language.i18n import LANGUAGE_SCRIPTS, _, declare_language, look_up_language
-from app_pages.parts import acting, elements, frame, freshness, links, lists, views
+from app_pages.parts import acting, elements, frame, freshness, links, lists, seller_names, views
 from pipeline import memory, places, signals, text_log, traces
 from pipeline.assign import assigner
 from pipeline.continuity import service
@@ -92,6 +92,7 @@ def _draw() -> None:
         frame.bell(people.mine)
     with heading:
         frame.working()
+        seller_names.mask_in_time()
     line = freshness.place(heading)
     views.begin()
     lists.begin()

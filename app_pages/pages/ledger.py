@@ -270,7 +270,7 @@ with elements.facts(7, least=150):
         lead=elements.lead_if(
             health["quarantined"],
             contents.link,
-            _("View what is in quarantine"),
+            _("View the quarantine"),
             "quarantine",
         ),
     )
@@ -285,12 +285,12 @@ with elements.facts(7, least=150):
     outgoing.backup()
     elements.fact(
         _("Fullest disk"),
-        "–" if room is None else _("{n} GB free", n=formats.number(round(room.free / 1e9, 1))),
+        "–" if room is None else _("{n} GB", n=formats.number(round(room.free / 1e9, 1))),
         "–"
         if room is None
-        else _("{share} of it, nearly full", share=formats.share(room.free / room.size))
+        else _("free, {share} of it: nearly full", share=formats.share(room.free / room.size))
         if is_nearly_full
-        else _("{share} of it, room for now", share=formats.share(room.free / room.size)),
+        else _("free, {share} of it", share=formats.share(room.free / room.size)),
         "red" if is_nearly_full else "green",
     )
 if room is not None and is_nearly_full:

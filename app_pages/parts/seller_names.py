@@ -78,32 +78,35 @@ def control(rows: Sequence[views.Row], label: str) -> None:
     see them, or see them always. `rows`: those that are drawn; `label`: of the closed form."""
     if not _may_ask(rows):
         return
-    if st.session_state.pop(_ENDED, False):
-        said = _("Names are masked again: show them once more if you still need them.")
-        st.toast(said, icon=":material/visibility_off:")
-    if showing() is not None:
-        if not _is_always():
-            st.button(
-                _("Mask names"),
-                icon=":material/visibility_off:",
-                key="mask_names",
-                help=_("Names are shown; the log says to whom, whose and why."),
-                on_click=sights.end,
-            )
-            _mask_in_time()
-        return
-    _ask(rows, label, "")
+    if showing() is None:
+        _ask(rows, label, "")
+    elif not _is_always():
+        st.button(
+            _("Mask names"),
+            icon=":material/visibility_off:",
+            key="mask_names",
+            help=_("Names are shown; the log says to whom, whose and why."),
+            on_click=sights.end,
+        )
 
 
 def of_found(rows: Sequence[views.Row]) -> None:
-    """The same form where sellers were found by a search, beside which a list may have its own;
-    once names are shown, what masks them in time."""
+    """The same form where sellers were found by a search, beside which a list may have its own."""
     if not _may_ask(rows):
         return
     if showing() is None:
         _ask(rows, _("Show names"), "found_")
     elif not _is_always():
-        _mask_in_time()
+        _wait_for_the_end()  # the box alone is drawn again once they are shown
+
+
+def mask_in_time() -> None:
+    """On every page: names in clear leave it once their time is over, and the page says so."""
+    if st.session_state.pop(_ENDED, False):
+        said = _("Names are masked again: show them once more if you still need them.")
+        st.toast(said, icon=":material/visibility_off:")
+    if showing() is not None and not _is_always():
+        _wait_for_the_end()
 
 
 def _may_ask(rows: Sequence[views.Row]) -> bool:
@@ -169,7 +172,7 @@ def _is_always() -> bool:
 
 
 @st.fragment(run_every=acting.WATCH_SECONDS)
-def _mask_in_time() -> None:
+def _wait_for_the_end() -> None:
     """Draws the page again once the time is over: names must not stay on an open page."""
     if showing() is None:
         st.session_state[_ENDED] = True

@@ -156,6 +156,23 @@ def test_names_are_masked_once_the_time_is_over_and_where_the_role_may_not_see_t
         assert names_on(app.run()) == ["sel_ana", "sel_caio"]
 
 
+def test_a_page_with_names_that_has_no_button_to_mask_them_is_drawn_again_in_time(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Overview had them in clear for as long as it was left open."""
+    waited: list[str] = []
+    monkeypatch.setattr(seller_names, "_wait_for_the_end", lambda: waited.append("once"))
+    with open_log(HISTORY):
+        app = visit("sellers")
+        app.switch_page("app_pages/pages/overview.py").run()
+        assert waited == []
+        ask(app.switch_page("app_pages/pages/sellers.py").run())
+        waited.clear()
+        app.switch_page("app_pages/pages/overview.py").run()
+        assert "Ana Neves" in page_text(app)
+        assert waited == ["once"]
+
+
 def test_a_second_person_agrees_to_names_first_where_the_settings_say_so(
     open_log: OpenLog, visit: Visit
 ) -> None:
