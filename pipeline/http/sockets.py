@@ -26,6 +26,8 @@ LEAVE_SECONDS: Final = 20
 GATHER_SECONDS: Final = 0.002
 """For further messages to be sent with the first: a page is a hundred small ones, and to send each
 by itself took a twelfth of its time."""
+LONG_BYTES: Final = 65_536
+"""A message of so many is sent at once: only what was written shows whether the peer reads."""
 TAKE: Final = "prazo.take_messages_of"
 """Of a scope's extensions: a function that takes the size in bytes which a message of this web
 socket may have from now on."""
@@ -95,11 +97,13 @@ class LimitedSocket(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.close":
             self._leave()
         await self.writable.wait()
-        said = message.get("bytes") if message["type"] == "websocket.send" else None
-        if said is None or self.conn.state is not OPEN or self.disconnected:
+        said = (message.get("bytes") if message["type"] == "websocket.send" else None) or b""
+        is_open = self.conn.state is OPEN and not self.disconnected
+        if not is_open or not 0 < len(said) < LONG_BYTES:
             await super().send(message)
             return
-        # Whatever else is sent meanwhile takes along what waits, in its order.
+        # Whatever else is sent meanwhile takes along what waits, in its order. So nothing waits
+        # here while the peer does not read: `handle_ping` may then leave out all that is unsent.
         self.conn.send_binary(said)
         if self._sending is None:
             self._sending = self.loop.call_later(GATHER_SECONDS, self._send_gathered)
