@@ -48,7 +48,9 @@ _OPEN: Final = f"""
     where ref = $1 and opened_at is null and {_LIVE}"""
 _REOPEN: Final = f"""
     update journeys set opened_at = coalesce(opened_at, $2) where ref = $1 and {_LIVE}"""
-_SHOW: Final = "update journeys set ref = ref where ref = $1 and confirmed_at <= $2"
+_SHOW: Final = """
+    update journeys set ref = ref
+    where ref = $1 and confirmed_at <= $2 and revoked_at is null"""
 _STILL: Final = f"update journeys set ref = ref where ref = $1 and {_LIVE}"
 _CONFIRM: Final = f"""
     update journeys set confirmed_at = $2, email = null

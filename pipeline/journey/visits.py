@@ -101,6 +101,8 @@ class Visits(Ground):
         a link has said that they are not the seller."""
         if journey.confirmed_at is None or now >= journey.confirmed_at + links.SHOWN_LIFE:
             return False
+        if journey.revoked_at is not None:  # after the confirmation: the seller was forgotten
+            return False
         if not self._codes.has_way(journey):
             return False
         said = self._inbox.find(seller_id=journey.seller_id, kind=NOTICE_SCHEDULE)

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from pipeline import instants
+from pipeline.erasure import forgetting
+from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
 from pipeline.journey import links
 from pipeline.journey.entrance import one_time_codes
+from pipeline.keys import secret_key
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.seller import Seller
 from tests.journey.served import Page, served
@@ -256,6 +259,31 @@ def test_no_code_opens_a_receipt_that_is_old_or_whose_link_reached_somebody_else
     page.seller().post(strange.url, do="not_me")
     for each in (old, strange):
         assert page.seller().get(each.url).heading == "Este link não funciona"
+
+
+def test_no_code_opens_the_receipt_of_a_seller_who_was_forgotten(
+    page: Page, endpoint: WebhookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old link asked for a code, opened the receipt and recorded that."""
+    monkeypatch.setattr(forgetting, "SETTLE_SECONDS", 0.0)
+    process = page.review()
+    url = page.mint(process).url
+    page.seller().finish(url)
+    page.review(process_id=process, status="FINISHED")
+    other, whose = page.seller(), f"seller of {process}"
+    code = asked_for(other, url, endpoint)
+    page.hear("seller.deleted", instants.now(), id=whose, status="deleted", resource="seller")
+    secret_key(page.settings().taxpayer_key_file)
+    forget(page.settings(), page.inbox, whose, reason="r", actor="ana", recorded_by="t")
+    before, sent = len(page.inbox.find(process_id=process)), len(endpoint.taken)
+    answers = [
+        other.get(url),
+        other.post(url, do="send"),
+        other.post(url, do="check", code=code),
+    ]
+    assert {it.heading for it in answers} == {"Este link não funciona"}
+    assert len(page.inbox.find(process_id=process)) == before
+    assert len(endpoint.taken) == sent
 
 
 def test_without_an_endpoint_we_send_the_code_by_e_mail(tmp_path: Path) -> None:
