@@ -6,7 +6,8 @@ from typing import Any, Final
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _, ngettext
 from pipeline.language import codes
-from pipeline.language.next_actions import ACTIONS, NextAction
+from pipeline.language import next_actions as texts
+from pipeline.language.next_actions import NextAction
 
 _AS_ACI: Final = N_(
     "The contract does not list the type of this review: it is answered like an inconsistency"
@@ -24,55 +25,25 @@ _TOO_CLOSE: Final = N_("the deadline is too close to wait.")
 _BY_SCHEDULE: Final = N_("the schedule writes to the seller.")
 
 
-_CALL: Final[Mapping[str, NextAction]] = {
-    "await_seller": NextAction(
-        N_("Call the seller"),
-        N_(
-            "The seller was contacted not long ago, and little time is left: make sure that it"
-            " reached them, and record what came of the call."
-        ),
-        ":material/call:",
-    ),
-    "await_platform": NextAction(
-        N_("Call the platform"),
-        N_(
-            "A support ticket is open, and little time is left: ask the platform how it stands."
-            " Record it as closed once the platform has settled it."
-        ),
-        ":material/support_agent:",
-    ),
-    "await_retry": NextAction(
-        N_("Watch the retry"),
-        N_(
-            "The last attempt failed, and little time is left. Prazo sends the same payload again"
-            " by itself: if that fails, too, ask the platform."
-        ),
-        ":material/autorenew:",
-    ),
-}
-"""What to do instead of waiting where the deadline is too close to wait (docs/rules.md#queues)."""
-
 _ABOUT_TICKETS: Final = ("open_ticket", "await_platform")
 
 
-def action(code: str) -> str:
-    """The short name of a next action."""
-    return _(ACTIONS[code].name)
+def either(code: str) -> str:
+    """The name of a next action; of a wait in whatever queue also what stands in for it."""
+    return " / ".join(_(name) for name in texts.names(code))
 
 
 def of(process: Mapping[str, Any]) -> NextAction:
     """What to do next about a process: its next action, or what stands in for a wait where the
     deadline is too close to wait."""
-    code = process["next_action"]
-    is_close = process.get("queue") == "act_now" and code in _CALL
-    return _CALL[code] if is_close else ACTIONS[code]
+    return texts.of(process["next_action"], process.get("queue"))
 
 
 def reason(process: Mapping[str, Any]) -> str:
     """In which queue a process stands, and why (docs/rules.md#queues)."""
     queue = process["queue"]
     why = _REASONS[queue]
-    if queue == "act_now" and process["next_action"] in _CALL:
+    if queue == "act_now" and process["next_action"] in texts.INSTEAD:
         why = _TOO_CLOSE
     elif queue == "waiting_for_seller" and process["next_action"] != "await_seller":
         why = _BY_SCHEDULE

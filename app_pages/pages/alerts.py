@@ -109,7 +109,7 @@ def card(row: views.Row) -> None:
     if condition is not None and condition.advice is not None:
         st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
     elif row["next_action"] is not None:
-        st.markdown(f":material/arrow_forward: **{next_actions.action(row['next_action'])}**")
+        st.markdown(f":material/arrow_forward: **{next_actions.either(row['next_action'])}**")
     said = formats.plain(standing(row))
     is_of_names = row["is_open"] and not row["undelivered"]
     st.markdown(_("Notified: {names}", names=said) if is_of_names else said)

@@ -219,10 +219,10 @@ elif access.may_read("open_processes"):
         for row in first:
             first_to_save(row, names)
 for row in ours:
-    code = row["next_action"]
+    code, action = row["next_action"], next_actions.of(row)
     is_ready = code == "submit"  # what is answered is sent where it is listed
     elements.action_row(
-        code,
+        action,
         " ".join(_counts(row)),
         partial(
             links.to_named,
@@ -230,7 +230,7 @@ for row in ours:
             _(
                 "{what}: view {n}",
                 n=formats.number(row["processes"]),
-                what=next_actions.action(code),
+                what=_(action.name),
             ),
             **({"list": "ready"} if is_ready else {"action": code}),
         ),

@@ -17,7 +17,7 @@ from app_pages.charts.outcomes import (
 )
 from app_pages.desk import journeys, saved
 from app_pages.door.pages import Page, Section
-from app_pages.language import code_texts, formats
+from app_pages.language import code_texts, formats, next_actions
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, contents, elements, explained, links, lists, views
 from pipeline import periods
@@ -105,7 +105,7 @@ def waiting_row(row: views.Row) -> None:
     """A process whose submission waits: for what, why, how long still, and the way to it."""
     left = formats.time_badge(row["seconds_to_deadline"])
     elements.action_row(
-        row["next_action"],
+        next_actions.of(row),
         f"{code_texts.outcome_chip(row['last_outcome'])} {left}",
         partial(links.to_process, row["process_id"], is_named=True),
         key=f"waits_{views.shown('process_id', row['process_id'])}",

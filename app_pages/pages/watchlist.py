@@ -197,7 +197,7 @@ with by_type:
 with by_action:
     address.choices(
         _("Next action"),
-        facets.numbered("next_action", {it: next_actions.action(it) for it in ACTIONS}),
+        facets.numbered("next_action", {it: next_actions.either(it) for it in ACTIONS}),
         "action",
         placeholder=_("Any"),
     )

@@ -15,7 +15,7 @@ from app_pages.language.i18n import _
 from app_pages.parts import views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
-from pipeline.language.next_actions import ACTIONS
+from pipeline.language.next_actions import NextAction
 
 LOG = logging.getLogger(__name__)
 
@@ -167,9 +167,8 @@ def next_step(process: views.Row) -> str:
     return f"{action.icon} **{_(action.name)}**  \n{next_actions.how(process)}  \n{reason}"
 
 
-def action_row(code: str, badges: str, lead: Callable[[], None], *, key: str) -> None:
+def action_row(action: NextAction, badges: str, lead: Callable[[], None], *, key: str) -> None:
     """A next action with how it is done, what waits for it, and the way there."""
-    action = ACTIONS[code]
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
         st.markdown(f"{action.icon} **{_(action.name)}**  \n{formats.muted(_(action.how))}")
         st.markdown(badges, width="content")

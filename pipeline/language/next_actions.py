@@ -146,3 +146,41 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
         ":material/search:",
     ),
 }
+
+INSTEAD: Final[Mapping[str, NextAction]] = {
+    "await_seller": NextAction(
+        N_("Call the seller"),
+        N_(
+            "The seller was contacted not long ago, and little time is left: make sure that it"
+            " reached them, and record what came of the call."
+        ),
+        ":material/call:",
+    ),
+    "await_platform": NextAction(
+        N_("Call the platform"),
+        N_(
+            "A support ticket is open, and little time is left: ask the platform how it stands."
+            " Record it as closed once the platform has settled it."
+        ),
+        ":material/support_agent:",
+    ),
+    "await_retry": NextAction(
+        N_("Watch the retry"),
+        N_(
+            "The last attempt failed, and little time is left. Prazo sends the same payload again"
+            " by itself: if that fails, too, ask the platform."
+        ),
+        ":material/autorenew:",
+    ),
+}
+"""What to do instead of waiting where the deadline is too close to wait (docs/rules.md#queues)."""
+
+
+def of(code: str, queue: str | None) -> NextAction:
+    """What to do: the next action, or what stands in for a wait in the queue `act_now`."""
+    return INSTEAD[code] if queue == "act_now" and code in INSTEAD else ACTIONS[code]
+
+
+def names(code: str) -> list[str]:
+    """What a next action may be called, where its queue is not known: each name in English."""
+    return [it[code].name for it in (ACTIONS, INSTEAD) if code in it]

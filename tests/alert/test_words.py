@@ -154,3 +154,17 @@ def test_a_list_names_the_sellers() -> None:
         "p1: 31 Dec 1969, 21:00 (-03) · Submit the answers · Seller s1",
         "p2: 31 Dec 1969, 21:00 (-03) · Submit the answers",
     ]
+
+
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ("act_now", "Call the platform"),
+        ("waiting_for_platform", "Wait for the platform"),
+        (None, "Wait for the platform / Call the platform"),
+    ],
+)
+def test_a_wait_without_time_left_is_named_by_what_to_do_instead(
+    queue: str | None, said: str
+) -> None:
+    assert alert_texts.next_action("await_platform", "en", queue) == said

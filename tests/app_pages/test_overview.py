@@ -85,7 +85,7 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
     ]
     assert "sel_ana" in processes, "whose they are was on the next page"
     assert [it for it in links(app) if it[0] == "Act now (5)"] == [("Act now (5)", "queue=act_now")]
-    assert "The platform found the payload invalid (400). Correct it and send it again." in shown
+    assert "The platform refused what was sent (400)." in shown
 
 
 def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
@@ -179,3 +179,16 @@ def test_an_empty_ledger_has_nothing_to_verify(open_log: OpenLog, visit: Visit) 
         shown = page_text(visit())
     assert "Nothing to verify yet" in shown
     assert "Log integrity: not verified" not in shown
+
+
+def test_a_wait_without_time_left_has_one_name_on_the_page(open_log: OpenLog, visit: Visit) -> None:
+    """Its row said to call the seller, and the action below to wait for them."""
+    asked = [
+        review("prc_close", before(days=29, hours=14)),
+        collected("prc_close", "invited", before(hours=5)),
+    ]
+    with open_log(asked):
+        text = page_text(visit())
+    assert "Call the seller: view 1" in text
+    assert "make sure that it reached them, and record what came of the call" in text
+    assert "Wait for the seller" not in text

@@ -20,7 +20,7 @@ from pipeline.alert.summaries.digest import Part, Process
 from pipeline.alert.summaries.reports import Paged, Said
 from pipeline.alert_rules.channels import Text
 from pipeline.alert_rules.recipients import Recipient
-from pipeline.language import codes, figures, states
+from pipeline.language import codes, figures, next_actions, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.language.next_actions import ACTIONS
 from pipeline.texts import printable
@@ -123,9 +123,14 @@ def state(code: str, language: Language) -> str:
     return states.standing(code, None, language)
 
 
-def next_action(code: str, language: Language) -> str:
-    """A next action in a few words."""
-    return said_in(language, ACTIONS[code].name) if code in ACTIONS else code
+def next_action(code: str, language: Language, queue: str | None = None) -> str:
+    """A next action in a few words. `queue`: where the process stands; None where that is not
+    known: then a wait and what stands in for it are both named."""
+    if code not in ACTIONS:
+        return code
+    if queue is not None:
+        return said_in(language, next_actions.of(code, queue).name)
+    return " / ".join(said_in(language, name) for name in next_actions.names(code))
 
 
 def message(
@@ -244,7 +249,8 @@ def _listed(parts: list[Part], language: Language, here: ZoneInfo) -> list[tuple
 def _line(of: Process | Due, language: Language, here: ZoneInfo) -> tuple[str, str]:
     """A process in one line."""
     deadline = "–" if of.deadline_at is None else local(of.deadline_at, here, language)
-    said_of = f"{deadline} · {next_action(of.next_action or '', language)}"
+    queue = of.queue if isinstance(of, Process) else None
+    said_of = f"{deadline} · {next_action(of.next_action or '', language, queue)}"
     if of.seller_id:
         said_of += f" · {said_in(language, _LABELS['seller'])} {_id(of.seller_id)}"
     return _id(of.process_id or "–"), said_of

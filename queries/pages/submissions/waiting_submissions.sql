@@ -14,6 +14,7 @@ select
     attempts,
     last_outcome,
     last_attempt_at,
-    next_action
+    next_action,
+    queue
 from unfinished_work
 where last_outcome is not null

@@ -76,3 +76,11 @@ def test_a_wait_for_which_no_time_is_left_says_what_to_do_instead(
     ours = process | {"next_action": "remind_seller"}
     assert next_actions.of(ours).name == "Ask again"
     assert next_actions.reason(ours) == "Act now: the next step is yours."
+
+
+def test_where_the_queue_is_not_known_a_wait_has_both_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(i18n, "language", lambda: "en")
+    assert next_actions.either("await_seller") == "Wait for the seller / Call the seller"
+    assert next_actions.either("submit") == "Submit the answers"
