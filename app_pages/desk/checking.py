@@ -74,14 +74,13 @@ def _say(found: Found, origin: Origin) -> None:
     _say_whose(found, origin)
     _list(_("Faults"), found.faults)
     _list(_("What it cannot decide"), found.undecided)
+    unproved = _("What this package does not prove ({n})", n=formats.number(len(found.unchecked)))
+    _list(unproved, found.unchecked)
     _list(_("Scope"), found.about)
     _list(_("Notes"), found.notes)
-    unproved = _("What this package does not prove ({n})", n=formats.number(len(found.unchecked)))
-    checked = _("Checked ({n})", n=formats.number(len(found.checked)))
-    for title, lines in ((unproved, found.unchecked), (checked, found.checked)):
-        if lines:
-            with st.expander(title):
-                _list("", lines)
+    if found.checked:
+        with st.expander(_("Checked ({n})", n=formats.number(len(found.checked)))):
+            _list("", found.checked)
     st.markdown(
         formats.muted(
             _(
@@ -97,19 +96,17 @@ def _say(found: Found, origin: Origin) -> None:
 def _say_result(found: Found, origin: Origin) -> None:
     """What the verdict means in the reader's language, and the verifier's last line. Genuine is
     said of a package of our own log alone: whose another's key is, we do not know."""
-    means = ""
+    means: list[str] = []
     if found.exit_code == 1:
         name, say, icon = _("Not verified"), st.error, ":material/gpp_bad:"
     elif found.exit_code:
         name, say, icon = _("It cannot be decided"), st.warning, ":material/gpp_maybe:"
     elif origin.whose is Whose.GROWN:
-        name = _("Genuine, and complete for what was asked")
-        say, icon = st.success, ":material/verified_user:"
-        means = _(
-            "**Genuine: yes.** A key of this server's log signed it, and nothing in it was changed"
-            " since.  \n**Complete: yes.** Of what *Scope* names, no entry that the package has to"
-            " hold is missing; what no such package can prove is listed below."
-        )
+        name, say, icon = _("Genuine: yes."), st.success, ":material/verified_user:"
+        means = [
+            _("A key of this server's log signed it, and nothing in it was changed since."),
+            _how_complete(found),
+        ]
     elif found.unchecked:
         name = _("Verified, but for what is not checked")
         say, icon = st.info, ":material/verified_user:"
@@ -118,7 +115,19 @@ def _say_result(found: Found, origin: Origin) -> None:
     # On a terminal the lines stand above the result.
     result = formats.code(found.result.removesuffix(" above"))
     words = _("The verifier says: {message}", message=result)
-    say("  \n".join(filter(None, [means, words])), title=name, icon=icon)
+    say("  \n".join([*means, words]), title=name, icon=icon)
+
+
+def _how_complete(found: Found) -> str:
+    """Whether entries are missing may itself be among what the verifier leaves open, so that a
+    plain yes is said only where nothing is."""
+    if found.unchecked:
+        n = formats.number(len(found.unchecked))
+        return _("**Complete, but for what is listed below ({n}).**", n=n)
+    return _(
+        "**Complete: yes.** Of what *Scope* names, no entry that the package has to hold is"
+        " missing."
+    )
 
 
 def _say_whose(found: Found, origin: Origin) -> None:
@@ -171,7 +180,7 @@ def _log(found: Found) -> str:
 
 def _list(title: str, lines: Sequence[str]) -> None:
     """Lines of the verdict as they are, below what they are."""
-    if title and lines:
-        st.markdown(f"**{title}**")
     if lines:
+        if title:
+            st.markdown(f"**{title}**")
         st.markdown("\n".join(f"- {formats.plain(it)}" for it in lines))
