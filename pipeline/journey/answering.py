@@ -351,17 +351,18 @@ class Answering:
         screen."""
         secret, _, begun = self.sessions.begin(journey.ref, now, brought)
         has_code = screen == CODE
-        artifacts, more = self._kept(journey, screen, html), {**trace, "by_code": has_code}
+        more: Fields = {**trace, "by_code": has_code}
         claims = _REOPEN if has_code else _OPEN
         if journey.confirmed_at is None:
+            artifacts = self._kept(journey, screen, html)
             draft = evidence.seen(
                 journey, "opened", now, shown, screen=screen, artifacts=artifacts, more=more
             )
         else:
             claims = _SHOW
-            draft = evidence.added(
-                journey, now, screen, artifacts, {**evidence.in_words(shown), **more}
-            )
+            # The screen for a code is the same for all, and one that two processes name is a
+            # finding (evidence_reused). It holds no answer, so this entry has none.
+            draft = evidence.added(journey, now, screen, (), {**evidence.in_words(shown), **more})
         note = self.sessions.note(journey, Flow(now, "opened", screen, None))
         claim = Statement(claims, (journey.ref, now))
         return secret if self.inbox.change(claim, [begun, note], [draft]) else None

@@ -99,7 +99,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "receipt_at": N_("Confirmed on"),
     "receipt_save": N_("Save the receipt"),
     "receipt_keep": N_(
-        "Keep this number. With it, {name} finds your answers and says what became of them."
+        "Keep this number: {name} finds your answers by it. It does not prove who you are, so"
+        " {name} asks for more before saying what became of them."
     ),
     "receipt_again": N_("The link that you got shows it later as well: it asks for a code first."),
     "receipt_until": N_("What became of it until {when}"),

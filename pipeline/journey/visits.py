@@ -179,11 +179,11 @@ class Visits(Ground):
         )
 
     def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
+        """Without the journey's number: whoever holds a link that was passed on sees it, too."""
         is_sent = self._codes.is_awaited(journey, now)
         return self.screens.draw(
             CODE,
             visit.language,
-            ref=journey.ref,
             is_sent=is_sent,
             fault=fault,
             comes_along=self._codes.comes_along(journey),

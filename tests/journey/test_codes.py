@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -233,15 +234,42 @@ def test_a_code_opens_the_receipt_days_later_on_any_device(
     before = page.steps(process)
     other = page.seller()
     assert other.get(receipt.path).heading == "A sessão terminou"
-    assert minted.journey.ref[:4] not in re.sub("<footer>.*", "", other.get(minted.url).html)
+    assert minted.journey.ref[:4] not in other.get(minted.url).html
     code = asked_for(other, minted.url, endpoint)
     shown = other.post(minted.url, do="check", code=code)
     assert (shown.path, shown.heading) == (receipt.path, "Recebemos as suas respostas")
     assert "A plataforma de pagamentos concluiu a revisão." in shown.html
+    assert minted.journey.ref[:4] in shown.html
     # It is evidence, and no step of the seller: nothing was opened or confirmed once more.
     [(_, said)] = [it for it in page.collections(process) if it[1].get("screen") == "code"]
     assert (said["step"], said["source"], said["by_code"]) == ("confirmed", "marketplace", True)
     assert page.steps(process) == [*before, "confirmed"]
+
+
+def test_receipts_that_codes_opened_share_no_evidence(page: Page, endpoint: WebhookServer) -> None:
+    """The screen for a code is the same for both, to the byte: as an artifact of both confirmations
+    this would be a finding."""
+    processes = [page.review(), page.review()]
+    screens = []
+    for process in processes:
+        url, other = page.mint(process).url, page.seller()
+        page.seller().finish(url)
+        code = asked_for(other, url, endpoint)
+        screens.append(other.get(url).html)
+        assert other.post(url, do="check", code=code).slug == "receipt"
+    assert screens[0] == screens[1]
+    named = [
+        {kept["sha256"] for _, said in page.collections(process) for kept in of_answers(said)}
+        for process in processes
+    ]
+    assert all(named)
+    assert not named[0] & named[1]
+
+
+def of_answers(said: dict[str, Any]) -> list[dict[str, str]]:
+    """The artifacts of an entry that the rule compares: those of an answer or a confirmation."""
+    is_compared = said["step"] in ("answered", "confirmed")
+    return said.get("artifacts", []) if is_compared else []
 
 
 def test_no_code_opens_a_receipt_that_is_old_or_whose_link_reached_somebody_else(
