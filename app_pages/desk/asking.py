@@ -61,8 +61,9 @@ def sellers(rows: Sequence[views.Row], total: int, listed: Which) -> None:
 
 
 def _all_of(listed: Which, total: int) -> Sequence[str]:
-    """All that the list has, at most `AT_ONCE`. Where they are not as many as the list says, it was
-    read before: the page is drawn again first, so that nobody is written to who was not counted."""
+    """All that the list has, at most `AT_ONCE`: they are whom the form is for. Where they are not
+    as many as the list says, it was read before, and the page is drawn again once; where they still
+    are not, it is said for how many the form is. One who left while another came is not noticed."""
     drawn = listed(AT_ONCE)
     if len(drawn) == min(total, AT_ONCE):
         st.session_state.pop(_DRAWN_AGAIN, None)
@@ -72,8 +73,8 @@ def _all_of(listed: Which, total: int) -> Sequence[str]:
         st.rerun()
     else:
         changed = ngettext(
-            "The list changes while it is read: {n} seller is on it now.",
-            "The list changes while it is read: {n} sellers are on it now.",
+            "The list changes while it is read: this is for the {n} seller who is on it now.",
+            "The list changes while it is read: this is for the {n} sellers who are on it now.",
             len(drawn),
             n=formats.number(len(drawn)),
         )

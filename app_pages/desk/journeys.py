@@ -260,8 +260,7 @@ def say_refused(process: views.Row) -> None:
         return
     st.info(
         _(
-            "The seller was contacted about it on **{instant}**: {channel}, {name}. The answer is"
-            " theirs now.",
+            "The seller was contacted since, on **{instant}**: {channel}, {name}.",
             instant=formats.minute(latest["sent_at"]),
             channel=formats.plain(code_texts.word(codes.SELLER_CHANNELS, latest["channel"])),
             name=formats.plain(latest["actor"] or _("by the schedule")),

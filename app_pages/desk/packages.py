@@ -325,7 +325,7 @@ def _order(subject: _Subject) -> acting.Feedback:
     if chosen.sample is not None and not chosen.sample.is_numbered_rightly:
         wrong = _("Nothing was drawn: type digits only, nine at most, or leave this empty.")
         return acting.Feedback("", kept=reason, at=(("sample_number", wrong),))
-    if not subject._replace(sample=chosen.sample).is_complete:
+    if not chosen.is_complete:
         return acting.Feedback(_("First say what the package is about."), kept=reason)
     if (lacking := acting.missing("reason", "actor")) is not None:
         return lacking
@@ -398,6 +398,8 @@ def _rests_on(sample: Sample) -> None:
         for row in drawn:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.markdown(_drawing_said(row))
+                if row["is_repeated"]:
+                    continue
                 st.button(
                     _("Package of entry {n}", n=formats.number(row["seq"])),
                     icon=_ICON,
@@ -416,6 +418,7 @@ def _drawing_said(row: views.Row) -> str:
         ngettext("{n} process", "{n} processes", row["size"], n=formats.number(row["size"])),
         _number_said(row["number"]),
         formats.plain(row["actor"] or "–"),
+        *([_("the package of an earlier drawing, made again")] if row["is_repeated"] else []),
     ]
     return " · ".join(said)
 

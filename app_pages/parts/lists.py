@@ -28,6 +28,7 @@ from app_pages.parts import (
     ticks,
     views,
 )
+from pipeline.continuity import service
 from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.formats import plain
@@ -64,7 +65,7 @@ class Page(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, repr=False)
 class _Shown:
-    """The rows that a list shows, unmasked, and what was asked for them."""
+    """The rows that a list shows, unmasked, and what was asked for them, of which file."""
 
     asked: tuple[Any, ...]
     rows: Sequence[views.Row]
@@ -100,12 +101,9 @@ def paged(
         return Page(0, None)
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else 1
-    asked = view, views.as_of(), chosen, order_by, number
-    last: _Shown | None = st.session_state.get(_SHOWN)
-    # A click in a list leaves its rows where they are: the next one may be on its way to them.
-    stays = st.session_state.pop(_CLICKED, False) and last is not None and last.asked == asked
-    rows = last.rows if last is not None and stays else rows_of(number)
-    st.session_state[_SHOWN] = _Shown(asked, rows)
+    file = views.source(service.current())  # another one once somebody in it was forgotten
+    asked = file, views.as_of(), chosen, order_by, number
+    rows = _staying(view, asked, partial(rows_of, number))
     if not rows:  # the ledger went on since they were counted, and fewer are left
         number, total = 1, views.count(view, **chosen)
         rows = rows_of(number)
@@ -134,6 +132,19 @@ def paged(
         if pages > 1:
             address.turn_pages(pages)
     return Page(total, drawn)
+
+
+def _staying(
+    view: str, asked: tuple[Any, ...], read: Callable[[], Sequence[views.Row]]
+) -> Sequence[views.Row]:
+    """The rows of a list. A click in it leaves those where they are that were asked for alike: the
+    next click may be on its way to them."""
+    last: _Shown | None = st.session_state.get(f"{_SHOWN} {view}")
+    is_clicked = st.session_state.pop(f"{_CLICKED} {view}", False)
+    stay = is_clicked and last is not None and last.asked == asked
+    rows = last.rows if last is not None and stay else read()
+    st.session_state[f"{_SHOWN} {view}"] = _Shown(asked, rows)
+    return rows
 
 
 def begin_line(row: views.Row, names: Mapping[str, str]) -> None:
@@ -415,7 +426,7 @@ class _Grid:
         of a column, it sorts. A cell of the row that is chosen already changes nothing, since Tab
         goes through its cells. `ids`, `names`: of the rows in the grid that was clicked, which need
         not be the one that was drawn last."""
-        st.session_state[_CLICKED] = True
+        st.session_state[f"{_CLICKED} {self._view}"] = True
         selection = st.session_state[key]["selection"]
         ticked.take(key, ids, selection["rows"])
         for number, _column in selection["cells"]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 import streamlit as st
 
@@ -18,6 +18,9 @@ from pipeline.ledger.syntax.filters import Ranges
 from pipeline.ledger.views.catalogue import public
 from pipeline.serve import identifiers
 from pipeline.serve.roles import Permission
+
+if TYPE_CHECKING:
+    from pipeline.alert_rules import AlertRules
 
 TICK_SECONDS: Final = 5
 """An answer about now is worked out again after so many seconds, even if no entry came in."""
@@ -51,7 +54,7 @@ class _Basis:
 
     counted: int  # no later entry changes it
     tick: int  # of an instant that does not stand still, every few seconds another
-    alert_rules: str  # what a file says is alarming
+    alert_rules: "AlertRules | None"  # of a file; one object while the file is the same
     last_seq: int = field(compare=False)  # the newest entry
 
 
@@ -291,7 +294,7 @@ def _basis(held: service.LedgerService, question: _Question) -> _Basis:
         tick = held.now() // (TICK_SECONDS * instants.SECOND)
     elif question.view not in OF_THE_LOG:
         counted = held.ledger.last_occurred.by(at)
-    rules = held.alert_rules.for_views() if held.settings.alerts_file else ""
+    rules = held.alert_rules.get() if held.settings.alerts_file else None
     return _Basis(counted, tick, rules, last_seq)
 
 

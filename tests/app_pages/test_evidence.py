@@ -214,6 +214,11 @@ def test_a_package_of_a_sample_is_made_again_after_a_reload_with_the_same_proces
         rows = service.reader.read("samples").to_pylist()
         press(later, "Draw another sample")
         assert "drawn" not in later.query_params
+        text = page_text(later)
+        offered = [it.label for it in later.button if it.label.startswith("Package of entry")]
+    assert "number 4711 · Bia · the package of an earlier drawing, made again" in text
+    assert offered == ["Package of entry 7"], "what was made again is not one more drawing"
+    assert [row["is_repeated"] for row in rows] == [True, False]
     again, first = rows
     same = ("processes", "size", "population", "checkpoint", "number", "since", "until")
     assert [again[it] for it in same] == [first[it] for it in same]

@@ -391,7 +391,7 @@ def test_nobody_is_written_to_who_was_not_counted(
     with open_log(HISTORY, **by_bridge(tmp_path, "https://bridge.market.example")):
         said = page_text(visit("sellers", as_of=None, seller="sel_"))
         assert "2 sellers" in said
-        assert "The list changes while it is read: 3 sellers are on it now." in said
+        assert "this is for the 3 sellers who are on it now." in said
         monkeypatch.setattr(views, "forget_answers", forgotten)
         app = visit("sellers", as_of=None, seller="sel_")
         said = page_text(app)

@@ -10,6 +10,7 @@
 -- column: population | how many processes the period had, by the checkpoint
 -- column: checkpoint | how many entries the signed checkpoint counts on which it rests
 -- column: number | number | what an auditor gave to be drawn with; empty where nothing
+-- column: is_repeated | its package was made again: an earlier one rests on the same checkpoint, number, period and size
 -- column: processes | ids | the processes that were drawn, in that order
 -- column: actor | staff | who drew it
 -- column: reason | text | why
@@ -23,6 +24,15 @@ select
     try_cast(content ->> '$.scope.population' as bigint) as population,
     try_cast(content ->> '$.scope.checkpoint' as bigint) as checkpoint,
     content ->> '$.scope.number' as number,
+    row_number() over (
+        partition by
+            content ->> '$.scope.from',
+            content ->> '$.scope.to',
+            content ->> '$.scope.sample',
+            content ->> '$.scope.checkpoint',
+            content ->> '$.scope.number'
+        order by seq
+    ) > 1 as is_repeated,
     content ->> '$.drawn[*]' as processes,
     actor,
     reason

@@ -28,7 +28,7 @@ HISTORY = [
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The views of which the ledger was asked, in order."""
     names: list[str] = []
-    for method in ("read", "count", "groups"):
+    for method in ("records", "count", "groups"):
         honest = getattr(Reader, method)
 
         def noting(self: Reader, view: str, *some: Any, _honest: Any = honest, **more: Any) -> Any:

@@ -23,6 +23,8 @@ def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     drawn: list[Any] = []
     monkeypatch.setattr(lists.views, "read", read)
     monkeypatch.setattr(lists.views, "count", lambda *_, **__: len(rows))
+    monkeypatch.setattr(lists.service, "current", lambda: None)
+    monkeypatch.setattr(lists.views, "source", lambda held: None)
     monkeypatch.setattr(lists.address, "page_number", lambda pages: pages)
     for drawn_beside in ("offer", "say_on_paper"):
         monkeypatch.setattr(lists.downloads, drawn_beside, lambda *_, **__: None)
@@ -34,6 +36,27 @@ def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     )
     assert page.total == left
     assert drawn == ([(rows, "open_processes 1")] if left else [])
+
+
+def test_a_click_leaves_the_rows_of_its_list_alone_and_none_of_another_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows of somebody who was forgotten came back with a click from what the session held."""
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(lists.st, "session_state", session)
+
+    def rows(view: str, file: int, now: str) -> Any:
+        return lists._staying(view, (file, view), lambda: [{"id": now}])[0]["id"]
+
+    def click(view: str) -> None:
+        session[f"{lists._CLICKED} {view}"] = True
+
+    assert [rows("a", 1, "a1"), rows("b", 1, "b1")] == ["a1", "b1"]
+    click("a")
+    assert [rows("b", 1, "b2"), rows("a", 1, "a2")] == ["b2", "a1"]
+    assert rows("a", 1, "a3") == "a3", "a click counts once"
+    click("a")
+    assert rows("a", 2, "a4") == "a4"
 
 
 def test_an_id_in_the_place_of_a_name_says_that_it_is_cut(open_log: OpenLog, visit: Visit) -> None:
