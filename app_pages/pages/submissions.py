@@ -259,8 +259,13 @@ def hours_said(
         "n": formats.number(sent[worst]),
         "share": formats.share(failed[worst] / sent[worst]),
     }
-    named = f"{formats.hour(worst)} UTC" if ahead is None else formats.hour((worst + ahead) % 24)
-    title = _("Most attempts fail from {hour}: {failed} of {n} ({share})", hour=named, **numbers)
+    begins, ends = (formats.hour((it + (ahead or 0)) % 24) for it in (worst, worst + 1))
+    title = _(
+        "The greatest share fails between {hour} and {next}: {failed} of {n} ({share})",
+        hour=begins,
+        next=f"{ends} UTC" if ahead is None else ends,
+        **numbers,
+    )
     if worst_day is not None and of_one_day:
         title += "; " + _("of all failures, most on {day}", day=day)
     return title, in_all
@@ -335,7 +340,7 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
         )
 
 
-def draw_failure_times(rows: Sequence[views.Row], given_up: int) -> None:
+def draw_failure_times(rows: Sequence[views.Row]) -> None:
     """How long it took from first failures to acceptance: what a support ticket can say. `rows`: of
     one month, the longest of the platform's failures first."""
     if not rows:
@@ -343,7 +348,7 @@ def draw_failure_times(rows: Sequence[views.Row], given_up: int) -> None:
     month = rows[0]["month"]
     with st.container(border=True):
         explained.table(
-            failure_times_title(rows, formats.month(month), given_up),
+            failure_times_title(rows, formats.month(month)),
             failure_times_reading(rows[0], formats.month(month)),
             [
                 {
@@ -367,22 +372,17 @@ def draw_failure_times(rows: Sequence[views.Row], given_up: int) -> None:
         )
 
 
-def failure_times_title(rows: Sequence[views.Row], month: str, given_up: int) -> str:
-    """The longest time of a month's outcomes, and how many tries were given up; `rows`: that one
-    first."""
+def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
+    """The longest time of a month's outcomes; `rows`: that one first."""
     most = rows[0]
     if not most["accepted"]:
         failed = formats.number(sum(row["processes"] for row in rows))
         return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
-    title = _(
+    return _(
         "{time} from first failures to acceptance, after “{outcome}”",
         time=formats.seconds(most["seconds_once"]),
         outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
     )
-    if not given_up:
-        return title
-    lost = ngettext("{n} try given up", "{n} tries given up", given_up, n=formats.number(given_up))
-    return f"{title}; {lost}"
 
 
 def failure_times_reading(most: views.Row, month: str) -> str:
@@ -527,7 +527,7 @@ if of_hours:
 if retried:
     found.append((retries_title(retried[0]), "retries_by_outcome"))
 if last_month is not None:
-    title = failure_times_title(last_failed, formats.month(last_month), figures["given_up"])
+    title = failure_times_title(last_failed, formats.month(last_month))
     found.append((title, "failure_time_by_month"))
 
 # --- the lists -----------------------------------------------------------------------------------
@@ -663,4 +663,4 @@ with right.container(border=True, height="stretch"):
 
 draw_hours(of_hours, ahead, worst_day)
 draw_retries(retried)
-draw_failure_times(last_failed, figures["given_up"])
+draw_failure_times(last_failed)

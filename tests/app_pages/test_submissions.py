@@ -278,11 +278,12 @@ def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit:
         app = visit("submissions", tz="UTC")
         shown, elsewhere = page_text(app), visit("submissions", tz="America/Sao_Paulo")
     # Of the 22 failures, that day has 10: the hours are of no one day.
-    title = "Most attempts fail from 02:00: 10 of 12 (83.3%)"
+    title = "The greatest share fails between 02:00 and 03:00: 10 of 12 (83.3%)"
     assert f"[{title}](#outcomes_by_hour)" in [it.value for it in app.markdown]
     assert title in shown
     # Two at night, UTC, is eleven in the evening in São Paulo.
-    assert "Most attempts fail from 23:00: 10 of 12 (83.3%)" in page_text(elsewhere)
+    late = "The greatest share fails between 23:00 and 00:00: 10 of 12 (83.3%)"
+    assert late in page_text(elsewhere)
     assert "Hours are of America/Sao_Paulo." in page_text(elsewhere)
     [hours] = [it for it in chart(elsewhere, 2)["data"] if it["name"] == "Platform error"]
     assert hours["y"][hours["x"].index("23")] == 10
@@ -303,7 +304,7 @@ def test_hours_that_one_day_makes_say_that_day(open_log: OpenLog, visit: Visit) 
     ]
     with open_log(history):
         shown = page_text(visit("submissions", tz="UTC"))
-    assert "from 02:00: 10 of 12 (83.3%); of all failures, most on 22 May" in shown
+    assert "between 02:00 and 03:00: 10 of 12 (83.3%); of all failures, most on 22 May" in shown
     assert "Most of these, 10, failed on 22 May: the hours show that day above all." in shown
 
 
