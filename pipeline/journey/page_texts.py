@@ -102,7 +102,9 @@ TEXTS: Final[Mapping[str, str]] = {
         "Keep this number: {name} finds your answers by it. It does not prove who you are, so"
         " {name} asks for more before saying what became of them."
     ),
-    "receipt_again": N_("The link that you got shows it later as well: it asks for a code first."),
+    "receipt_again": N_(
+        "The link that you got shows it again until {until}: it asks for a code first."
+    ),
     "receipt_until": N_("What became of it until {when}"),
     "receipt_named": N_("Give the number of the receipt when you ask {name}."),
     "receipt_page": N_("Page"),

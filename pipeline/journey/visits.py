@@ -424,6 +424,10 @@ class Visits(Ground):
     def _receipt(self, visit: Visit, journey: Journey, now: int) -> tuple[Drawn, bool]:
         """The receipt, and whether the seller can correct something there."""
         status, to_correct = self._status(journey, visit.language)
+        # No seller keeps the link of a banner, and nobody got that of a correction.
+        is_link_kept = message_of(self._inbox, journey) is not None
+        confirmed_at = journey.confirmed_at or now
+        until = confirmed_at + links.SHOWN_LIFE
         drawn = self.screens.draw(
             RECEIPT,
             visit.language,
@@ -431,10 +435,14 @@ class Visits(Ground):
             status=status,
             page=PLACE if to_correct else None,
             action=f"/r/{journey.ref}/receipt",
-            confirmed_at=self._local(journey.confirmed_at or now, visit.language),
+            confirmed_at=self._local(confirmed_at, visit.language),
             download=f"/r/{journey.ref}/receipt.txt",
             leave=f"/r/{journey.ref}/leave",
-            is_shown=self._is_shown(journey, now),
+            again_until=(
+                self._local(until, visit.language)
+                if is_link_kept and self._is_shown(journey, now)
+                else None
+            ),
             return_url=journey.return_url,
         )
         return drawn, to_correct

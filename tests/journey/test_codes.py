@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipeline.http import standard_webhooks
 from pipeline.journey import links
 from pipeline.journey.entrance import one_time_codes
 from pipeline.keys import secret_key
+from pipeline.log.kinds.seller_notice import handed_over
 from tests.alert.sinks import MailServer, WebhookServer
 from tests.journey.seller import Seller
 from tests.journey.served import Page, served
@@ -229,7 +231,6 @@ def test_a_code_opens_the_receipt_days_later_on_any_device(
     process = page.review()
     minted = page.mint(process)
     receipt = page.seller().finish(minted.url)
-    assert "ele pede um código" in receipt.html
     page.review(process_id=process, status="FINISHED")
     before = page.steps(process)
     other = page.seller()
@@ -244,6 +245,23 @@ def test_a_code_opens_the_receipt_days_later_on_any_device(
     [(_, said)] = [it for it in page.collections(process) if it[1].get("screen") == "code"]
     assert (said["step"], said["source"], said["by_code"]) == ("confirmed", "marketplace", True)
     assert page.steps(process) == [*before, "confirmed"]
+
+
+def test_a_receipt_promises_the_link_until_a_day_where_a_message_brought_it(page: Page) -> None:
+    """It promised this of a banner's link, which nobody keeps, and of a correction's, which nobody
+    got, and did not say until when."""
+    process, banner = page.review(), page.mint(page.review(), is_clicked=True)
+    minted = page.mint(process)
+    said = {"commitment": "0" * 64, "journey_id": minted.journey.journey_id}
+    by = {"actor": None, "recorded_by": "t", "process_id": process}
+    page.inbox.append([handed_over("msg_1", "email", said, **by, seller_id=f"seller of {process}")])
+    receipt = page.seller().finish(minted.url)
+    [(at,)] = page.inbox.query(
+        "select confirmed_at from journeys where ref = $1", minted.journey.ref
+    )
+    day = instants.of(at).astimezone(page.settings().zone) + timedelta(days=120)
+    assert f"mostra isso de novo até {day:%d/%m/%Y %Hh%M}" in receipt.html
+    assert "ele pede um código" not in page.seller().finish(banner.url).html
 
 
 def test_receipts_that_codes_opened_share_no_evidence(page: Page, endpoint: WebhookServer) -> None:
