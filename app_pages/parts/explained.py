@@ -115,8 +115,9 @@ def basis(view: str, where: Mapping[str, object] | None = None) -> None:
         st.markdown(
             formats.muted(
                 _(
-                    "`PRAZO_TOKEN` is a token for reading: whoever runs Prazo gives you one, with"
-                    " the scope `read`."
+                    "The token in it is one for reading: whoever runs Prazo gives you one, with"
+                    " the scope `read`. See *A token* in the guide *For the marketplace's"
+                    " developers*."
                 )
             )
         )

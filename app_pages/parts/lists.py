@@ -440,7 +440,7 @@ class _Grid:
 def about(text: str, *, is_ticked: bool = False) -> None:
     """What a list shows, below it: above it, it would stand between its reader and the rows.
     `is_ticked`: whether its rows can be ticked, which nobody guesses how by the keyboard."""
-    ticks = _("Shift with the space bar ticks the row where the keyboard is.") if is_ticked else ""
+    ticks = _("Shift with the space bar ticks the row in focus.") if is_ticked else ""
     st.markdown(formats.muted(f"{text} {ticks}".rstrip()))
 
 

@@ -15,7 +15,8 @@ class LastOccurred:
     question whether an answer about an earlier instant still holds.
 
     Entries mostly occur in the order in which they are recorded, so what is remembered are steps:
-    each is later than the one before, both in time and in the log. Those of an hour are one.
+    each is later than the one before, both in time and in the log. Those of an hour are one, and an
+    entry that occurred before others stands from then on for all of them: their steps go.
     """
 
     def __init__(self, size: int) -> None:

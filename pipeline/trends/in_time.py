@@ -11,13 +11,14 @@ from pipeline.language.catalogue import N_, Language, said_in
 _BETTER: Final = N_("Better: {share} in time {period}, after {before}")
 _WORSE: Final = N_("Worse: {share} in time {period}, after {before}")
 _OF_BOTH: Final = N_("{said}, of the types that were due in both")
+_OF_ALL: Final = N_("{said}, of all types")
 _UNCLEAR: Final = N_("No clear change: {share} in time {period}")
 _ALONE: Final = N_("{share} in time {period}")
 _SO_FAR: Final = N_("{n} in time, of {due} due so far")
 
 
 _DEVIATIONS: Final = 1.959963984540054
-"""Of a normal distribution, between which 95 % lie."""
+"""Of a normal distribution, between which 95 % lie; `denial_changes.sql` has the same."""
 
 
 class Whole(NamedTuple):
@@ -82,18 +83,23 @@ def whole(rows: Iterable[Mapping[str, Any]]) -> Whole | None:
 
 
 def headline(found: Compared, period: str, into: Language) -> str:
-    """The share, and which way it went, where that is clear. `period`: `in Oct 2026`."""
+    """The share, and which way it went, where that is clear and can be seen; of which types, where
+    these are not all that were due in both. `period`: `in Oct 2026`."""
     like, before = found.like, found.before
     if like is None or before is None:
         return said_in(into, _ALONE, share=figures.share(found.last.share, into), period=period)
-    if not is_clear(like, before):
-        return said_in(into, _UNCLEAR, share=figures.share(found.last.share, into), period=period)
+    share, share_before = (figures.share(it.share, into) for it in (like, before))
+    # Of very many a change too small to be seen may be clear: "better: 50 %, after 50 %".
+    if share == share_before or not is_clear(like, before):
+        share = figures.share(found.last.share, into)
+        said = said_in(into, _UNCLEAR, share=share, period=period)
+        return said if like == found.last else said_in(into, _OF_ALL, said=said)
     said = said_in(
         into,
         _BETTER if like.share > before.share else _WORSE,
-        share=figures.share(like.share, into),
+        share=share,
         period=period,
-        before=figures.share(before.share, into),
+        before=share_before,
     )
     return said if like == found.last else said_in(into, _OF_BOTH, said=said)
 

@@ -34,6 +34,7 @@ counted as (
 ),
 
 -- Wilson's interval of the part that came last: half of them would, if nothing but chance changed.
+-- Its deviations are those of `pipeline/trends/in_time.py`.
 measured as (
     select
         *,

@@ -1,7 +1,11 @@
 """The overview shows how many processes are late or close to it, and what to do today."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
+import app_pages
+from pipeline.ledger.views.catalogue import catalogue
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import (
     NOW,
@@ -192,3 +196,11 @@ def test_a_wait_without_time_left_has_one_name_on_the_page(open_log: OpenLog, vi
     assert "Call the seller: view 1" in text
     assert "make sure that it reached them, and record what came of the call" in text
     assert "Wait for the seller" not in text
+
+
+def test_as_many_rows_are_named_first_as_the_view_gives() -> None:
+    """The page is a script, so its number is read from its text."""
+    page = (Path(app_pages.__path__[0]) / "pages/overview.py").read_text("utf-8")
+    on_page = re.findall(r"^FIRST = (\d+)", page, re.MULTILINE)
+    in_view = re.findall(r"(\d+)\s*\) as first_processes", catalogue()["open_actions"].sql)
+    assert on_page == in_view == ["5"]

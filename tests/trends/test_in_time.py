@@ -30,6 +30,18 @@ WITH_A_NEW_TYPE = [*A_QUARTER, of("ACP", 57, 60)]
             HALF,
             "Worse: 25.0% in time in Oct, after 50.0%, of the types that were due in both",
         ),
+        # 77 of 120 in all; of the type of both 20 of 60, which is not clear, as above.
+        (
+            [of("ACI", 20, 60), of("ACP", 57, 60)],
+            HALF,
+            "No clear change: 64.2% in time in Oct, of all types",
+        ),
+        # Clear, since there are so many, but 0.50004 and 0.5 are both printed as 50.0%.
+        (
+            [of("ACI", 5_000_400_000, 10_000_000_000)],
+            [of("ACI", 5_000_000_000, 10_000_000_000)],
+            "No clear change: 50.0% in time in Oct",
+        ),
         (WITH_A_NEW_TYPE, [of("ACP", 0, 0)], "60.0% in time in Oct"),
         (A_QUARTER, [of("ACP", 50, 60)], "25.0% in time in Oct"),
     ],

@@ -3,6 +3,7 @@ number, and no exporter who has the key and altered code can show another one, o
 one."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +74,9 @@ def test_who_is_drawn_follows_from_the_checkpoint_and_the_number(
     assert "O número informado foi 4711." in report
     assert "2026-03-01 – 2026-03-31" in report  # the last day, not the first after it
     listed = report.partition("Quais processos estão aqui")[2].partition("</table>")[0]
-    assert listed.count('<a href="#') == 2  # one to each story
+    targets = re.findall(r'<a href="#([^"]+)"', listed)
+    assert len(targets) == 2  # one to each story
+    assert all(report.count(f'id="{it}"') == 1 for it in targets)
     assert (
         "2 processes are the sample of 2 that follows from the 3 of the period, the checkpoint of"
         ' 16 entries and "4711"'
