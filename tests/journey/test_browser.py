@@ -99,6 +99,9 @@ def test_each_kind_of_process_is_answered_on_a_phone(
     process = page.review(fields, kind=review_type, seller_type=seller_type)
     tab = phone.new_page()
     tab.goto(page.mint(process).url)
+    check = tab.get_by_role("link", name="Esta página é verdadeira?").bounding_box()
+    assert check is not None
+    assert check["y"] + check["height"] <= PHONE["height"]  # seen without scrolling
     tab.get_by_role("button", name="Começar").click()
     answer_all(tab)
     tab.get_by_role("checkbox").check()
