@@ -68,7 +68,6 @@ LABELS: Final[Mapping[str, str]] = {
     "is_given_up": N_("Given up"),
     "is_held": N_("Held back by our rules"),
     "is_open": N_("Open"),
-    "is_repeated": N_("Made again"),
     "is_retry_pending": N_("Waiting for a retry"),
     "journey_id": N_("Journey"),
     "kind": N_("What it is about"),
