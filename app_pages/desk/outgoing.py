@@ -1,10 +1,10 @@
 """Says what still waits to go out and since when, and how old the last backup is."""
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from app_pages.desk import people
 from app_pages.door import access
@@ -13,11 +13,10 @@ from app_pages.language.i18n import _, ngettext
 from app_pages.parts import elements, links, views
 from pipeline import instants
 from pipeline.continuity import service
-from pipeline.forward import operating
+from pipeline.errors import SettingsError
+from pipeline.forward import endpoints, operating
+from pipeline.forward.endpoints import Endpoint
 from pipeline.inbox.heartbeats import Part, heartbeats
-
-LATE_SECONDS: Final = 600
-"""What waits for longer is late, as `prazo doctor` says of deliveries that are passed on."""
 
 
 class Waiting(NamedTuple):
@@ -27,26 +26,36 @@ class Waiting(NamedTuple):
     since: datetime
     said: str
     lead: Callable[[], None]
+    is_given_up: bool = False  # waits for a person
 
 
 def oldest() -> None:
-    """The figure of what waits to go out the longest."""
-    found = min(_waiting(), key=attrgetter("since"), default=None)
-    if found is None:
-        elements.fact(_("Oldest to go out"), "–", _("nothing waits"), "green")
+    """The figure of what waits to go out the longest now, as far as the reader may see it."""
+    looked_at = {_("submissions to repeat"): _submissions()}
+    if access.may_read("alerts_sent") and access.may_read("alerts"):
+        looked_at[_("messages of open alerts")] = _messages()
+    if given := _endpoints():
+        looked_at[_("deliveries to endpoints")] = _deliveries(given)
+    found = [it for kind in looked_at.values() for it in kind]
+    about = _("Looked at: {kinds}.", kinds=", ".join(looked_at))
+    if not found:
+        elements.fact(_("Oldest to go out"), "–", _("nothing waits"), "green", about=about)
         return
-    age = (views.moment() - found.since).total_seconds()
+    now = views.moment()
+    longest = timedelta(microseconds=operating.LONGEST_LAG)
+    is_late = any(it.is_given_up or now - it.since > longest for it in found)
+    first = min(found, key=attrgetter("since"))
     elements.fact(
         _("Oldest to go out"),
-        formats.seconds(max(0.0, age)),
-        found.said,
-        "orange" if age > LATE_SECONDS else "gray",
-        lead=found.lead,
+        formats.seconds(max(0.0, (now - first.since).total_seconds())),
+        first.said,
+        "orange" if is_late else "gray",
+        lead=first.lead,
+        about=about,
     )
 
 
-def _waiting() -> Iterator[Waiting]:
-    """As far as the reader may see it."""
+def _submissions() -> Iterator[Waiting]:
     queue = views.read_one("retry_queue")
     if queue is not None and queue["due"]:
         yield Waiting(
@@ -59,34 +68,65 @@ def _waiting() -> Iterator[Waiting]:
             ),
             partial(links.to_named, "submissions", _("View what waits"), standing="pending"),
         )
-    if access.may_read("alerts_sent"):
-        unsent = {"sent_at": None, "undelivered_at": None}
-        first = views.read("alerts_sent", where=unsent, order_by="first_tried_at", limit=1)
-        if first and first[0]["first_tried_at"] is not None:
-            n = views.count("alerts_sent", where=unsent)
-            yield Waiting(
-                first[0]["first_tried_at"],
-                ngettext("{n} message of alerts", "{n} messages of alerts", n, n=formats.number(n)),
-                partial(links.to_alerts, _("View the alerts")),
-            )
-    if views.as_of() is None:  # how far an endpoint is, is known as of now alone
-        yield from _deliveries()
 
 
-def _deliveries() -> Iterator[Waiting]:
-    for state in operating.states(service.current().inbox, []):
-        if state.behind_since is not None:
-            yield Waiting(
-                instants.of(state.behind_since).replace(tzinfo=None),  # as views write them
-                ngettext(
-                    "{n} delivery to {endpoint}",
-                    "{n} deliveries to {endpoint}",
-                    state.behind,
-                    n=formats.number(state.behind),
-                    endpoint=formats.plain(state.name),
-                ),
-                partial(links.to_named, "ledger", _("View the deliveries"), list="deliveries"),
+def _messages() -> Iterator[Waiting]:
+    """Of an alert that ended, or that somebody saw to, between two tries no other try is made."""
+    unsent = {"sent_at": None, "undelivered_at": None}
+    rows = [it for it in views.read("alerts_sent", where=unsent) if it["first_tried_at"]]
+    ids = [*{it["alert_id"] for it in rows}]
+    still = views.read("alerts", where={"alert_id": ids, "is_open": True}) if ids else ()
+    is_open = {it["alert_id"] for it in still}
+    tried = [it["first_tried_at"] for it in rows if it["alert_id"] in is_open]
+    if tried:
+        n = len(tried)
+        yield Waiting(
+            min(tried),
+            ngettext("{n} message of alerts", "{n} messages of alerts", n, n=formats.number(n)),
+            partial(links.to_alerts, _("View the alerts")),
+        )
+
+
+def _endpoints() -> Sequence[Endpoint]:
+    """None where their file cannot be read: the page then does not name them as looked at, and
+    `prazo doctor` says what is wrong."""
+    try:
+        return endpoints.load(service.current().settings.forward_file)
+    except SettingsError:
+        return ()
+
+
+def _deliveries(given: Sequence[Endpoint]) -> Iterator[Waiting]:
+    to_them = partial(links.to_named, "ledger", _("View the deliveries"), list="deliveries")
+    for state in operating.states(service.current().inbox, given):
+        if not state.is_set:  # once it was: nobody passes anything on to it
+            continue
+        since = [it.first_tried_at for it in state.waiting] + [state.behind_since]
+        if waits := [it for it in since if it is not None]:
+            n = state.behind + len(state.waiting)
+            said = ngettext(
+                "{n} delivery to {endpoint}",
+                "{n} deliveries to {endpoint}",
+                n,
+                n=formats.number(n),
+                endpoint=formats.plain(state.name),
             )
+            yield Waiting(_instant(min(waits)), said, to_them)
+        if given_up := [it.dead_at for it in state.dead if it.dead_at is not None]:
+            n = len(given_up)
+            said = ngettext(
+                "{n} delivery given up for {endpoint}",
+                "{n} deliveries given up for {endpoint}",
+                n,
+                n=formats.number(n),
+                endpoint=formats.plain(state.name),
+            )
+            yield Waiting(_instant(min(given_up)), said, to_them, is_given_up=True)
+
+
+def _instant(at: int) -> datetime:
+    """As views write instants."""
+    return instants.of(at).replace(tzinfo=None)
 
 
 def backup() -> None:
@@ -107,6 +147,6 @@ def backup() -> None:
         _("no restore rehearsed")
         if tried is None
         else _("restore rehearsed {day}", day=formats.local_day(instants.of(tried))),
-        "orange" if is_late else "green",
+        "orange" if is_late else "gray" if made is None or tried is None else "green",
         lead=elements.lead_if(is_late, links.to_alerts, _("View the alerts")),
     )

@@ -281,8 +281,9 @@ with elements.facts(7, least=150):
         else formats.seconds(health["slowest_record_seconds"]),
         _("the platform waits 30 s"),
     )
-    outgoing.oldest()
-    outgoing.backup()
+    if views.as_of() is None:  # neither endpoints nor backups are known as of another instant
+        outgoing.oldest()
+        outgoing.backup()
     elements.fact(
         _("Fullest disk"),
         "–" if room is None else _("{n} GB", n=formats.number(round(room.free / 1e9, 1))),

@@ -123,11 +123,13 @@ def fact(
     colour: code_texts.Colour = "gray",
     *,
     lead: Callable[[], None] | None = None,
+    about: str | None = None,
 ) -> None:
     """A bordered figure with a note below it, as tall as its neighbours. `lead` draws the link to
-    the rows that it counts, or of which it is a share: see `lead_if`."""
+    the rows that it counts, or of which it is a share: see `lead_if`. `about`: behind a question
+    mark, what it rests on."""
     with st.container(border=True, height="stretch", gap="xsmall"):
-        st.metric(label, value, note, delta_arrow="off", delta_color=colour)
+        st.metric(label, value, note, delta_arrow="off", delta_color=colour, help=about)
         if lead is not None:
             lead()
 

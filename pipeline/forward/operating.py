@@ -17,6 +17,8 @@ from pipeline.log.actions import By
 from pipeline.log.entries import Entry
 from pipeline.texts import typed
 
+LONGEST_LAG: Final = 10 * instants.MINUTE
+"""Of a delivery that is not passed on: what waits for longer is late."""
 _BEHIND: Final = f"""
     select count(*), min(recorded_at) from entries
     where seq > $1 and {messages.IS_DELIVERY}"""

@@ -2,14 +2,17 @@
 
 import shutil
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.language import formats
+from app_pages.parts import views
 from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.continuity import stores
 from pipeline.http import machine
 from pipeline.inbox.heartbeats import Part, beat, heartbeats
@@ -19,6 +22,7 @@ from pipeline.verify import Verdict
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import NOW, before, review
 from tests.app_pages.support.reading import all_links, metrics, page_text, plain, press
+from tests.forward.conftest import endpoints_file
 from tests.support.sqlite import opened
 
 BROKEN = {"kind": "webhook", "occurred_at": "2026-05-30T12:00:00Z", "body": "not JSON"}
@@ -92,26 +96,98 @@ def test_a_delivery_in_quarantine_stands_with_the_commands_that_read_it_again(
 
 
 def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_is_well(
-    open_log: OpenLog, visit: Visit
+    open_log: OpenLog, visit: Visit, tmp_path: Path
 ) -> None:
-    """The page said nothing of what goes out, and nothing of backups, whose alerts were open."""
-    with open_log(HISTORY) as service:
-        shown = metrics(visit("ledger", as_of=None))
-        assert shown["Oldest to go out"] == ("–", "nothing waits")
-        assert shown["Last backup"] == ("none yet", "no restore rehearsed")
+    """The page said nothing of what goes out, and nothing of backups, whose alerts were open. Then
+    it called a seller whose deliveries kept failing nothing, and an endpoint that was gone late."""
+    given = endpoints_file(tmp_path, {"name": "desk", "url": "http://127.0.0.1:9/"})
+    with open_log(HISTORY, forward_file=given) as service:
+        now = service.inbox.now()
+        shown = metrics(visit("ledger"))  # as of another instant nobody knows
+        assert not {"Oldest to go out", "Last backup"} & {*shown}
+
+        def oldest() -> tuple[str, str, str]:
+            figures = visit("ledger", as_of=None).metric
+            [figure] = [it for it in figures if it.label == "Oldest to go out"]
+            assert figure.help == (
+                "Looked at: submissions to repeat, messages of open alerts, deliveries to"
+                " endpoints."
+            )
+            return figure.value, figure.delta, figure.proto.MetricColor.Name(figure.proto.color)
+
+        def waits(lane: str, first_tried_at: int, dead_at: int | None) -> None:
+            service.inbox.execute(
+                "insert into forward_waiting"
+                " (endpoint, lane, seq, tries, first_tried_at, due_at, error, dead_at)"
+                " values ('desk', $1, 1, 3, $2, 0, 'answered 500', $3)",
+                lane,
+                first_tried_at,
+                dead_at,
+            )
+
+        assert metrics(visit("ledger", as_of=None))["Last backup"] == (
+            "none yet",
+            "no restore rehearsed",
+        )
+        came = deliveries.delivery(b"{}", occurred_at=now, recorded_by="webhook")
+        service.inbox.append([came])
+        for name, position in (("gone", 0), ("desk", service.inbox.last()[0])):
+            service.inbox.execute(
+                "insert into forward_endpoints"
+                " (name, generation, position, reported_at, reported_position)"
+                " values ($1, 1, $2, 0, 0)",
+                name,
+                position,
+            )
+        assert oldest() == ("–", "nothing waits", "GREEN")
+        waits("sel_1", now - 3 * instants.HOUR, None)
+        assert oldest() == ("3 h", "1 delivery to desk", "ORANGE")
+        waits("sel_2", now - 9 * instants.HOUR, now)  # no longer tried: it waits for a person
+        service.inbox.execute("delete from forward_waiting where lane = 'sel_1'")
+        value, said, colour = oldest()
+        assert (said, colour) == ("1 delivery given up for desk", "ORANGE")
+        assert value.endswith(" s")
         beat(service.inbox, Part.BACKUP)
         beat(service.inbox, Part.REHEARSAL)
         shown = metrics(visit("ledger", as_of=None))
         assert shown["Last backup"][0].endswith(" s")
         assert shown["Last backup"][1].startswith("restore rehearsed ")
-        came = deliveries.delivery(b"{}", occurred_at=service.inbox.now(), recorded_by="webhook")
-        service.inbox.append([came])
-        service.inbox.execute(
-            "insert into forward_endpoints"
-            " (name, generation, position, reported_at, reported_position)"
-            " values ('desk', 1, 0, 0, 0)"
-        )
-        assert metrics(visit("ledger", as_of=None))["Oldest to go out"][1] == "1 delivery to desk"
+        given.write_text("[[endpoint]]\n", encoding="utf-8")  # somebody edits it
+        figures = visit("ledger", as_of=None).metric
+        [figure] = [it for it in figures if it.label == "Oldest to go out"]
+        assert figure.help == "Looked at: submissions to repeat, messages of open alerts."
+
+
+def test_no_backup_is_gray_where_none_is_asked_for(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """It was green: as if there were one."""
+    rules = tmp_path / "alerts.toml"
+    rules.write_text("[watch]\nbackup_days = 0\nrehearsal_days = 0\n", encoding="utf-8")
+    with open_log(HISTORY, alerts_file=rules):
+        app = visit("ledger", as_of=None)
+    [figure] = [it for it in app.metric if it.label == "Last backup"]
+    assert (figure.value, figure.proto.MetricColor.Name(figure.proto.color)) == ("none yet", "GRAY")
+
+
+def test_a_message_of_an_alert_that_somebody_sees_to_does_not_wait_to_go_out(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Between a failed try and the next somebody took it: its message was the oldest for ever."""
+    with open_log([review("prc_1", datetime.now(UTC) - timedelta(days=31))]) as service:
+        at = service.inbox.now()
+        [late] = service.reader.read("alerts", as_of=at).to_pylist()
+        level = Due(late["alert_id"], late["kind"], late["severity"], "officer", 0)
+        subject = Subject(process_id="prc_1", seller_id="sel_ana")
+        made = Try(Item(level, level=0, number=1), "eva", "email", "m")
+        service.inbox.append([entries.raised(level, subject, at), entries.tried(made, subject, at)])
+        follow(service)
+        assert metrics(visit("ledger", as_of=None))["Oldest to go out"][1] == "1 message of alerts"
+        taken = entries.acknowledged(level.alert, subject, actor="Eva", recorded_by="test")
+        service.inbox.append([taken])
+        follow(service)
+        views.forget_answers()
+        assert metrics(visit("ledger", as_of=None))["Oldest to go out"][1] == "nothing waits"
 
 
 def test_a_figure_leads_to_its_rows(open_log: OpenLog, visit: Visit) -> None:

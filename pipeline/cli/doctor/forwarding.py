@@ -15,8 +15,6 @@ from pipeline.settings import Settings
 from pipeline.texts import counted, typed
 
 LONGEST_BEAT: Final = instants.MINUTE
-LONGEST_LAG: Final = 10 * instants.MINUTE
-"""Of a delivery that is not passed on, while nothing says why."""
 
 
 def forwarding(settings: Settings, at_hand: AtHand) -> Iterator[Diagnosis]:
@@ -62,7 +60,7 @@ def _endpoint(settings: Settings, state: State, now: int) -> Diagnosis:
         found = f"{counted(len(state.dead), 'delivery was', 'deliveries were')} given up for {name}"
         remedy = f"{typed('prazo', 'forward', 'dead', name)}; then `prazo forward replay`"
         return Diagnosis("forwarding", "warning", found, remedy)
-    if state.behind_since is not None and now - state.behind_since > LONGEST_LAG:
+    if state.behind_since is not None and now - state.behind_since > operating.LONGEST_LAG:
         found = f"{counted(state.behind, 'delivery waits', 'deliveries wait')} for {name}"
         return Diagnosis("forwarding", "warning", found, "look at the forwarder's log")
     return Diagnosis("forwarding", "ok", f"{name} is at entry {row.position}")
