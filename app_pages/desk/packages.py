@@ -278,7 +278,7 @@ def _chosen(shown: _Subject) -> _Subject:
 
 def _ask(subject: _Subject) -> None:
     """Profile, reason and name, and the button for the subject whose contents stand beside it."""
-    is_full_allowed = _may_take_everything()
+    is_full_allowed = may_take_everything()
     if is_full_allowed:
         st.radio(
             _("Profile"),
@@ -314,7 +314,7 @@ def _ask(subject: _Subject) -> None:
 def _order(subject: _Subject) -> acting.Feedback:
     """Makes the package that was asked for, or says what is missing."""
     reason, actor = acting.typed("reason"), acting.actor_of("actor")
-    is_full = st.session_state.get("profile") == "full" and _may_take_everything()
+    is_full = st.session_state.get("profile") == "full" and may_take_everything()
     st.session_state.pop(_MADE, None)
     chosen = _chosen(subject)
     if chosen._replace(sample=subject.sample) != subject._replace(id=subject.id.strip()):
@@ -340,7 +340,7 @@ def _order(subject: _Subject) -> acting.Feedback:
     )
 
 
-def _may_take_everything() -> bool:
+def may_take_everything() -> bool:
     """Whether this reader may take personal data out: a role says so, or nobody needs a token."""
     whoever = access.person()
     is_known = whoever is not None and whoever.name is not None

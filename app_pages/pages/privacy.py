@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.desk import find
+from app_pages.desk import find, packages
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, columns, formats, occurrences
 from app_pages.language.i18n import N_, _, language, ngettext
@@ -30,8 +30,7 @@ PAGE = Page(
 )
 
 PACKAGES = ["package", "masked_package"]
-MOST_STEPS = 200  # the newest, of whose processes links are shown
-MOST_PROCESSES = 6  # the seller's page has the others
+MOST_PROCESSES = 6  # the newest collected for; the seller's page has the others
 
 
 def held_table(holdings: Sequence[views.Row]) -> None:
@@ -62,18 +61,22 @@ def entries_in_words(row: views.Row) -> str:
 def where_to_open(seller_id: str) -> None:
     """Leads from the counts to what they count: each step and screen of a process, and the file in
     which all of it stands."""
-    rows = views.read("collections", where={"seller_id": seller_id}, limit=MOST_STEPS)
-    for process in [*dict.fromkeys(it["process_id"] for it in rows)][:MOST_PROCESSES]:
+    rows = views.read("collections", where={"seller_id": seller_id})
+    processes = [*dict.fromkeys(it["process_id"] for it in rows)]
+    for process in processes[:MOST_PROCESSES]:
         shown = formats.plain(views.shown("process_id", process))
         links.to_named(
             "evidence", _("View the collections of {process}", process=shown), of=process
         )
-    st.markdown(
-        _(
-            "The answers themselves and each kept screen stand, with all else, in one file: a"
-            " package of this seller. Choose the full profile there, and give the reason."
-        )
+    if len(processes) > MOST_PROCESSES:
+        elements.say_cut(MOST_PROCESSES, len(processes))
+    said = _(
+        "The answers themselves and each kept screen stand, with all else, in one file: a package"
+        " of this seller."
     )
+    if packages.may_take_everything():
+        said += " " + _("Choose the full profile there, and give the reason.")
+    st.markdown(said)
     links.to_package(scope="seller", subject=seller_id)
 
 
@@ -105,10 +108,10 @@ def places() -> str:
 def given(holdings: Sequence[views.Row], seller_id: str) -> None:
     """Whom a copy was given to."""
     this = {"seller_id": seller_id}
-    packages = views.count("personal_accesses", where=this | {"how": PACKAGES})
+    made = views.count("personal_accesses", where=this | {"how": PACKAGES})
     said = {
         _("Packages"): _(
-            "{n}; who made each, and why, stands under *Who looked*", n=formats.number(packages)
+            "{n}; who made each, and why, stands under *Who looked*", n=formats.number(made)
         ),
         _("The platform"): ngettext(
             "{n} submission",

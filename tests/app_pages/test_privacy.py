@@ -107,6 +107,35 @@ def test_who_may_not_see_people_opens_nothing_and_an_auditor_all(
     assert "What is held" in opened
 
 
+def test_processes_that_have_no_room_are_counted_and_the_full_profile_named_to_whom_may_choose_it(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six of seven stood there as if they were all."""
+    processes = [f"prc_{n}" for n in range(7)]
+    history = [
+        line
+        for process in processes
+        for line in (
+            review(process, before(days=80)),
+            collected(process, "answered", before(days=71)),
+        )
+    ]
+
+    def shown_to(name: str | None) -> tuple[int, str]:
+        monkeypatch.setattr(access, "person", lambda: Person(name, frozenset({Role.AUDITOR})))
+        app = visit("privacy", seller_id="sel_ana")
+        leads = [it for it in links(app) if it[0].startswith("View the collections of ")]
+        return len(leads), page_text(app)
+
+    with open_log(history) as service:
+        monkeypatch.setattr(service.tokens, "are_required", True)
+        n, shown = shown_to("dora")
+        assert n == 6
+        assert "Showing 6 of 7." in shown
+        assert "Choose the full profile there" in shown
+        assert "Choose the full profile there" not in shown_to(None)[1]
+
+
 def test_a_person_who_was_forgotten_is_there_with_what_stays(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
