@@ -67,6 +67,7 @@ _SHOWN: Final = f"""
     select $1, $2, 'shown', '{RECEIPT}', $3
     where not exists (
             select 1 from journey_flow where ref = $1 and screen = '{RECEIPT}' and detail = $3)
+        and exists (select 1 from journeys where ref = $1 and revoked_at is null)
         and (select count(*) from journey_flow where ref = $1 and screen = '{RECEIPT}')
             < {MAX_RECEIPTS}"""
 _STEPS: Final = """

@@ -16,8 +16,14 @@ from pipeline.erasure import forgetting
 from pipeline.erasure.forgetting import forget
 from pipeline.errors import CallerError
 from pipeline.http import standard_webhooks
+from pipeline.inbox.artifacts import artifact_store
 from pipeline.journey import links
+from pipeline.journey.answering import CODE, Answering
 from pipeline.journey.entrance import one_time_codes
+from pipeline.journey.entrance.sessions import Sessions
+from pipeline.journey.evidence import Shown
+from pipeline.journey.reviews import Reviews
+from pipeline.journey.screens import Drawn, Screens
 from pipeline.keys import secret_key
 from pipeline.log.kinds.seller_notice import handed_over
 from tests.alert.sinks import MailServer, WebhookServer
@@ -330,6 +336,22 @@ def test_no_code_opens_the_receipt_of_a_seller_who_was_forgotten(
     assert {it.heading for it in answers} == {"Este link não funciona"}
     assert len(page.inbox.find(process_id=process)) == before
     assert len(endpoint.taken) == sent
+
+
+def test_a_receipt_on_its_way_records_nothing_once_its_seller_was_forgotten(page: Page) -> None:
+    minted = page.mint(page.review())
+    page.seller().finish(minted.url)
+    found = links.by_ref(page.inbox, minted.journey.ref)  # as a request found the journey before
+    assert found is not None
+    forgetting._forget_links(page.inbox, found.seller_id)
+    inbox, now, shown = page.inbox, page.inbox.now(), Shown("pt-BR", "1")
+    store, screens = artifact_store(page.settings(), inbox), Screens(page.settings())
+    sessions = Sessions(inbox, instants.MINUTE)
+    answering = Answering(inbox, store, screens, sessions, Reviews(inbox))
+    before = len(inbox.find(process_id=found.process_id))
+    assert answering.open(found, CODE, b"", shown, now, {}) is None
+    answering.keep_receipt(found, Drawn("another"), b"another", shown, now)
+    assert len(inbox.find(process_id=found.process_id)) == before
 
 
 def test_without_an_endpoint_we_send_the_code_by_e_mail(tmp_path: Path) -> None:
