@@ -18,8 +18,8 @@ def noted(service: LedgerService, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(view)
         return read(view, **options)
 
-    read = service.reader.read
-    monkeypatch.setattr(service.reader, "read", noting)
+    read = service.reader.records
+    monkeypatch.setattr(service.reader, "records", noting)
     return asked
 
 
