@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from app_pages.language import formats, sellers
-from app_pages.parts import timeline, views
+from app_pages.parts import timeline
 from pipeline import instants
 from pipeline.erasure.forgetting import forget
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.ndjson import read_line
 from tests.app_pages.conftest import OpenLog, Visit, fill, follow
+from tests.app_pages.support import answers
 from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text
 from tests.app_pages.support.reading import links, metrics, page_text, press, texts
 
@@ -129,7 +130,7 @@ def test_a_process_that_finishes_while_the_page_is_drawn_breaks_nothing(
             return rows
 
         monkeypatch.setattr(Reader, "records", finish_first)
-        views.forget_answers()  # a test before may have asked the same
+        answers.ask_again()
         assert "prc_e2" in page_text(visit("seller", seller_id="sel_eva"))
         assert is_finished
 

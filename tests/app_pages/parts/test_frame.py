@@ -15,6 +15,7 @@ from pipeline.inbox.clock import Clock
 from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.support import answers
 from tests.app_pages.support.occurrences import before, review
 from tests.app_pages.support.reading import metrics, page_text, plain
 from tests.support.lines import acp
@@ -156,7 +157,7 @@ def test_an_error_speaks_the_readers_language_and_keeps_its_own_words(
 
     with open_log(HISTORY):
         monkeypatch.setattr(Reader, "records", fail)
-        views.forget_answers()  # a test before may have asked the same
+        answers.ask_again()
         english, portuguese = visit().error[0], visit(lang="pt").error[0]
     assert english.proto.title == "The inbox cannot be used right now"
     assert portuguese.proto.title == "A caixa de entrada não pode ser usada agora"

@@ -15,6 +15,12 @@ _KEPT: Final[dict[str, tuple[dict[Hashable, Any], ...]]] = {}
 _forget = views.forget_answers
 
 
+def ask_again() -> None:
+    """Forgets what was answered, of an instant that is over, too: a test before may have asked."""
+    views._ROWS.forget()
+    views._COUNTS.forget()
+
+
 @contextmanager
 def shared(history: str, size: int) -> Iterator[None]:
     """Pages give what was answered about the same entries, and nothing else. `size`: how many
