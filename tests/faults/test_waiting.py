@@ -21,7 +21,7 @@ from pipeline.inbox.postgres.session import ADVISORY_LOCK
 from sandbox.platform.certificates import issue
 from tests import depth
 from tests.faults.frozen import frozen, thawed
-from tests.faults.hasty import END_SECONDS, PROGRAM
+from tests.faults.hasty import END_SECONDS, HANGS, PROGRAM
 from tests.faults.network import between
 from tests.faults.shim import FsyncShim
 from tests.inbox.drafts import note
@@ -124,7 +124,7 @@ def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
 ):
     settings: dict[str, Any] = {"environment": fsync_shim.env}
     if engine == "postgres":
-        settings = {"INBOX": request.getfixturevalue("database")}
+        settings = {"INBOX": request.getfixturevalue("database"), "environment": HANGS}
         server: PostgresServer = request.getfixturevalue("server")
     with receiver(tmp_path, program=PROGRAM, **settings) as running:
         assert running.deliver(body := event()).status == 200
