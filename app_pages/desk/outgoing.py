@@ -88,7 +88,7 @@ def _messages() -> Iterator[Waiting]:
 
 
 def _endpoints() -> Sequence[Endpoint]:
-    """None where their file cannot be read: the page then does not name them as looked at, and
+    """Empty where their file cannot be read: the page then does not name them as looked at, and
     `prazo doctor` says what is wrong."""
     try:
         return endpoints.load(service.current().settings.forward_file)
