@@ -242,8 +242,8 @@ def hours_said(
         n=formats.number(sent.total()),
         share=formats.share(failed.total() / sent.total() if sent else None),
     )
-    of_one_day = worst_day is not None and 2 * worst_day["failed"] > failed.total()
-    if worst_day is not None and of_one_day:
+    day = ""  # that of most of them
+    if worst_day is not None and 2 * worst_day["failed"] > failed.total():
         day = formats.short_day(worst_day["day"])
         in_all += " " + _(
             "Most of these, **{n}**, failed on {day}: the hours show that day above all.",
@@ -266,7 +266,7 @@ def hours_said(
         next=f"{ends} UTC" if ahead is None else ends,
         **numbers,
     )
-    if worst_day is not None and of_one_day:
+    if day:
         title += "; " + _("of all failures, most on {day}", day=day)
     return title, in_all
 

@@ -1,6 +1,8 @@
 """The submissions page tells how attempts ended, and each of them."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -261,12 +263,9 @@ def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(
     assert drawn == {"Accepted": 2, "Platform error": 1, "Payload refused": 1}
 
 
-def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit: Visit) -> None:
-    """Ten of twelve failed at two on one day. At noon more failed, of many more: that hour stood in
-    the title. One failure of one attempt says little."""
-    ends = [(10.4, 500)] * 10 + [(10.4, 200)] * 2 + [(9.2, 500)]
-    ends += [(day, 500) for day in range(1, 12)] + [(day, 200) for day in range(1, 25)] * 2
-    history = [
+def ended(ends: Sequence[tuple[float, int]]) -> list[dict[str, Any]]:
+    """A process for each attempt, which ended so many days ago with that status."""
+    return [
         line
         for n, (days, status) in enumerate(ends)
         for line in (
@@ -274,7 +273,14 @@ def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit:
             *attempt(f"prc_{n}", before(days=days), status=status),
         )
     ]
-    with open_log(history):
+
+
+def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit: Visit) -> None:
+    """Ten of twelve failed at two on one day. At noon more failed, of many more: that hour stood in
+    the title. One failure of one attempt says little."""
+    ends = [(10.4, 500)] * 10 + [(10.4, 200)] * 2 + [(9.2, 500)]
+    ends += [(day, 500) for day in range(1, 12)] + [(day, 200) for day in range(1, 25)] * 2
+    with open_log(ended(ends)):
         app = visit("submissions", tz="UTC")
         shown, elsewhere = page_text(app), visit("submissions", tz="America/Sao_Paulo")
     # Of the 22 failures, that day has 10: the hours are of no one day.
@@ -294,15 +300,7 @@ def test_an_outage_is_named_by_its_day_and_by_its_hour(open_log: OpenLog, visit:
 def test_hours_that_one_day_makes_say_that_day(open_log: OpenLog, visit: Visit) -> None:
     """An hour of one outage was named as the one that fails most."""
     ends = [(10.4, 500)] * 10 + [(10.4, 200)] * 2 + [(day, 200) for day in range(1, 25)]
-    history = [
-        line
-        for n, (days, status) in enumerate(ends)
-        for line in (
-            review(f"prc_{n}", before(days=29)),
-            *attempt(f"prc_{n}", before(days=days), status=status),
-        )
-    ]
-    with open_log(history):
+    with open_log(ended(ends)):
         shown = page_text(visit("submissions", tz="UTC"))
     assert "between 02:00 and 03:00: 10 of 12 (83.3%); of all failures, most on 22 May" in shown
     assert "Most of these, 10, failed on 22 May: the hours show that day above all." in shown
