@@ -11,14 +11,13 @@ from app_pages.language import formats
 from app_pages.language.i18n import N_, language, said_in
 from pipeline.continuity import service
 from pipeline.journey import page_texts
-from pipeline.language import codes, states
+from pipeline.language import codes, fields, states
 from pipeline.language.catalogue import Language
 from pipeline.serve.identifiers import mask_within
 from pipeline.texts import PERSONAL
 
 Colour = Literal["red", "orange", "blue", "green", "violet", "gray"]
 
-_SAID_IN: Final[Mapping[Language, page_texts.Language]] = {"pt": "pt-BR", "en": "en"}
 OF_SELLERS: Final[Mapping[page_texts.Language, str]] = {"pt-BR": "Português", "en": "English"}
 """The languages in which sellers are written to, by their own names."""
 STATE_COLOURS: Final[Mapping[str, Colour]] = {
@@ -76,13 +75,6 @@ ENDS: Final[Mapping[str, str]] = {
 }
 
 
-_WHOLE: Final[Mapping[str, str]] = {
-    "address": N_("Address"),
-    "owner.address": N_("Address of the legal representative"),
-}
-"""Objects that the platform may ask for as a whole, which no form has an input for."""
-
-
 def field(path: str) -> str:
     """A field by its name for people, with its path beside; a path that the contract does not show
     alone. As Markdown."""
@@ -92,9 +84,7 @@ def field(path: str) -> str:
 
 def field_name(path: str) -> str:
     """A field by its name for people alone, where a cell has room for no more."""
-    if path in _WHOLE:
-        return said_in(language(), _WHOLE[path])
-    return page_texts.field_name(path, _SAID_IN[language()])
+    return fields.name(path, language())
 
 
 def fields_in(text: str) -> list[str]:

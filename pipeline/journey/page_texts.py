@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 from babel import Locale, dates
 
-from pipeline.journey.form import Field, Question, kind_of
-from pipeline.language import catalogue
+from pipeline.journey.form import Field, Question
+from pipeline.language import catalogue, fields
 from pipeline.language.catalogue import N_, NC_
 
 Language = Literal["pt-BR", "en"]
@@ -229,18 +229,6 @@ _QUESTIONS: Final[Mapping[str, str]] = {
     "country_code": N_("In which country?"),
     "other": N_("The payment platform asks for one more thing"),
 }
-_LABELS: Final[Mapping[str, str]] = {
-    "type": N_("Kind of registration"),
-    "revenue": N_("Revenue"),
-    "owner.revenue": N_("Income"),
-    "postal_code": N_("Postal code"),
-    "line1": N_("Street and number"),
-    "line2": N_("Flat, floor or block"),
-    "line3": N_("Neighbourhood"),
-    "city": N_("City"),
-    "state": NC_("the seller's page", "State"),
-    "country_code": N_("Country"),
-}
 _HINTS: Final[Mapping[str, str]] = {
     "revenue": N_("Choose the band, not the exact value."),
     "band": N_("The lowest and the highest value of the band, without cents: for example, 5000."),
@@ -296,15 +284,11 @@ def in_words(paths: Sequence[str], language: Language) -> str:
 def _group_in_words(group: str, paths: Sequence[str], language: Language) -> str:
     """A group as a seller knows it, with its fields where few of them are meant."""
     name = _said(_GROUPS[group], language)
-    fields = [path.rpartition(".")[2] for path in paths if path.startswith(f"{group}.")]
-    if not 0 < len(fields) <= FEW or not _LABELS.keys() >= {*fields}:
+    of_group = [path for path in paths if path.startswith(f"{group}.")]
+    labels = [fields.label(path, _SPOKEN[language]) for path in of_group]
+    if not 0 < len(labels) <= FEW or {*labels} & {*of_group}:
         return name
-    return f"{name} ({', '.join(_said(_LABELS[it], language) for it in fields)})"
-
-
-def field_name(path: str, language: Language) -> str:
-    """A field by its label, where no form is around it."""
-    return full_label(Field(path, kind_of(path), is_required=True), language)
+    return f"{name} ({', '.join(labels)})"
 
 
 def _group(path: str) -> str:
@@ -327,22 +311,19 @@ def heading(question: Question, language: Language) -> str:
         return _said(_QUESTIONS["other"], language)
     if first.name == "city" and len(question.fields) == 1:
         return _said(_QUESTIONS["city alone"], language)
-    return _said(_of_person(_QUESTIONS, first), language)
+    of_owner = f"owner.{first.name}"
+    is_own = first.is_about_owner and of_owner in _QUESTIONS
+    return _said(_QUESTIONS[of_owner if is_own else first.name], language)
 
 
 def label(field: Field, language: Language) -> str:
-    """An input's label; a path that the contract does not show stands for itself."""
-    if field.kind == "other" or field.name not in _LABELS:
-        return field.path
-    return _said(_of_person(_LABELS, field), language)
+    """An input's label; a path that the contract does not show alone stands for itself."""
+    return field.path if field.kind == "other" else fields.label(field.path, _SPOKEN[language])
 
 
 def full_label(field: Field, language: Language) -> str:
-    """An input's label where nothing around it says whose it is: a city of the business, or of its
-    legal representative."""
-    own = label(field, language)
-    is_of_owner = field.kind != "other" and field.is_about_owner
-    return f"{own} ({text('of_owner', language).lower()})" if is_of_owner else own
+    """An input's label where nothing around it says whose it is."""
+    return fields.name(field.path, _SPOKEN[language])
 
 
 def hint(field: Field, language: Language) -> str:
@@ -397,7 +378,7 @@ def all_texts() -> list[Mapping[str, tuple[str, ...]]]:
     """Everything that is said, in each language, for its version."""
     return [
         {code: tuple(_said(it, language) for language in LANGUAGES) for code, it in texts.items()}
-        for texts in (TEXTS, _QUESTIONS, _LABELS, _HINTS, CHOICES, _FAULTS, _GROUPS)
+        for texts in (TEXTS, _QUESTIONS, fields.LABELS, _HINTS, CHOICES, _FAULTS, _GROUPS)
     ]
 
 
@@ -421,13 +402,6 @@ def minute(there: datetime, language: Language) -> str:
         named = dates.get_timezone_name(there.tzinfo, locale=locale)
         zone = named if language == "en" else named[:1].lower() + named[1:]
     return f"{dates.format_datetime(there, pattern, locale=locale)} ({zone})"
-
-
-def _of_person(texts: Mapping[str, str], field: Field) -> str:
-    """The text of a field: one of its own, if there is one, where it is about a legal
-    representative."""
-    of_owner = f"owner.{field.name}"
-    return texts[of_owner if field.is_about_owner and of_owner in texts else field.name]
 
 
 def _without_accents(name: str) -> str:

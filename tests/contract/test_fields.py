@@ -90,7 +90,7 @@ def test_each_field_of_the_body_has_a_screen_and_words_on_the_sellers_page() -> 
             ), f"give {screen} a question in pipeline/journey/page_texts.py"
         fields = [field for screen in screens for field in screen.fields]
         unnamed = [it.path for it in fields if page_texts.label(it, language) == it.path]
-        assert unnamed == [], "give each a label in pipeline/journey/page_texts.py"
+        assert unnamed == [], "give each a label in pipeline/language/fields.py"
 
 
 def every_path(shown: Mapping[str, Shown], prefix: str = "") -> list[tuple[str, Shown]]:
