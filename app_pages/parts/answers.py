@@ -12,7 +12,10 @@ from typing import Final, Generic, TypeVar
 
 LOG = logging.getLogger(__name__)
 
-MAX_ANSWERS: Final = 512
+MOST_ROWS: Final = 50_000
+"""Rows of answers that are kept, of one or two kilobytes each."""
+LEAST_ROWS: Final = 10
+"""As many as which an answer of few rows counts, since the question takes room, too."""
 AGE_TO_COST: Final = 400
 """An answer is given for this many times as long as it took to work out, even though entries came
 in since. So all of some thirty questions take a thirteenth of the time at most, however many people
@@ -63,6 +66,7 @@ class _Asked(Generic[Basis, Answer]):
     def __init__(self) -> None:
         self.lock = Lock()
         self.made: Made[Basis, Answer] | None = None
+        self.rows = LEAST_ROWS  # as many as the store counts for it
 
     def work_out(self, basis: Basis, work_out: Callable[[], Answer]) -> Made[Basis, Answer]:
         began = time.monotonic()
@@ -74,10 +78,13 @@ class _Asked(Generic[Basis, Answer]):
 class Answers(Generic[Question, Basis, Answer]):
     """The answers to the questions that were asked last. Safe to use from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows_of: Callable[[Answer], int] = lambda _: 1) -> None:
+        """`rows_of`: how many rows an answer has."""
+        self._rows_of = rows_of
         self._lock = Lock()
         self._source: Hashable = None
         self._questions: OrderedDict[Question, _Asked[Basis, Answer]] = OrderedDict()
+        self._rows = 0  # that are counted for all of them
         # One at a time: a second would take the cores from those who wait for their page.
         self._aside = ThreadPoolExecutor(1, thread_name_prefix="answers")
 
@@ -108,10 +115,10 @@ class Answers(Generic[Question, Basis, Answer]):
             if made is not None and made.is_good(basis):
                 return made
             if last is not None and last.seconds > PATIENCE_SECONDS:
-                self._aside.submit(self._renew, asked, basis, work_out)
+                self._aside.submit(self._renew, question, asked, basis, work_out)
                 is_handed_over = True
                 return last
-            return asked.work_out(basis, work_out)
+            return self._work_out(question, asked, basis, work_out)
         finally:
             if not is_handed_over:
                 asked.lock.release()
@@ -121,17 +128,41 @@ class Answers(Generic[Question, Basis, Answer]):
             if source != self._source:
                 self._source = source
                 self._questions.clear()
-            asked = self._questions.setdefault(question, _Asked())
+                self._rows = 0
+            asked = self._questions.get(question)
+            if asked is None:
+                asked = self._questions[question] = _Asked()
+                self._rows += asked.rows
             self._questions.move_to_end(question)
-            if len(self._questions) > MAX_ANSWERS:
-                self._questions.popitem(last=False)
+            while self._rows > MOST_ROWS and len(self._questions) > 1:
+                _, dropped = self._questions.popitem(last=False)
+                self._rows -= dropped.rows
             return asked
 
+    def _work_out(
+        self,
+        question: Question,
+        asked: _Asked[Basis, Answer],
+        basis: Basis,
+        work_out: Callable[[], Answer],
+    ) -> Made[Basis, Answer]:
+        made = asked.work_out(basis, work_out)
+        rows = max(LEAST_ROWS, self._rows_of(made.answer))
+        with self._lock:
+            if self._questions.get(question) is asked:
+                self._rows += rows - asked.rows
+                asked.rows = rows
+        return made
+
     def _renew(
-        self, asked: _Asked[Basis, Answer], basis: Basis, work_out: Callable[[], Answer]
+        self,
+        question: Question,
+        asked: _Asked[Basis, Answer],
+        basis: Basis,
+        work_out: Callable[[], Answer],
     ) -> None:
         try:
-            asked.work_out(basis, work_out)
+            self._work_out(question, asked, basis, work_out)
         except Exception:  # whoever asks once the answer is too old meets it again
             LOG.exception("an answer could not be renewed")
         finally:
@@ -146,3 +177,4 @@ class Answers(Generic[Question, Basis, Answer]):
                 for question, asked in self._questions.items()
                 if asked.made is not None and but(question, asked.made.basis)
             )
+            self._rows = sum(asked.rows for asked in self._questions.values())

@@ -58,7 +58,7 @@ class _Basis:
     last_seq: int = field(compare=False)  # the newest entry
 
 
-_ROWS: Final[Answers[_Question, _Basis, tuple[Row, ...]]] = Answers()
+_ROWS: Final[Answers[_Question, _Basis, tuple[Row, ...]]] = Answers(len)
 _COUNTS: Final[Answers[_Question, _Basis, int]] = Answers()
 
 

@@ -150,10 +150,38 @@ def test_what_failed_is_asked_again():
     assert kept.answer("q", 1, lambda: "answer").answer == "answer"
 
 
-def test_those_asked_longest_ago_make_room(monkeypatch):
-    monkeypatch.setattr(answers, "MAX_ANSWERS", 2)
-    kept = Answers()
-    for question in ("a", "b", "a", "c"):
-        kept.answer(question, 1, lambda: "first")
-    assert kept.answer("a", 1, lambda: "second").answer == "first"
-    assert kept.answer("b", 1, lambda: "second").answer == "second"
+@pytest.fixture
+def of_rows(monkeypatch):
+    """Answers of up to thirty rows in all, each of at least ten."""
+    monkeypatch.setattr(answers, "MOST_ROWS", 30)
+    return Answers(len)
+
+
+def test_those_asked_longest_ago_make_room(of_rows):
+    for question in ("a", "b", "c", "a", "d"):
+        of_rows.answer(question, 1, lambda: "first")
+    assert of_rows.answer("a", 1, lambda: "second").answer == "first"
+    assert of_rows.answer("b", 1, lambda: "second").answer == "second"
+
+
+def test_an_answer_takes_as_much_room_as_it_has_rows(of_rows):
+    for question, rows in (("a", 1), ("many", 20), ("b", 1)):
+        of_rows.answer(question, 1, lambda rows=rows: [rows] * rows)
+    assert of_rows.answer("many", 1, list).answer == [20] * 20
+    assert of_rows.answer("a", 1, lambda: ["worked out again"]).answer == ["worked out again"]
+
+
+def test_one_that_is_renewed_takes_the_room_of_its_last_answer(clock, of_rows):
+    of_rows.answer("a", 1, lambda: ["first"])
+    of_rows.answer("shrinks", 1, lambda: [1] * 20)
+    of_rows.answer("shrinks", 2, lambda: [1])
+    of_rows.answer("b", 1, lambda: ["first"])
+    assert of_rows.answer("a", 1, lambda: ["second"]).answer == ["first"]
+
+
+def test_what_is_forgotten_leaves_its_room(of_rows):
+    of_rows.answer("many", 1, lambda: [1] * 30)
+    of_rows.forget()
+    of_rows.answer("a", 1, lambda: ["first"])
+    of_rows.answer("b", 1, lambda: ["first"])
+    assert of_rows.answer("a", 1, lambda: ["second"]).answer == ["first"]
