@@ -80,6 +80,7 @@ def _draw() -> None:
     links.use_pages({name: it for listed in sections.values() for name, it in listed.items()})
     st.set_page_config(page_title=f"{current.title} · Prazo")
     with title:
+        frame.skips()
         st.title(current.title, anchor=False)
         links.to_help(current.url_path or next(iter(pages.pages())))
         declare_language()

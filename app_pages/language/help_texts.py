@@ -11,8 +11,9 @@ EVERYWHERE: Final[Sequence[str]] = (
         " you may see names. Enter, then arrows and Enter, opens what was found."
     ),
     N_(
-        "By the keyboard: Tab leads into a list, arrows to a row, Shift with the space bar ticks"
-        " the row or takes the tick away, and Tab leads on to what is done with those ticked."
+        "By the keyboard: *Skip to the list*, at the top of a page, leads into its list, arrows to"
+        " a row, Shift with the space bar ticks the row or takes the tick away, and Tab leads on to"
+        " what is done with those ticked."
     ),
     N_(
         "**View as of** shows a page as it stood at a past instant. A banner says so, and leads"

@@ -3,6 +3,7 @@ banner on a page that shows the past."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from html import escape
 from typing import Any, Final
 
 import streamlit as st
@@ -160,6 +161,14 @@ def _back_to_now() -> None:
 
 
 # --- what every page says ------------------------------------------------------------------------
+
+
+def skips() -> None:
+    """For whoever comes by the keyboard: the way past the filters to the rows of the list, on pages
+    that begin with one. Our script takes it there, and has Streamlit's own link past the navigation
+    speak the reader's language."""
+    main, rows = escape(_("Skip to the content")), escape(_("Skip to the list"))
+    st.html(f'<button class="prazo-skip" type="button" data-main="{main}">{rows}</button>')
 
 
 def working() -> None:

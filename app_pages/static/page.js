@@ -148,6 +148,21 @@
     }, true)
 })();
 
+// From the head of a page to the rows of its list, past all filters; before that, Streamlit's link past the
+// navigation, in the language of the page.
+(() => {
+    document.addEventListener('click', ({target}) => {
+        if (!target.closest('.prazo-skip')) return
+        const mark = document.querySelector('.prazo-chosen').closest('[data-testid="stElementContainer"]')
+        mark.nextElementSibling?.querySelector('canvas')?.focus()
+    })
+    new MutationObserver(() => {
+        const past = document.querySelector('[data-testid="stSkipToContent"]')
+        const said = document.querySelector('.prazo-skip')?.dataset.main
+        if (past && said && past.textContent !== said) past.textContent = said
+    }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['data-main']})
+})();
+
 // What was just done is taken back by the keys that do so everywhere: its button stands far from where
 // the keyboard is, and not for long. An icon beside words says nothing that they do not: a screen reader
 // spelled its name, in English.

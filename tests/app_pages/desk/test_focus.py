@@ -142,6 +142,21 @@ def test_rows_are_ticked_by_keys_and_no_name_of_a_button_spells_an_icon(tab: Rea
     assert page.locator('[aria-label*=":material/"]').count() == 0
 
 
+def test_the_list_is_two_skips_away_from_the_top_of_the_page(tab: Reader) -> None:
+    """Some forty presses of Tab led there, through the navigation and all filters."""
+    page = tab.go("/watchlist?lang=pt").page
+    page.get_by_role("link", name="Ir para o conteúdo", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Ir para a lista"
+    page.keyboard.press("Enter")
+    assert comes_to(tab, '[data-testid="stDataFrame"] *')
+    page.keyboard.press("ArrowDown")  # the keyboard works in it
+    page.wait_for_url("**row=prc_late**")
+    tab.go("/?lang=en")
+    assert page.get_by_role("button", name="Skip to the list").count() == 0  # it has none
+
+
 def test_whoever_opens_a_form_by_the_mouse_can_write_at_once(tab: Reader) -> None:
     """What they typed went nowhere, up to the first space."""
     page = tab.go("/process?process=prc_soon").page
