@@ -87,12 +87,6 @@ def field_name(path: str) -> str:
     return fields.name(path, language())
 
 
-def fields_in(text: str) -> list[str]:
-    """The fields that a detail of a finding lists, where it lists nothing else."""
-    paths = text.split(", ")
-    return [] if any(field_name(it) == it for it in paths) else paths
-
-
 def by_code(words: Mapping[str, str]) -> dict[str, str]:
     """Every code of a table in words, in the reader's language."""
     return {code: word(words, code) for code in words}

@@ -10,7 +10,7 @@ from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import address, elements, links, lists, timeline, views
-from pipeline.language import codes
+from pipeline.language import codes, fields
 
 PAGE = Page(
     title=N_("Findings"),
@@ -28,11 +28,11 @@ def listed() -> lists.Listed:
     severities = code_texts.by_code(codes.SEVERITIES)
 
     def cells(row: views.Row) -> dict[str, object]:
-        fields = code_texts.fields_in(row["detail"])
+        listed = fields.listed_in(row["detail"])
         return {
             "severity": [severities[row["severity"]]],
             "rule": rulebook.name(row["rule"]),
-            "detail": ", ".join(map(code_texts.field_name, fields)) or row["detail"],
+            "detail": ", ".join(map(code_texts.field_name, listed)) or row["detail"],
         }
 
     return lists.Listed(
@@ -55,8 +55,7 @@ def card(row: views.Row) -> None:
     st.markdown(rulebook.chip(row["severity"]))
     st.header(formats.plain(rulebook.name(rule)), anchor=False)
     if row["detail"]:
-        fields = code_texts.fields_in(row["detail"])
-        st.markdown(elements.fields(fields) if fields else elements.cell(row, "detail"))
+        st.markdown(elements.detail(row))
     since = _("True since {instant}", instant=formats.second(row["found_at"]))
     entry = _("entry {seq}", seq=formats.number(row["seq"]))
     st.markdown(formats.muted(f"{since} · {entry}"))

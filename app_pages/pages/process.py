@@ -122,7 +122,7 @@ def finding_line(finding: views.Row) -> str:
     """A finding in one line of Markdown: how grave, which rule, what exactly, and since when."""
     parts = [f"**{rulebook.name(finding['rule'])}**"]
     if finding["detail"]:
-        parts.append(elements.cell(finding, "detail"))
+        parts.append(elements.detail(finding))
     parts.append(formats.muted(formats.minute(finding["found_at"])))
     return f"{rulebook.chip(finding['severity'])} {' · '.join(parts)}"
 

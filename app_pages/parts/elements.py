@@ -15,6 +15,7 @@ from app_pages.language.i18n import _
 from app_pages.parts import views
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
+from pipeline.language.fields import listed_in
 from pipeline.language.next_actions import NextAction
 
 LOG = logging.getLogger(__name__)
@@ -185,6 +186,12 @@ def paths(names: Sequence[str]) -> str:
 def fields(asked: Sequence[str]) -> str:
     """Fields by their names for people, each with its path beside, in the same way."""
     return _some([code_texts.field(it) for it in asked[:MAX_PATHS]], " · ", len(asked))
+
+
+def detail(finding: views.Row) -> str:
+    """What a finding names beside its rule; fields as fields stand everywhere."""
+    listed = listed_in(finding["detail"])
+    return fields(listed) if listed else cell(finding, "detail")
 
 
 def _some(parts: Sequence[str], between: str, total: int) -> str:

@@ -36,3 +36,10 @@ def name(path: str, into: Language) -> str:
     own = label(path, into)
     is_of_owner = path.startswith(_OWNER) and own != path
     return said_in(into, _OF_OWNER, field=own) if is_of_owner else own
+
+
+def listed_in(text: str) -> list[str]:
+    """The paths that a finding's detail lists, where each has a name and nothing else stands in
+    it."""
+    paths = text.split(", ")
+    return [] if any(name(it, "en") == it for it in paths) else paths

@@ -340,7 +340,7 @@ def test_how_an_answer_differs_where_nobody_sees_it_is_said(
 def test_findings_stand_on_the_process_they_are_about(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         shown = page_text(visit("process", process="prc_unproved"))
-    assert "Breach Field sent without evidence · revenue" in shown
+    assert "Breach Field sent without evidence · Revenue revenue" in shown
 
 
 def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_reason(

@@ -27,3 +27,19 @@ def test_a_field_has_a_name_for_people(path: str, english: str, portuguese: str)
 
 def test_all_that_the_contract_shows_has_a_name() -> None:
     assert [it for it in paths() if it != OWNER and fields.name(it, "en") == it] == []
+
+
+@pytest.mark.parametrize(
+    ("detail", "listed"),
+    [
+        ("address.city, owner.revenue", ["address.city", "owner.revenue"]),
+        ("revenue", ["revenue"]),
+        ("revenue, tax.regime", []),
+        ("acc_1", []),
+        ("", []),
+    ],
+)
+def test_a_detail_lists_fields_where_each_of_its_words_is_one(
+    detail: str, listed: list[str]
+) -> None:
+    assert fields.listed_in(detail) == listed

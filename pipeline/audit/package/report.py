@@ -9,7 +9,6 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +19,7 @@ from pipeline.audit.package.report_texts import STATES, WORDS
 from pipeline.audit.package.screens import Screen
 from pipeline.contract import review_types
 from pipeline.contract.event_types import REVIEW_REQUIRED
-from pipeline.language import codes
+from pipeline.language import codes, fields
 from pipeline.language.catalogue import Language
 from pipeline.log.kinds.collection import COLLECTION, shown_as
 from pipeline.log.kinds.retraction import RETRACTION
@@ -99,6 +98,7 @@ class Line(NamedTuple):
 
     entry: Row
     after: int | None  # microseconds since the line before
+    earlier: Row | None  # of what the platform says of the review: what it said of it before
 
 
 class Asked(NamedTuple):
@@ -300,23 +300,28 @@ def _steps(ordered: Sequence[Row]) -> list[Step]:
     ]
     steps: list[Step] = []
     before: Row | None = None
-    for name, entry, fields in (
+    for name, entry, column in (
         ("requested", request, "requested_fields"),
         ("collected", answers[-1] if answers else None, ""),
         ("submitted", start, "fields"),
         ("answered", end, ""),
     ):
         is_timed = entry is not None and before is not None
-        steps.append(Step(name, entry, _between(before, entry) if is_timed else None, fields))
+        steps.append(Step(name, entry, _between(before, entry) if is_timed else None, column))
         before = entry or before
     return steps
 
 
 def _timeline(ordered: Sequence[Row]) -> list[Line]:
-    return [
-        *(Line(it, None) for it in ordered[:1]),
-        *(Line(entry, _between(before, entry)) for before, entry in pairwise(ordered)),
-    ]
+    """The platform asks for a review once, and says how it stands by the same event again."""
+    lines: list[Line] = []
+    before: Row | None = None
+    said: Row | None = None
+    for entry in ordered:
+        is_said = entry["event_type"] == REVIEW_REQUIRED
+        lines.append(Line(entry, _between(before, entry), said if is_said else None))
+        before, said = entry, entry if is_said else said
+    return lines
 
 
 def _at(entry: Row) -> int:
@@ -383,4 +388,5 @@ _TEMPLATES.filters |= {
     "plain": _plain,
     "paths": _paths,
     "shown_as": shown_as,
+    "listed": fields.listed_in,
 }

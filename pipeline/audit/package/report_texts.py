@@ -8,7 +8,7 @@ from typing import Final
 from pipeline import findings, instants
 from pipeline.audit.package.first_page import FIRST_PAGE
 from pipeline.contract import review_types
-from pipeline.language import codes, states
+from pipeline.language import codes, fields, states
 from pipeline.language.catalogue import N_, NC_, Language, counted_in, said_in
 from pipeline.log.actions import WRITTEN
 from pipeline.log.kinds import collection, kinds
@@ -60,6 +60,10 @@ class Words:
         """The word for a step of a kind of entry, such as a ticket that was opened; where it has
         none, for the kind."""
         return tables(self.into)["step"].get(f"{kind} {step}") or self.of("kind", kind)
+
+    def field(self, path: str) -> str:
+        """A field by its name for people; a path that has none stands for itself."""
+        return fields.name(path, self.into)
 
     def by_whom(self, actor: str, reason: str) -> tuple[str, str]:
         """Who did something and why, as people wrote it; what the rule says in this language."""
@@ -254,6 +258,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "uncovered": N_("missing"),
     "uncovered_fields": N_("Sent without evidence:"),
     "withheld": N_("withheld"),
+    "status_reported": N_("Status reported"),
     "under_a_second": N_("less than 1 s"),
     # what proves that the seller was asked in time
     "asked": N_("Seller asked"),
