@@ -27,7 +27,7 @@ from app_pages.language.i18n import _, language
 from pipeline.language import figures
 from pipeline.language.catalogue import NC_
 from pipeline.trends import in_time
-from pipeline.trends.forecast_score import Score
+from pipeline.trends.forecast_score import Band, Score
 
 TYPE_LOOKS: Final[Sequence[tuple[str, str]]] = (
     (BLUE, "circle"),
@@ -308,16 +308,18 @@ def expected(week: Mapping[str, Any], of: str = "expected") -> str:
     return figures.expected(week, language(), of)
 
 
-def expiries(count: float | None) -> str:
-    """How many are expected to expire."""
-    return figures.expiries(count, language())
+def _beside_the_line(band: Band) -> str:
+    more_expired = (band.in_time_share or 0) <= (band.mean_chance or 0)
+    return "top left" if more_expired else "bottom right"
 
 
 def calibration(score: Score) -> Figure:
     """How many expired of those with about the same chance to, in ten bands, beside the line on
     which as many did as was forecast; by each point, how many there were."""
     known = [band for band in score.bands if band.forecasts]
-    percent = {"tickformat": ".0%", "range": [-0.05, 1.15]}
+    # Without a grid, and on the side of a point that is away from the dotted line, no line goes
+    # through what is said of it.
+    percent = {"tickformat": ".0%", "range": [-0.15, 1.15], "showgrid": False, "zeroline": False}
     return {
         "data": [
             {
@@ -333,9 +335,10 @@ def calibration(score: Score) -> Figure:
                 "mode": "markers+text",
                 "x": [1 - (band.mean_chance or 0) for band in known],
                 "y": [1 - (band.in_time_share or 0) for band in known],
+                "cliponaxis": False,
                 "marker": {"color": BLUE, "size": 10},
                 "text": [f"n = {formats.number(band.forecasts)}" for band in known],
-                "textposition": "top center",
+                "textposition": [_beside_the_line(band) for band in known],
                 "hovertemplate": "%{x:.0%} → %{y:.0%} (%{text})<extra></extra>",
             },
         ]

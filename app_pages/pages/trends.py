@@ -16,7 +16,7 @@ from app_pages.language.i18n import N_, _, language, ngettext
 from app_pages.parts import address, contents, elements, explained, folds, links, views
 from pipeline import browser
 from pipeline.continuity import service
-from pipeline.language import codes
+from pipeline.language import codes, figures
 from pipeline.serve.ledger_access import OwnLedger
 from pipeline.serve.roles import Person
 from pipeline.trends import forecast_score, in_time, one_page, printed
@@ -509,7 +509,7 @@ def draw_forecast() -> None:
 
 def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
     """What is expected over all weeks, how sure that is, and in which week most."""
-    last = weeks[-1]
+    n, low, high = figures.expiries(weeks[-1], language(), "expected_by_then")
     most = max(weeks, key=lambda row: row["expected"] or 0)
     in_all = ngettext(
         "Of **{due}** review open now and due in the next 8 weeks **{n}** is expected to expire;"
@@ -518,9 +518,9 @@ def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
         " four times in five it is between **{low}** and **{high}**.",
         due,
         due=formats.number(due),
-        n=trends.expiries(last["expected_by_then"]),
-        low=trends.expiries(last["expected_by_then_low"]),
-        high=trends.expiries(last["expected_by_then_high"]),
+        n=n,
+        low=low,
+        high=high,
     )
     in_week = _(
         "Most in the week up to **{day}**: **{n}**.",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from math import ceil, floor
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,8 @@ DAY_OF_YEAR: Final[Mapping[Language, str]] = {"en": "d MMM", "pt": "dd/MM"}
 MINUTE: Final[Mapping[Language, str]] = {"en": "d MMM y, HH:mm", "pt": "dd/MM/y HH'h'mm"}
 NONE: Final = "–"
 """For what there is not."""
+_BETWEEN: Final = N_("{n} (between {low} and {high})")
+_UNDER_ONE: Final = N_("fewer than 1")
 
 
 def number(value: float | None, into: Language) -> str:
@@ -54,15 +57,19 @@ def expected(week: Mapping[str, float | None], into: Language, of: str = "expect
     dash where nothing is known. `of`: `expected_by_then` for all weeks up to that one."""
     if week[of] is None:
         return NONE
-    n, low, high = (expiries(week[f"{of}{end}"], into) for end in ("", "_low", "_high"))
-    return said_in(into, N_("{n} ({low} to {high})"), n=n, low=low, high=high)
+    n, low, high = expiries(week, into, of)
+    return n if low == high else said_in(into, _BETWEEN, n=n, low=low, high=high)
 
 
-def expiries(expected: float | None, into: Language) -> str:
-    """How many are expected to expire: of ten and more, no reader needs a part of one."""
-    if expected is None:
-        return NONE
-    return number(round(expected) if round(expected, 1) >= 10 else round(expected, 1), into)
+def expiries(
+    week: Mapping[str, float | None], into: Language, of: str = "expected"
+) -> tuple[str, str, str]:
+    """How many are expected to expire, and the ends of the interval, rounded outwards: no part of a
+    review expires."""
+    n, low, high = (round(week[f"{of}{end}"] or 0, 6) for end in ("", "_low", "_high"))
+    is_part = 0 < n < 0.5
+    said = said_in(into, _UNDER_ONE) if is_part else number(floor(n + 0.5), into)
+    return said, number(floor(low), into), number(ceil(high), into)
 
 
 def day(when: date, pattern: str, into: Language) -> str:

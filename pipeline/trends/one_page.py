@@ -154,8 +154,7 @@ def finding(of: OnePage, into: Language) -> str:
     if of.rows["forecast_weeks"]:
         whole = of.rows["forecast_weeks"][-1]
         if whole["expected_by_then"]:
-            ends = ("", "_low", "_high")
-            n, low, high = (figures.expiries(whole[f"expected_by_then{it}"], into) for it in ends)
+            n, low, high = figures.expiries(whole, into, "expected_by_then")
             said.append(said_in(into, _MORE_TO_COME, n=n, low=low, high=high))
     return " ".join(said)
 

@@ -149,11 +149,11 @@ def test_the_forecast_says_the_sum_of_eight_weeks_and_the_week_with_most(
     with open_log(history):
         app = visit("trends")
     shown = page_text(app)
-    assert "Expected to expire in the next 8 weeks: 3 (2.9 to 3)" in shown
+    assert "Expected to expire in the next 8 weeks: 3 (between 2 and 3)" in shown
     assert (
         "Of 3 reviews open now and due in the next 8 weeks 3 are expected to expire; four times in"
-        " five it is between 2.9 and 3. Most in the week up to 29 Jun: 2 (1.9 to 2). Reviews that"
-        " are still to be opened are not counted."
+        " five it is between 2 and 3. Most in the week up to 29 Jun: 2 (between 1 and 2). Reviews"
+        " that are still to be opened are not counted."
     ) in shown
 
 
@@ -173,10 +173,16 @@ def test_the_time_of_each_step_is_shown_by_person_to_those_who_may_read_who_had_
 
 def test_points_of_the_score_say_how_many_expired_of_how_many() -> None:
     """They said how many were in time, beside a sentence about those that expired. Of four with a
-    chance of 0.75 to be in time one expired, of two with 0.1 both."""
-    bands = (Band(0.1, 2, 0.1, 0.0), Band(0.5, 0, None, None), Band(0.7, 4, 0.75, 0.75))
+    chance of 0.75 to be in time one expired, of two with 0.1 both, of five with 0.25 three."""
+    bands = (
+        Band(0.1, 2, 0.1, 0.0),
+        Band(0.5, 0, None, None),
+        Band(0.7, 4, 0.75, 0.75),
+        Band(0.2, 5, 0.25, 0.4),
+    )
     made_at = before(days=30).replace(tzinfo=None)
     _line, points = calibration(Score(30, made_at, 6, 0.1, bands))["data"]
-    assert points["x"] == pytest.approx([0.9, 0.25])
-    assert points["y"] == [1.0, 0.25]
-    assert points["text"] == ["n = 2", "n = 4"]
+    assert points["x"] == pytest.approx([0.9, 0.25, 0.75])
+    assert points["y"] == [1.0, 0.25, 0.6]
+    assert points["text"] == ["n = 2", "n = 4", "n = 5"]
+    assert points["textposition"] == ["top left", "top left", "bottom right"]

@@ -50,7 +50,7 @@ def test_its_first_sentences_say_the_finding_and_its_title_whose_reviews_these_a
     assert one_page.title(page, "en") == "Praça · Reviews: how it stands and where it goes"
     assert one_page.title(page._replace(marketplace=None), "pt") == "Revisões: situação e tendência"
     found = one_page.finding(page, "en")
-    assert found.startswith("20 reviews are EXPIRED (0 in 7 days). Of those open now, 1.5 are ")
+    assert found.startswith("20 reviews are EXPIRED (0 in 7 days). Of those open now, 2 are ")
     month = {"review_type": "ACI", "month": instants.of(NOW).date().replace(month=4)}
     april = {**month, "finished_in_time": 3, "due_so_far": 4}
     march = {**april, "month": april["month"].replace(month=3), "finished_in_time": 4}
@@ -88,7 +88,7 @@ def test_it_says_what_is_late_how_it_goes_and_what_to_expect(page):
     assert expected.title.endswith("by week of the deadline (full bar: 1)")
     assert [it.label for it in expected.lines[:2]] == ["week up to 8 May", "week up to 15 May"]
     assert len(expected.lines) == 8
-    assert expected.lines[0].said == "1 (0.9 to 1) of 1 due"
+    assert expected.lines[0].said == "1 (between 0 and 1) of 1 due"
     assert "No forecast of 60 days ago can be judged yet." in expected.notes
     [reason] = denied.lines
     assert reason.label == "Document: photo quality too low"
