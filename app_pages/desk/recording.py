@@ -131,19 +131,28 @@ def ask_contact(key: str) -> None:
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"contact_channel {key}",
     )
-    st.segmented_control(
-        _("What came of the call?"),
-        list(codes.CALL_OUTCOMES),
-        format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
-        key=f"contact_outcome {key}",
+    # Side by side: the calendar, which opens above where a form ends, lay over the other answers.
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            _("What came of the call?"),
+            list(codes.CALL_OUTCOMES),
+            format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
+            key=f"contact_outcome {key}",
+            width="stretch",
+        )
+        st.date_input(
+            _("For when did they promise to answer?"),
+            value=None,
+            format="DD/MM/YYYY",
+            key=f"contact_promise {key}",
+            width=200,
+        )
+    st.text_area(
+        _("What was said"),
+        max_chars=MAX_REASON_CHARACTERS,
+        key=f"contact_note {key}",
+        height="content",
     )
-    st.date_input(
-        _("For when did they promise to answer?"),
-        value=None,
-        format="DD/MM/YYYY",
-        key=f"contact_promise {key}",
-    )
-    st.text_input(_("What was said"), max_chars=MAX_REASON_CHARACTERS, key=f"contact_note {key}")
 
 
 def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acting.Feedback:

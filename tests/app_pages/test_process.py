@@ -492,7 +492,7 @@ def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit
         app = visit("process", as_of=None, process="prc_late")
         app.segmented_control(key="contact_outcome prc_late").set_value("reached")
         app.date_input(key="contact_promise prc_late").set_value(date(2026, 12, 1))
-        app.text_input(key="contact_note prc_late").set_value("after lunch")
+        app.text_area(key="contact_note prc_late").set_value("after lunch")
         press(app, "Record the call or letter")
         assert "A name is needed" in page_text(app)
         app.text_input(key="contact_actor prc_late").set_value("Bia")

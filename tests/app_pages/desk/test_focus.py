@@ -240,6 +240,22 @@ def test_what_a_long_form_lacks_is_in_sight_beside_what_records_it(
         page.set_viewport_size({"width": 1440, "height": 1100})
 
 
+def test_a_calendar_lies_over_no_other_answer_of_its_form(tab: Reader) -> None:
+    """It opened over what was just answered: how the seller was contacted, and what came of it."""
+    page = tab.go("/process?process=prc_soon").page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    try:
+        page.get_by_role("button", name="Call or letter").click()
+        page.get_by_role("spinbutton").first.click()
+        page.get_by_role("application").wait_for()
+        for answer in ("telephone", "letter", "reached", "wrong number"):
+            assert page.get_by_role("radio", name=answer, exact=True).evaluate(IS_SEEN)
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+    finally:
+        page.set_viewport_size({"width": 1440, "height": 1100})
+
+
 def test_that_an_alert_was_put_off_is_read_beside_what_undoes_it(tab: Reader) -> None:
     """The reason was still in it: as if nothing had been recorded."""
     page = tab.go("/alerts").page
