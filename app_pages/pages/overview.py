@@ -21,7 +21,8 @@ from pipeline.continuity import service
 from pipeline.language import codes
 
 FIRST = 5  # of the processes that wait for us, those that are named; `open_actions` has as many
-CHIP_WIDTH = 240  # pixels, for a state with the time left in any language
+SUBMIT = "submit"
+CHIP_WIDTH = 264  # pixels, for a state with the time left in any language
 
 PAGE = Page(
     title=N_("Overview"),
@@ -200,6 +201,7 @@ with st.container(key="figures").grid(4, min_column_width=170):
 
 st.header(_("What needs action today"), anchor=False)
 actions = views.read("open_actions")
+ours = [row for row in actions if row["queue"] == reports.FIRST_QUEUE]
 in_queue = Counter[str]()
 for row in actions:
     in_queue[row["queue"]] += row["processes"]
@@ -208,7 +210,10 @@ with st.container(horizontal=True, gap="small", key="queues"):
         if code in in_queue:
             label = f"{_(name)} ({formats.number(in_queue[code])})"
             links.to_named("watchlist", label, queue=code)
-ours = [row for row in actions if row["queue"] == reports.FIRST_QUEUE]
+    for row in ours:  # what a press sends is in sight, however many cards stand before its own
+        if row["next_action"] == SUBMIT:
+            label = f"{_(next_actions.of(row).name)} ({formats.number(row['processes'])})"
+            links.to_named("submissions", label, list="ready")
 if not ours:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 elif access.may_read("open_processes"):
@@ -220,7 +225,7 @@ elif access.may_read("open_processes"):
             first_to_save(row, names)
 for row in ours:
     code, action = row["next_action"], next_actions.of(row)
-    is_ready = code == "submit"  # what is answered is sent where it is listed
+    is_ready = code == SUBMIT  # what is answered is sent where it is listed
     elements.action_row(
         action,
         " ".join(_counts(row)),

@@ -92,6 +92,20 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
     assert "The platform refused what was sent (400)." in shown
 
 
+def test_what_is_answered_is_sent_from_the_line_above_all_that_waits(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Its card is the last of those of what is ours to do: two screens down at 1280 x 720."""
+    said = [
+        review("prc_said", before(days=3), fields=["revenue"]),
+        collected("prc_said", "answered", before(days=1), fields={"revenue": "1000_to_5000"}),
+    ]
+    with open_log([*HISTORY, *said]):
+        app = visit()
+    led = [it for it in links(app) if it[0] in ("Act now (6)", "Submit the answers (1)")]
+    assert led == [("Act now (6)", "queue=act_now"), ("Submit the answers (1)", "list=ready")]
+
+
 def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
     """And what is to be done stands before any chart."""
     with open_log(WITH_MORE):
