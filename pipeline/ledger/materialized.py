@@ -253,7 +253,7 @@ def of_processes(sql: str, asked: str) -> str:
 def of_asked_processes(sql: str, asked: str) -> str:
     """As `of_processes`, for a view that is read: materialized rows depend on less."""
     narrowed_by = ["processes", *_FOLLOWING]
-    if "fact_notices" in sql:
+    if "scheduled_processes" in sql:  # alone asks for notices about other reviews
         narrowed_by.append("notices_of_sellers")
     return _narrowed(sql, named({"asked": asked}), *narrowed_by)
 
