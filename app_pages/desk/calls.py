@@ -24,6 +24,7 @@ from pipeline.serve.roles import Role
 
 LISTED: Final = 10
 """Calls and letters; of each, the view has a row for every review that it was about."""
+MOST_ROWS: Final = LISTED * MOST_PROCESSES
 
 
 def record(key: str, processes: Sequence[views.Row]) -> None:
@@ -47,11 +48,21 @@ def to_seller(seller_id: str, processes: Sequence[views.Row]) -> None:
             record(key, processes)
 
 
+def notices(about: Mapping[str, object]) -> Sequence[views.Row]:
+    """The newest notices to a seller, or about a process, of every channel: rows of
+    `seller_notices`."""
+    return views.read("seller_notices", where=about, limit=MOST_ROWS)
+
+
 def standing(about: Mapping[str, object], *, may_act: bool) -> None:
     """Calls and letters about a process or a seller that stand, newest first, each with the form
     that takes it back, for whoever recorded it and for administrators."""
     where = {**about, "channel": list(BY_HAND), "retracted_at": None}
-    found = views.read("seller_notices", where=where, limit=LISTED * MOST_PROCESSES)
+    found = notices(about)
+    if len(found) < MOST_ROWS:  # all there are: no further question
+        found = [it for it in found if it["channel"] in BY_HAND and it["retracted_at"] is None]
+    else:
+        found = views.read("seller_notices", where=where, limit=MOST_ROWS)
     one_each = {row["message_id"]: row for row in found}
     shown = list(one_each.values())[:LISTED]
     for row in shown:

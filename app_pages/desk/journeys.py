@@ -8,6 +8,7 @@ from typing import Final
 
 import streamlit as st
 
+from app_pages.desk import calls
 from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
@@ -23,8 +24,6 @@ from pipeline.submit.ready import Ready
 SHOWN: Final = 15
 AT_ONCE: Final = 500
 """Reviews that one press submits."""
-TOLD: Final = 40
-"""Of the newest notices about a review, those among which is looked for one that stands."""
 _CAME_OF: Final = "what became of answers that were sent"
 _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
@@ -254,7 +253,7 @@ def say_refused(process: views.Row) -> None:
         )
     )
     since = instants.of(review.refused_at or 0).replace(tzinfo=None)
-    told = views.read("seller_notices", where={"process_id": process["process_id"]}, limit=TOLD)
+    told = calls.notices({"process_id": process["process_id"]})
     stands = (it for it in told if it["contacted_at"] is not None and it["sent_at"] >= since)
     if (latest := next(stands, None)) is None:
         return

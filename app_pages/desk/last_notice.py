@@ -18,17 +18,14 @@ from pipeline.language import codes
 from pipeline.log.entries import content_of
 from pipeline.log.kinds.seller_notice import ARTIFACTS, BY_HAND, SELLER_NOTICE
 
-LISTED: Final = 40
-"""Rows of the newest notices, of which each has one for each of its reviews."""
 EARLIER: Final = 5
 
 
 def show(about: Mapping[str, str]) -> None:
     """The latest notice as it fares, its words, and a line for each of those before it; nothing
     where there is none. `about`: the process, or the seller, by the column of its id."""
-    sent = views.read("seller_notices", where=about, limit=LISTED)
     messages: dict[str, list[views.Row]] = {}
-    for row in sent:
+    for row in calls.notices(about):
         messages.setdefault(row["message_id"], []).append(row)
     if not messages:
         return

@@ -157,7 +157,7 @@ journey = views.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
 phases = views.read("process_phases", where=this, limit=explained.TABLE_ROWS)
 entries = views.read("timeline", where=this, limit=explained.TABLE_ROWS)
-newest = timeline.newest(asked)
+newest = timeline.newest(asked, entries, explained.TABLE_ROWS)
 
 # --- where it stands -----------------------------------------------------------------------------
 

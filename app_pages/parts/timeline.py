@@ -1,6 +1,7 @@
 """Shows the newest entries of the log on one process or seller, each in words."""
 
 from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -21,12 +22,15 @@ class Timeline(NamedTuple):
     total: int
 
 
-def newest(process_id: str) -> Timeline:
-    """The newest entries on a process."""
+def newest(process_id: str, first: Sequence[views.Row], most: int) -> Timeline:
+    """The newest entries on a process. `first`: its first ones, so many at most; fewer are all of
+    them, which spares a question."""
+    if len(first) < most:
+        newest_first = sorted(first, key=itemgetter("occurred_at"), reverse=True)
+        return Timeline(newest_first[:MAX_ENTRIES], len(first))
     of = {"process_id": process_id}
     entries = views.read("timeline", where=of, order_by="occurred_at desc", limit=MAX_ENTRIES)
-    is_whole = len(entries) < MAX_ENTRIES
-    return Timeline(entries, len(entries) if is_whole else views.count("timeline", where=of))
+    return Timeline(entries, views.count("timeline", where=of))
 
 
 def newest_of_seller(seller_id: str) -> Timeline:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app_pages.parts import explained
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
@@ -173,17 +174,24 @@ def test_the_clock_says_what_it_shows_and_what_it_rests_on(open_log: OpenLog, vi
     assert any("as_of" in block.value for block in app.code)
 
 
+@pytest.mark.parametrize(("drawn_at_most", "collections"), [(500, 60), (60, 59)])
 def test_the_clock_draws_the_whole_story_however_long_and_the_trail_says_what_it_shows(
-    open_log: OpenLog, visit: Visit
+    monkeypatch: pytest.MonkeyPatch,
+    open_log: OpenLog,
+    visit: Visit,
+    drawn_at_most: int,
+    collections: int,
 ) -> None:
-    """It drew the trail's newest 40 entries: of a long story the request itself was missing."""
+    """It drew the trail's newest 40 entries: of a long story the request itself was missing. The
+    newest are known without a question where all are drawn, and the same where not."""
+    monkeypatch.setattr(explained, "TABLE_ROWS", drawn_at_most)
     with open_log(HISTORY):
         app = visit("process", process="prc_long")
         figure = chart(app)
     drawn = {
         trace["name"]: len(trace["x"]) for trace in figure["data"] if trace["mode"] == "markers"
     }
-    assert drawn == {"Platform": 1, "Collection": 60, "Submission": 0}
+    assert drawn == {"Platform": 1, "Collection": collections, "Submission": 0}
     assert "The newest 40 of 61 entries" in page_text(app)
 
 
