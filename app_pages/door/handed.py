@@ -56,10 +56,13 @@ def button(
     mime: str,
     may: May,
     key: str | None = None,
+    pressed: Callable[[], None] | None = None,
 ) -> None:
     """A button that makes a file once it is pressed, when the page's run is long over, and the
     session of whoever looks may be, too. `make`: the content, or a file that is there for as long
-    as the tab is. `may`: whether somebody's roles allow it, asked now and when it is taken."""
+    as the tab is. `may`: whether somebody's roles allow it, asked now and when it is taken.
+    `pressed`: what else follows a press, before the file is made; then what the button stands in is
+    drawn again."""
     session = access.session()
     context = get_script_run_ctx()
     tab = context.session_id if context else ""
@@ -80,7 +83,7 @@ def button(
         file_name=file_name,
         mime=mime,
         icon=":material/download:",
-        on_click="ignore",
+        on_click=pressed or "ignore",
         key=key,
     )
 

@@ -188,6 +188,7 @@ def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
     return in_time.headline(found, period, language())
 
 
+@st.fragment  # a press draws these buttons again, and no chart
 def offer_page() -> None:
     """The page for the boss, as a file; a PDF where a browser is set."""
     into, zone, at = language(), formats.zone(), views.as_of()
@@ -205,10 +206,23 @@ def offer_page() -> None:
         of = one_page.read(OwnLedger(held), as_of, held.settings.marketplace)
         return printed.document(of, zone, into).encode()
 
+    def pressed() -> None:
+        # It takes seconds, in which a browser shows nothing.
+        said = _("The page is being made. Your browser saves it once it is ready.")
+        st.toast(said, icon=":material/download:")
+
     name = f"prazo-{views.moment():%Y-%m-%d}"
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         label, mime = _("One page, to print"), "text/html"
-        handed.button(label, html, file_name=f"{name}.html", mime=mime, may=may, key="one_page")
+        handed.button(
+            label,
+            html,
+            file_name=f"{name}.html",
+            mime=mime,
+            may=may,
+            key="one_page",
+            pressed=pressed,
+        )
         if drawn_by is not None:
             handed.button(
                 _("One page as PDF"),
@@ -217,6 +231,7 @@ def offer_page() -> None:
                 mime="application/pdf",
                 may=may,
                 key="one_page_pdf",
+                pressed=pressed,
             )
 
 

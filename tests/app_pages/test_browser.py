@@ -298,6 +298,7 @@ def test_the_page_for_the_boss_is_one_click_from_trends(tab: Reader) -> None:
     tab.go("/trends?lang=pt")
     with tab.page.expect_download() as download:
         tab.page.get_by_role("button", name="Uma página, para imprimir").click()
+        tab.page.get_by_text("A página está sendo gerada.").wait_for()
     html = download.value.path().read_text(encoding="utf-8")
     assert "<h1" in html
     assert "Revisões: situação e tendência</h1>" in html
