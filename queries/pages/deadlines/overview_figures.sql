@@ -21,7 +21,7 @@ with standing as (
         count(*) filter (where state = 'OVERDUE') as overdue,
         count(*) filter (where days_to_deadline between 0 and 6) as due_within_7_days,
         count(*) filter (where days_to_deadline = 0 and deadline_at > as_of()) as due_within_24_hours,
-        min(deadline_at) filter (where deadline_at > as_of()) as next_deadline_at
+        min(deadline_at) filter (where deadline_at > as_of() and state <> 'FINISHED') as next_deadline_at
     from process_state
 ),
 
