@@ -1,12 +1,21 @@
 """Process: one review from the platform's request to its answer, with the evidence in between."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
 from app_pages.charts.course import process_clock
-from app_pages.desk import asking, casework, differences, holding, journeys, last_notice, processes
+from app_pages.desk import (
+    answered,
+    asking,
+    casework,
+    differences,
+    holding,
+    journeys,
+    last_notice,
+    processes,
+)
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
 from app_pages.language.i18n import N_, _, ngettext
@@ -23,6 +32,7 @@ from app_pages.parts import (
     timeline,
     views,
 )
+from pipeline.contract.body import JsonValue
 from pipeline.language import codes
 
 PAGE = Page(
@@ -40,8 +50,11 @@ FINDINGS = 30
 FIELDS = 60
 
 
-def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
-    """Per field: asked for, answered when and by whom, sent when, and whether that is covered."""
+def evidence(
+    coverage: Sequence[views.Row], answers: Mapping[str, JsonValue] | None
+) -> dict[str, list[str]]:
+    """Per field: asked for, answered when and by whom, sent when, and whether that is covered; and
+    what the answer was, once it may be seen."""
     verdicts = {
         True: formats.badge(_("covered"), "green", ":material/check:"),
         False: formats.badge(_("not covered"), "red", ":material/close:"),
@@ -56,7 +69,19 @@ def evidence(coverage: Sequence[views.Row]) -> dict[str, list[str]]:
             formats.plain(code_texts.word(codes.SOURCES, row["answer_source"])) for row in coverage
         ],
         _("Sent"): [formats.minute(row["sent_at"]) for row in coverage],
+        **({} if answers is None else {_("Answer"): [said(row, answers) for row in coverage]}),
     }
+
+
+def said(row: views.Row, answers: Mapping[str, JsonValue]) -> str:
+    """What the seller answered to a field."""
+    if row["answered_at"] is None:
+        return "–"
+    return (
+        exchanges.in_clear(answers[row["path"]])
+        if row["path"] in answers
+        else _("erased or changed")
+    )
 
 
 def course_reading(process: views.Row) -> str:
@@ -262,8 +287,11 @@ with course:
         st.header(_("Evidence, field by field"), anchor=False)
         coverage = views.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
         if coverage:
-            st.table(evidence(coverage), hide_index=True, alt=_("Evidence, field by field"))
+            given = answered.in_clear(asked)
+            st.table(evidence(coverage, given), hide_index=True, alt=_("Evidence, field by field"))
             elements.say_if_cut("evidence_coverage", coverage, FIELDS, where=this)
+            if any(row["answered_at"] is not None for row in coverage):
+                answered.ask(asked)
             if uncovered := [row["path"] for row in coverage if row["covered"] is False]:
                 for path, how in differences.unseen(asked, uncovered):
                     st.markdown(

@@ -474,9 +474,15 @@ def may_see_personal_data(view: str, subject: str) -> bool:
 
 
 def ask_for_personal_data(
-    view: str, subject: str, *, process_id: str | None = None, seller_id: str | None = None
+    view: str,
+    subject: str,
+    *,
+    process_id: str | None = None,
+    seller_id: str | None = None,
+    label: str | None = None,
 ) -> None:
-    """The form that shows personal data once a reason and a name stand in the log."""
+    """The form that shows personal data once a reason and a name stand in the log. `label`: what
+    it shows, where the page has two."""
     if not access.may(Permission.UNMASK):
         return
     if may_see_personal_data(view, subject):
@@ -492,8 +498,8 @@ def ask_for_personal_data(
             _unmasked()[(view, subject)] = until
         return feedback._replace(empties=(f"unmask_{view}_reason",))
 
-    label = _("Show personal data")
-    place = folds.popover(label, icon=":material/visibility:", key=f"unmasking {view}")
+    opener = label or _("Show personal data")
+    place = folds.popover(opener, icon=":material/visibility:", key=f"unmasking {view}")
     if place is None:
         return
     with place, st.form(f"unmask_{view}", border=False):
@@ -507,8 +513,8 @@ def ask_for_personal_data(
         st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
         say_at(f"unmask_{view}_reason")
         name_of_reader(f"unmask_{view}_actor")
-        label, of = _("Record the reason and show it"), elements.edition(view, [subject])
-        submit(f"unmask_{view}", label, unmask, about=of, may=Permission.UNMASK, in_past=True)
+        pressed, of = _("Record the reason and show it"), elements.edition(view, [subject])
+        submit(f"unmask_{view}", pressed, unmask, about=of, may=Permission.UNMASK, in_past=True)
 
 
 def _say_that_it_is_shown(view: str, subject: str) -> None:

@@ -144,4 +144,9 @@ def _value(path: str, value: JsonValue, is_masked: bool) -> str:
         if path not in IMPERSONAL or not isinstance(value, str) or len(value.split()) > 1:
             return MASK
         value = views.shown(path, value)
+    return in_clear(value)
+
+
+def in_clear(value: JsonValue) -> str:
+    """A value as it came, in fixed width."""
     return formats.code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from app_pages.door import access
 from app_pages.parts import explained
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
+from pipeline.serve.roles import Person, Role
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import (
@@ -372,6 +374,26 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
         assert "revenue is out of range" in shown
         [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
     assert (entry["process_id"], entry["actor"]) == ("prc_refused", "Bia")
+
+
+def test_what_the_seller_answered_is_shown_to_who_gave_a_reason(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could be read in a package alone."""
+    with open_log(PARTLY[:2]) as service:
+        app = visit("process", process="prc_partly")
+        assert "1000_to_5000" not in page_text(app)
+        app.text_input(key="unmask_evidence_coverage_reason").set_value("the seller asks")
+        app.text_input(key="unmask_evidence_coverage_actor").set_value("Bia")
+        press(app, "Record the reason and show it")
+        shown = [(row[0], row[-1]) for row in table(app, "Field")]
+        [entry] = service.reader.read("timeline", where={"kind": "unmask"}).to_pylist()
+        monkeypatch.setattr(access, "person", lambda: Person("caio", frozenset({Role.ANALYST})))
+        of_analyst = visit("process", process="prc_partly")
+    assert shown == [("City address.city", "–"), ("Revenue revenue", "1000_to_5000")]
+    assert (entry["process_id"], entry["actor"]) == ("prc_partly", "Bia")
+    assert entry["reason"] == "the seller asks"
+    assert not any(it.key == "unmask_evidence_coverage_reason" for it in of_analyst.text_input)
 
 
 @pytest.mark.parametrize(
