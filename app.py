@@ -63,6 +63,7 @@ def page() -> None:
 
 
 def _draw() -> None:
+    acting.wait_for_acts()
     look_up_language()
     st.set_page_config(page_title="Prazo", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large")

@@ -202,6 +202,12 @@ def _choose_sample() -> _Subject:
     if checkpoint is None or not drawing.is_signed(held, checkpoint):
         checkpoint = drawing.newest(held).size
         address.keep(_CHECKPOINT, checkpoint)
+    return _Subject(_SAMPLE, days=days, sample=_sample(checkpoint))
+
+
+def _ask_how_it_is_drawn() -> None:
+    """Size and number of a sample, within the form: an input that stands outside of one is handed
+    over as it is left, and the click that left it could be lost on the way."""
     size, number = st.columns(2)
     size.number_input(_("Processes"), 1, MOST_DRAWN, _USUAL_SIZE, key="sample_size")
     with number:
@@ -215,7 +221,6 @@ def _choose_sample() -> _Subject:
             ),
         )
         acting.say_at("sample_number")
-    return _Subject(_SAMPLE, days=days, sample=_sample(checkpoint))
 
 
 def _drawn_before() -> _Subject | None:
@@ -286,15 +291,16 @@ def _ask(subject: _Subject) -> None:
             format_func=lambda code: _(_PROFILES[code]),
             key="profile",
         )
+    is_to_be_drawn = subject.sample is not None and subject.earlier is None
     with st.form("package", border=False):
+        if is_to_be_drawn:
+            _ask_how_it_is_drawn()
         st.text_area(_("Why is it needed?"), key="reason", height=68)
         acting.say_at("reason")
         acting.name_of_reader("actor")
         acting.submit(
             "package",
-            _("Draw and make the package")
-            if subject.sample is not None and subject.earlier is None
-            else _("Make the package"),
+            _("Draw and make the package") if is_to_be_drawn else _("Make the package"),
             partial(_order, subject),
             icon=":material/inventory_2:",
             may=Permission.EXPORT,

@@ -334,6 +334,15 @@ def pressed() -> int:
     return 0 if presses is None else presses.made
 
 
+def wait_for_acts() -> None:
+    """Waits until no act of the session goes on. Streamlit draws a page at once for whatever is
+    clicked or left meanwhile, and breaks off the one that would have shown what was done."""
+    presses: _Presses | None = st.session_state.get(_PRESSES)
+    if presses is not None:
+        with presses.turn:
+            pass
+
+
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
     presses: _Presses = st.session_state.setdefault(_PRESSES, _Presses())
     return key, press, may, in_past, presses, presses.of(key).acts

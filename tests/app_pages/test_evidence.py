@@ -1,8 +1,9 @@
 """Collections are listed, and a package tells what goes in before it is made."""
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import OpenLog, Visit, fill, follow
 from tests.app_pages.support.occurrences import attempt, before, collected, review
 from tests.app_pages.support.reading import links, page_text, press, table
 
@@ -171,6 +172,10 @@ def test_a_sample_is_drawn_in_one_press_and_those_before_it_are_listed(
         )
         assert "No sample was drawn so far." in page_text(app)
         assert app.query_params["checkpoint"] == "6"
+        # Left for the button, an input of its own sent a run that overtook the click, and nothing
+        # was drawn.
+        asked = (app.number_input(key="sample_size"), app.text_input(key="sample_number"))
+        assert [it.proto.form_id for it in asked] == ["package", "package"]
         app.number_input(key="sample_size").set_value(2)
         app.text_area(key="reason").set_value("a sample")
         app.text_input(key="actor").set_value("Ana")
@@ -223,3 +228,24 @@ def test_a_package_of_a_sample_is_made_again_after_a_reload_with_the_same_proces
     same = ("processes", "size", "population", "checkpoint", "number", "since", "until")
     assert [again[it] for it in same] == [first[it] for it in same]
     assert (again["actor"], again["reason"]) == ("Bia", "lost the file")
+
+
+def test_a_page_is_not_drawn_while_its_reader_acts(
+    open_log: OpenLog, visit: Visit, tmp_path: Path
+) -> None:
+    """Whatever was clicked or left while a sample was drawn showed a page without that sample,
+    which stayed. Here the act ends as the page comes to wait for it."""
+
+    class Turn:
+        def __enter__(self) -> None:
+            fill(tmp_path, [collected("prc_2", "invited", before(days=2))])
+            follow(service)
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    with open_log(HISTORY) as service:
+        app = visit("evidence")
+        assert len(app.dataframe[0].value) == 2
+        app.session_state["presses"].turn = Turn()
+        assert len(app.run().dataframe[0].value) == 3
