@@ -3,7 +3,6 @@ by mistake."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date
-from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -16,8 +15,6 @@ from app_pages.parts import acting, elements, folds, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language import codes
-from pipeline.log.actions import By
-from pipeline.log.kinds.retraction import retraction
 from pipeline.log.kinds.seller_notice import BY_HAND
 from pipeline.notices.sellers import MOST_PROCESSES
 from pipeline.serve.roles import Role
@@ -106,9 +103,10 @@ def _offer_retraction(row: views.Row) -> None:
 @st.fragment(run_every=acting.UNDO_SECONDS + 1)
 @elements.failures_said()
 def _offer_it_in_a_moment(row: views.Row) -> None:
-    """Nothing for as long as it is undone by one click, with no reason to give."""
+    """Nothing for as long as it is undone by one click, with no reason to give. Then the page draws
+    the form: of a form that this part drew, no press would draw what stands around it."""
     if not _is_just_recorded(row):
-        _retract(row)
+        st.rerun()
 
 
 def _is_just_recorded(row: views.Row) -> bool:
@@ -142,10 +140,5 @@ def _recorded(row: views.Row, why_key: str, actor_key: str) -> acting.Feedback:
             _("Only who recorded it, or an administrator, may undo it."), kept=why
         )
     rows = views.read("seller_notices", where={"message_id": row["message_id"]})
-    draft = partial(retraction, row["message_id"], By(why, actor, acting.RECORDED_BY))
-    return acting.record(
-        lambda: [draft(process_id=it["process_id"], seller_id=it["seller_id"]) for it in rows],
-        actor,
-        acting.taken_back(),
-        kept=why,
-    )
+    standing = [it for it in rows if it["retracted_at"] is None]
+    return recording.retract(standing or rows, why, actor, kept=why)

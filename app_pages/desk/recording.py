@@ -170,22 +170,38 @@ def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acti
     )
 
     def undo() -> acting.Feedback:
-        by = By(UNDONE, actor, acting.RECORDED_BY)
-        return acting.record(
-            lambda: [
-                retraction(
-                    ids[row["process_id"]],
-                    by,
-                    process_id=row["process_id"],
-                    seller_id=row["seller_id"],
-                )
-                for row in processes
-            ],
-            actor,
-            acting.taken_back(),
-        )
+        contacts = [{**row, "message_id": ids[row["process_id"]]} for row in processes]
+        return retract(contacts, UNDONE, actor)
 
     return done._replace(undo=undo, empties=(f"contact_note {key}",))
+
+
+def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "") -> acting.Feedback:
+    """Records that these calls and letters, each about one process, were recorded by mistake,
+    unless somebody has done so already: a retraction is final (docs/rules.md#seller-notices).
+    `kept`: what was typed."""
+    by = By(why, actor, acting.RECORDED_BY)
+    return _record_unless(
+        _retracted_already,
+        contacts,
+        lambda row: retraction(
+            row["message_id"], by, process_id=row["process_id"], seller_id=row["seller_id"]
+        ),
+        actor,
+        kept,
+        acting.taken_back(),
+    )
+
+
+def _retracted_already(contacts: Sequence[views.Row]) -> acting.Feedback | None:
+    """Why nothing is taken back: one of these calls and letters was. None where none was."""
+    messages = sorted({it["message_id"] for it in contacts})
+    processes = {it["process_id"] for it in contacts}
+    for now in views.read("seller_notices", where={"message_id": messages}):
+        if now["process_id"] in processes and now["retracted_at"] is not None:
+            at = formats.minute(now["retracted_at"])
+            return acting.Feedback(_("Nothing was recorded: it was undone already, {at}.", at=at))
+    return None
 
 
 def _seller_of(row: views.Row) -> tuple[str, str]:

@@ -116,6 +116,22 @@ class Noticing:
             raise Unreadable("message_id: no such call or letter is recorded")
         if any(it.recorded_by != draft.recorded_by for it in of):
             raise Unreadable("message_id: somebody else recorded it; an administrator retracts it")
+        self._require_first(draft, value["message_id"], {it.process_id for it in of})
+
+    def _require_first(self, draft: Draft, message_id: JsonValue, about: set[str | None]) -> None:
+        """Raises `Unreadable` where the call or letter about these processes is retracted already;
+        not for the same report sent again. Of two that come at once both may be recorded: then the
+        earliest counts."""
+        found = self._inbox.find(kind=RETRACTION)
+        earlier = [it for it in found if content_of(it).get("message_id") == message_id]
+        if any(it.ingest_key == draft.ingest_key for it in earlier):
+            return
+        retracted = {it.process_id for it in earlier}
+        if None in retracted or about <= retracted:
+            raise Unreadable(
+                f"message_id: entry {earlier[0].seq} retracted it already, which is final;"
+                " a call or letter that was made after all is recorded under another message_id"
+            )
 
     def _notices(self, process_id: str | None) -> list[Entry]:
         return self._inbox.find(process_id=process_id, kind=SELLER_NOTICE)

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
@@ -33,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 
 Visit = Callable[..., AppTest]
 OpenLog = Callable[..., AbstractContextManager[LedgerService]]
+Messages = list[ForwardMsg]
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +209,21 @@ def _unfolded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Most tests are about what a popover holds, and not about its being opened."""
     if "folded" not in request.fixturenames:
         monkeypatch.setattr(folds, "is_last", lambda key: True)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Messages]:
+    """What each run of a page has sent."""
+    of_runs: list[Messages] = []
+    run = LocalScriptRunner.run
+
+    def noted(runner: LocalScriptRunner, *asked: Any, **named: Any) -> Any:
+        drawn = run(runner, *asked, **named)
+        of_runs.append(runner.forward_msgs())
+        return drawn
+
+    monkeypatch.setattr(LocalScriptRunner, "run", noted)
+    return of_runs
 
 
 @pytest.fixture

@@ -139,6 +139,34 @@ def test_a_call_is_retracted_by_who_recorded_it_with_a_name_and_a_reason(
     assert entry.name == "Ana"
 
 
+def test_a_call_is_retracted_once_and_the_same_report_again_counts_as_that(
+    marketplace: Marketplace, gateway: Client
+) -> None:
+    """Each further retraction of a call was another entry of the evidence."""
+    first, second = marketplace.review(is_answered=False), marketplace.review(is_answered=False)
+    call = notice(first, message_id="call 2", channel="phone", outcome="reached")
+    about_both = {**call, "process_id": second.process_id}
+    for said in (call, about_both):
+        assert post(gateway, said).status == 200
+
+    def seqs() -> list[int]:
+        return [it.seq for it in kept(marketplace, "retraction") if b"call 2" in (it.body or b"")]
+
+    of_one = retraction(call, process_id=first.process_id)
+    assert post(gateway, of_one).json["recorded"] == "new"
+    assert post(gateway, of_one).json == {"seq": seqs()[0], "recorded": "again"}
+    answer = post(gateway, {**of_one, "reason": "a mistake"})
+    assert answer.status == 422
+    assert f"message_id: entry {seqs()[0]} retracted it already" in answer.json["error"]
+
+    of_both = retraction(call)  # the call about the second review stands until now
+    assert post(gateway, of_both).json["recorded"] == "new"
+    assert post(gateway, {**of_both, "reason": "a mistake"}).status == 422
+    of_the_other = retraction(call, process_id=second.process_id)
+    assert post(gateway, of_the_other).status == 422
+    assert len(seqs()) == 2
+
+
 def test_it_takes_its_own_scope_method_and_size(marketplace: Marketplace, gateway: Client) -> None:
     sent = notice(marketplace.review(is_answered=False))
     assert gateway.request("GET", "/v1/notices", b"", {}).status == 405

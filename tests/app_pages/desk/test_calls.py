@@ -5,9 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting
 from pipeline.log.kinds.notice_schedule import wished
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import Messages, OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
 from tests.app_pages.support.occurrences import before, review, text
+from tests.app_pages.support.parts import run_part
 from tests.app_pages.support.reading import page_text, press
 
 HISTORY = [
@@ -46,6 +47,51 @@ def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it
         calls = service.reader.read("seller_notices").to_pylist()
     assert [(it["actor"], it["reason"]) for it in said] == [("Bia", "another seller")] * 2
     assert all(it["retracted_at"] and not it["contacted_at"] for it in calls)
+
+
+def test_the_form_that_undoes_a_call_later_is_the_pages_and_an_undone_call_is_gone(
+    open_log: OpenLog, visit: Visit, sent: list[Messages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The part of the page that waits for ten seconds drew the form, and its press that part
+    alone: nothing was seen to be undone, so people did so again, into the log."""
+    with open_log(HISTORY):
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        press(app, "Record the call or letter")
+        waiting = [it.auto_rerun for it in sent[-1] if it.HasField("auto_rerun")]
+        monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
+        sent.clear()
+        for part in waiting:
+            run_part(app, part.fragment_id)
+        form = "Record the reason and undo"
+        drawn = [it.delta for run in sent for it in run if it.delta.HasField("new_element")]
+        assert {it.fragment_id for it in drawn if it.new_element.button.label == form} == {""}
+        say_why(app.run(), "another seller", "why")
+        press(app, form)
+        shown = page_text(app)
+    assert "telephone · reached" not in shown.partition("Open processes, side by side")[0]
+
+
+def test_a_call_is_undone_once_whoever_else_still_sees_it(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three entries in a row took one call back, and went into the evidence."""
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        press(app, "Record the call or letter")
+        monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
+        other = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(other, "header", "Bia")
+        say_why(app.run(), "another seller", "why")
+        press(app, "Record the reason and undo")
+        say_why(other, "a mistake", "why")
+        press(other, "Record the reason and undo")
+        assert "Nothing was recorded: it was undone already" in page_text(other)
+        said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
+    assert [it["reason"] for it in said] == ["another seller"] * 2, "one for each review"
 
 
 def test_ten_calls_are_ten_however_many_reviews_each_was_about(
