@@ -12,7 +12,7 @@ from typing import Final, Literal
 from babel import Locale, dates
 
 from pipeline.journey.form import Field, Question
-from pipeline.language import catalogue, fields
+from pipeline.language import catalogue, fields, figures
 from pipeline.language.catalogue import N_, NC_
 
 Language = Literal["pt-BR", "en"]
@@ -143,6 +143,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "number_is": N_("Your number: {number}. Give it when you ask {name}."),
     "subject": N_("Registration review, number {number}"),
     "subject_link": N_("Registration review: my link does not work"),
+    "subject_code": N_("Registration review: I need help with the code"),
     "renew": N_("Send me a new link"),
     "renew_where": N_("It goes to where this link came from, and to nobody else."),
     "renewed_title": N_("We have noted your request"),
@@ -394,14 +395,10 @@ def countries(language: Language) -> Mapping[str, str]:
 
 
 def minute(there: datetime, language: Language) -> str:
-    """An instant on the marketplace's clock, with the clock's zone: by its name, where it has no
-    letters of its own, as in Brazil, whose `-03` is no seller's word."""
+    """An instant on the marketplace's clock, with whose clock that is."""
     pattern, locale = _MINUTE[language], Locale.parse(language, sep="-")
-    zone = f"{there:%Z}"
-    if not zone.isalpha():
-        named = dates.get_timezone_name(there.tzinfo, locale=locale)
-        zone = named if language == "en" else named[:1].lower() + named[1:]
-    return f"{dates.format_datetime(there, pattern, locale=locale)} ({zone})"
+    said = dates.format_datetime(there, pattern, locale=locale)
+    return f"{said} ({figures.clock(there, locale)})"
 
 
 def _without_accents(name: str) -> str:

@@ -153,7 +153,7 @@ class Screens:
             genuine=turn_to.genuine,
             contact=linked(
                 page_texts.contact(turn_to.contact, self._name, language),
-                _subject(about or ref, language),
+                _subject(about or ref, template, language),
             ),
             has_logo=self.logo is not None,
             style=self.style,
@@ -266,10 +266,12 @@ def linked(text: str, subject: str) -> Markup:
     return Markup(re.sub(r'(href="mailto:[^"?]*)', rf"\g<1>?subject={quote(subject)}", said))
 
 
-def _subject(ref: str | None, language: Language) -> str:
-    """What stands above a mail of a seller, so that whoever reads the mail finds the journey."""
+def _subject(ref: str | None, template: str, language: Language) -> str:
+    """What stands above a mail of a seller, so that whoever reads the mail finds the journey; of a
+    screen without the journey's number, what it is about."""
     if ref is None:
-        return page_texts.text("subject_link", language)
+        code = "subject_code" if template == "code" else "subject_link"
+        return page_texts.text(code, language)
     return page_texts.text("subject", language, number=shown_ref(ref))
 
 

@@ -88,6 +88,16 @@ def instant(moment: datetime, pattern: str, zone: ZoneInfo, into: Language) -> s
     return dates.format_datetime(local(moment, zone), pattern, tzinfo=zone, locale=_NAMES[into])
 
 
+def clock(there: datetime, locale: Locale) -> str:
+    """Whose clock an aware instant is on: its zone's letters, or its name where it has none, as in
+    Brazil, whose `-03` is nobody's word."""
+    letters = f"{there:%Z}"
+    if letters.isalpha():
+        return letters
+    named = dates.get_timezone_name(there.tzinfo, locale=locale)
+    return named if locale.language == "en" else named[:1].lower() + named[1:]
+
+
 def local(moment: datetime, zone: ZoneInfo) -> datetime:
     """An instant of a view in a zone. At the ends of the calendar, where the zone would show a day
     that does not exist, it is left in UTC."""

@@ -177,6 +177,6 @@ def test_its_text_counts_and_lists() -> None:
     assert lines[:3] == [
         "RESUMO DO DIA",
         "VENCEM EM 7 DIAS: 22",
-        "p00: 05/03/2026 09h00 (-03) · Enviar as respostas",
+        "p00: 05/03/2026 09h00 (horário de Brasília) · Enviar as respostas",
     ]
     assert lines[-2:] == ["…: e mais 2", "Abrir no Prazo: https://prazo.example/"]

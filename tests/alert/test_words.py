@@ -76,7 +76,7 @@ def test_one_of_a_unit_is_said_in_the_singular() -> None:
 def test_no_alert_sends_an_officer_back_to_bed() -> None:
     """At a deadline a message said to wait for a seller whose link lay in that officer's mail."""
     lines = message("p1", "s1", "await_seller").plain.splitlines()
-    assert "Prazo: 31/12/1969 21h00 (-03)" in lines
+    assert "Prazo: 31/12/1969 21h00 (horário de Brasília)" in lines
     assert "Próxima ação: Confirmar que o vendedor foi consultado, e aguardar a resposta" in lines
 
 
@@ -92,10 +92,10 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
 def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:
     due = Due("a1", "expired", "breach", "officer", 0, process_id="p1", ledger_at=0)
     said = {
-        "pt": "O registro está parado: a última entrada é de 31/12/1969 21h00 (-03); o que"
-        " houve depois pode faltar aqui",
-        "en": "The ledger stands still: its newest entry is of 31 Dec 1969, 21:00 (-03); what came"
-        " after that may be missing here",
+        "pt": "O registro está parado: a última entrada é de 31/12/1969 21h00 (horário"
+        " de Brasília); o que houve depois pode faltar aqui",
+        "en": "The ledger stands still: its newest entry is of 31 Dec 1969, 21:00 (Brasilia"
+        " Time); what came after that may be missing here",
     }
     for language, line in said.items():
         ana = Recipient.model_validate({"email": "ana@market.example", "language": language})
@@ -151,8 +151,8 @@ def test_a_list_names_the_sellers() -> None:
     due = Due("a1", "digest", "notice", "officer", 0, "ana")
     text = alert_texts.message((Item(due, 0, 1),), "ana", ana, Links(None, b""), ZONE, 0, lists)
     assert text.plain.splitlines()[2:] == [
-        "p1: 31 Dec 1969, 21:00 (-03) · Submit the answers · Seller s1",
-        "p2: 31 Dec 1969, 21:00 (-03) · Submit the answers",
+        "p1: 31 Dec 1969, 21:00 (Brasilia Time) · Submit the answers · Seller s1",
+        "p2: 31 Dec 1969, 21:00 (Brasilia Time) · Submit the answers",
     ]
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -22,6 +23,7 @@ from pipeline.journey.answering import CODE, Answering
 from pipeline.journey.entrance import one_time_codes
 from pipeline.journey.entrance.sessions import Sessions
 from pipeline.journey.evidence import Shown
+from pipeline.journey.notifying import Help
 from pipeline.journey.reviews import Reviews
 from pipeline.journey.screens import Drawn, Screens
 from pipeline.keys import secret_key
@@ -215,6 +217,18 @@ def test_a_code_goes_to_one_address_alone(page: Page, email: str) -> None:
     process = page.review()
     with pytest.raises(CallerError, match="the e-mail address cannot be one"):
         page.mint(process, email=email)
+
+
+def test_a_mail_from_the_screen_of_the_code_is_about_the_code(page: Page) -> None:
+    """Its subject said that the link does not work, which had just opened that screen."""
+    screens = Screens(page.settings(), help_now=lambda: Help(contact="help@market.example"))
+    about = {"is_sent": True, "fault": None, "comes_along": False, "address": None}
+    for language, subject in (
+        ("en", "Registration review: I need help with the code"),
+        ("pt-BR", "Revisão do cadastro: preciso de ajuda com o código"),
+    ):
+        asked = f'href="mailto:help@market.example?subject={quote(subject)}"'
+        assert asked in screens.draw(CODE, language, **about).html
 
 
 def test_after_a_time_the_same_browser_is_asked_for_a_code(page: Page) -> None:

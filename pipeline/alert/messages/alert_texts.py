@@ -324,13 +324,14 @@ def _lines(
 
 
 def local(at: int, zone: ZoneInfo, language: Language) -> str:
-    """An instant as pages write it, on a clock in a zone, with the zone's offset."""
+    """An instant as pages write it, on a clock in a zone, with whose clock that is."""
     there = instants.of(at)
     # At the edges of the calendar a zone leads out of it: there it is said in UTC.
     with contextlib.suppress(OverflowError):
         there = there.astimezone(zone)
     here = ZoneInfo("UTC") if there.tzinfo is UTC else zone
-    return f"{figures.instant(there, figures.MINUTE[language], here, language)} ({there:%Z})"
+    said = figures.instant(there, figures.MINUTE[language], here, language)
+    return f"{said} ({figures.clock(there, figures.NUMBERS[language])})"
 
 
 def _plain(label: str, value: str) -> str:

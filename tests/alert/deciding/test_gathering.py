@@ -118,10 +118,10 @@ def test_each_of_what_gathered_has_a_line() -> None:
     assert text.subject == "[Prazo] Processo aberto – p1 e 2 outros alertas"
     assert text.plain.splitlines() == [
         "PROCESSO ABERTO (INFORMATIVO): 2",
-        "p1: 01/04/2026 09h00 (-03) · Enviar as respostas · Vendedor s1",
-        "p2: 01/04/2026 09h00 (-03) · Enviar as respostas · Vendedor s1",
+        "p1: 01/04/2026 09h00 (horário de Brasília) · Enviar as respostas · Vendedor s1",
+        "p2: 01/04/2026 09h00 (horário de Brasília) · Enviar as respostas · Vendedor s1",
         "FALTAM MENOS DE 15 DIAS (INFORMATIVO): 1",
-        "p1: 01/04/2026 09h00 (-03) · Enviar as respostas",
+        "p1: 01/04/2026 09h00 (horário de Brasília) · Enviar as respostas",
         "Abrir no Prazo: https://prazo.example/alerts",
     ]
     assert text.page == "https://prazo.example/alerts"
