@@ -94,6 +94,7 @@ def _draw() -> None:
         frame.bell(people.mine)
     with heading:
         frame.working()
+        acting.say_what_was_masked()
         seller_names.mask_in_time()
     line = freshness.place(heading)
     views.begin()

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import quote, unquote
 
 import streamlit as st
@@ -42,6 +42,7 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 click."""
 
 _UNMASKED: Final = "unmasked until"
+_MASKED: Final = "what was masked while the page was open"
 _NAME: Final = "name of the reader"
 _OWN: Final = "what only its maker may read"
 _FEEDBACK: Final = "what became of presses"
@@ -567,4 +568,16 @@ def _unmasked() -> dict[tuple[str, str], float]:
 def _mask_in_time(view: str, subject: str) -> None:
     """Draws the page again once the time is over: personal data must not stay on an open page."""
     if not may_see_personal_data(view, subject):
-        st.rerun()
+        masked_in_time(_("Personal data is masked again: show it once more if you still need it."))
+
+
+def masked_in_time(said: str) -> NoReturn:
+    """Draws the page again without what was shown for a time that is over, and has it say so."""
+    st.session_state[_MASKED] = said
+    st.rerun()
+
+
+def say_what_was_masked() -> None:
+    """On every page: says once what left it because its time was over."""
+    if (said := st.session_state.pop(_MASKED, None)) is not None:
+        st.toast(said, icon=":material/visibility_off:")

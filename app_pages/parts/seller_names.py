@@ -23,7 +23,6 @@ from pipeline.serve.roles import Permission
 from pipeline.serve.shown_names import VIEW, Showing
 
 ALWAYS: Final = "a role that may always see names"
-_ENDED: Final = "names were masked while a page was open"
 
 
 def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
@@ -101,10 +100,7 @@ def of_found(rows: Sequence[views.Row]) -> None:
 
 
 def mask_in_time() -> None:
-    """On every page: names in clear leave it once their time is over, and the page says so."""
-    if st.session_state.pop(_ENDED, False):
-        said = _("Names are masked again: show them once more if you still need them.")
-        st.toast(said, icon=":material/visibility_off:")
+    """On every page: names in clear leave it once their time is over."""
     if showing() is not None and not _is_always():
         _wait_for_the_end()
 
@@ -175,5 +171,5 @@ def _is_always() -> bool:
 def _wait_for_the_end() -> None:
     """Draws the page again once the time is over: names must not stay on an open page."""
     if showing() is None:
-        st.session_state[_ENDED] = True
-        st.rerun()
+        said = _("Names are masked again: show them once more if you still need them.")
+        acting.masked_in_time(said)

@@ -278,3 +278,33 @@ def test_a_seller_without_a_name_is_said_to_have_none_while_names_are_shown(
         assert seller_names.shown("sel_eva", None) == "no name: sel_eva"
         assert seller_names.shown("sel_eva", "Eva Luz") == "Eva Luz"
         assert seller_names.shown(None, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("names", "Names are masked again: show them once more if you still need them."),
+        ("record", "Personal data is masked again: show it once more if you still need it."),
+    ],
+)
+def test_what_left_a_page_because_its_time_was_over_is_said_once(
+    open_log: OpenLog, shown: str, said: str
+) -> None:
+    """Of names it was said, of other personal data nothing."""
+
+    def page(shown: str) -> None:
+        import streamlit as st
+
+        from app_pages.parts import acting, seller_names
+
+        acting.say_what_was_masked()
+        if st.session_state.pop("is_shown", False):
+            if shown == "names":
+                seller_names._wait_for_the_end()
+            acting._mask_in_time("seller_state", "sel_ana")
+
+    with open_log(HISTORY):
+        app = AppTest.from_function(page, args=(shown,))
+        app.session_state["is_shown"] = True
+        assert [it.value for it in app.run().toast] == [said]
+        assert not app.run().toast
