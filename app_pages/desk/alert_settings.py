@@ -1,7 +1,7 @@
 """Changes who is notified of what: one table of the alerts' file at a time, by a form."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import UTC, date
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -11,10 +11,12 @@ import streamlit as st
 from app_pages.desk import people
 from app_pages.door import access
 from app_pages.language import code_texts, formats, occurrences
-from app_pages.language.i18n import N_, _
-from app_pages.parts import acting, elements, folds
-from pipeline import alert_rules, conditions
-from pipeline.alert import hours
+from app_pages.language.i18n import N_, _, ngettext
+from app_pages.parts import acting, elements, folds, views
+from pipeline import alert_rules, conditions, instants
+from pipeline.alert import changing, hours
+from pipeline.alert.changing import Sent
+from pipeline.alert.entries import Due
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
 from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, Route, WorkingHours
@@ -31,6 +33,7 @@ CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
 HANDED_OUT: Final = "text of the alerts file"
 DIFFERENCE: Final = "difference of the alerts file"
+WARNED: Final = "said of the alerts that a change sends"
 MOST_PILLS: Final = 20  # more are chosen from a list
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
 
@@ -102,7 +105,7 @@ def change() -> None:
     """The form by which an admin changes who is notified; for others nothing."""
     if not _is_admin():
         return
-    path = service.current().settings.alerts_file
+    path = changed_here()
     if path is None:
         st.caption(_("Nothing can be changed here yet: see *Settings* in the guide *Alerts*."))
         return
@@ -115,7 +118,7 @@ def change() -> None:
     known = [f"{RECIPIENTS}.{it}" for it in said.get(RECIPIENTS, {})]
     known += [f"{ROUTES}.{n}" for n, _route in enumerate(said.get(ROUTES, []), 1)]
     chosen = st.pills(
-        _("Change who is notified"),
+        _("Change recipients, when a route applies, or the hours"),
         [*known, NEW_RECIPIENT, NEW_ROUTE, HOURS],
         format_func=_named,
         key=CHOSEN,
@@ -123,6 +126,11 @@ def change() -> None:
     )
     if chosen is not None and WAS in st.session_state:
         _form(path, chosen, said)
+
+
+def changed_here() -> Path | None:
+    """The file of alerts, where there is one and the reader may change it."""
+    return service.current().settings.alerts_file if _is_admin() else None
 
 
 def alerts_of(route: Route) -> str:
@@ -172,7 +180,7 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
         if chosen == NEW_RECIPIENT:
             st.text_input(_("Name"), key=f"{own} name", max_chars=acting.MAX_NAME_CHARACTERS)
         sides = st.columns(2)
-        for n, (key, field) in enumerate(_FIELDS[place[0]].items()):
+        for n, (key, field) in enumerate(_fields(chosen, place).items()):
             if key == "kinds":  # the rungs before a deadline are the file's own
                 rungs = service.current().alert_rules.get().rungs()
                 field = field._replace(options=(*dict.fromkeys((*rungs, *field.options)),))
@@ -198,6 +206,15 @@ def _ask_to_remove(path: Path, was: str, chosen: str, own: str) -> None:
         acting.submit(f"{own} now", _("Remove it"), press, may=Permission.ANNOTATE)
 
 
+def _fields(chosen: str, place: Place) -> dict[str, Field]:
+    """What the form of a table asks. Whom a route notifies is changed where the routes stand."""
+    is_elsewhere = place[0] == ROUTES and chosen != NEW_ROUTE
+    asked = dict(_FIELDS[place[0]])
+    if is_elsewhere:
+        del asked["to"]
+    return asked
+
+
 def _place(chosen: str, said: Mapping[str, Any], name: str = "") -> Place:
     if chosen == HOURS:
         return (HOURS,)
@@ -215,7 +232,7 @@ def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
         st.checkbox(label, value=bool(shown), key=key)
     elif field.is_many:
         options = field.options or (*GROUPS, *said.get(RECIPIENTS, {}))
-        every, named = [*dict.fromkeys([*options, *shown])], partial(_option, options)
+        every, named = [*dict.fromkeys([*options, *shown])], partial(option, options)
         if len(every) > MOST_PILLS:
             chosen_from = _("Any")
             st.multiselect(label, every, shown, format_func=named, key=key, placeholder=chosen_from)
@@ -226,12 +243,12 @@ def _input(key: str, field: Field, shown: Any, said: Mapping[str, Any]) -> None:
     elif field.options:
         options, words = field.options, ["", *field.options]
         at = words.index(shown) if shown in words else 0
-        st.selectbox(label, words, index=at, format_func=partial(_option, options), key=key)
+        st.selectbox(label, words, index=at, format_func=partial(option, options), key=key)
     else:
         st.text_input(label, value=shown, key=key)
 
 
-def _option(options: Sequence[str], code: str) -> str:
+def option(options: Sequence[str], code: str) -> str:
     """One of the options in words; a name as it is."""
     if {*KINDS} <= {*options}:
         return occurrences.alert_name(code)
@@ -309,7 +326,7 @@ def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
     known = editing.table(said, place)
 
     def changed() -> tuple[str, list[str]]:
-        fields = _FIELDS[place[0]]
+        fields = _fields(chosen, place)
         given = {key: _typed(key, own, field) for key, field in fields.items()}
         new = {
             key: value
@@ -318,19 +335,68 @@ def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
         }
         return editing.changed(was, place, new)
 
-    return _put(path, was, changed, own, formats.plain(name) if name else _named(chosen))
+    return put(path, was, changed, own, formats.plain(name) if name else _named(chosen))
 
 
 def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
     place = _place(chosen, editing.tables(was))
-    return _put(path, was, partial(editing.removed, was, place), own, _named(chosen))
+    return put(path, was, partial(editing.removed, was, place), own, _named(chosen))
 
 
-def _put(
-    path: Path, was: str, changed: Callable[[], tuple[str, list[str]]], own: str, whose: str
+def sent_by(after: AlertRules) -> dict[str, Sent]:
+    """Who gets which open alerts by other settings than those in force. Raises `PrazoError`."""
+    held = service.current()
+    dues = [_due(row) for row in views.read("alerts")]
+    return changing.sent_by(held.inbox, dues, people.rules(), after, held.now())
+
+
+def _due(row: views.Row) -> Due:
+    """A row of the view `alerts`; instants in microseconds."""
+    known = {name: row[name] for name in Due._fields[1:] if name in row}
+    for name in ("since", "deadline_at", "raised_at"):
+        at = known[name]
+        known[name] = None if at is None else instants.from_datetime(at.replace(tzinfo=UTC))
+    return Due(row["alert_id"], **known)
+
+
+def words_of(sent: Mapping[str, Sent]) -> list[str]:
+    """A sentence for each who gets open alerts by a change."""
+    said = []
+    for name, share in sent.items():
+        names, parts = {"name": formats.plain(name)}, []
+        if share.at_once:
+            at_once = ngettext(
+                "{n} open alert goes to {name} at once",
+                "{n} open alerts go to {name} at once",
+                share.at_once,
+                n=formats.number(share.at_once),
+                **names,
+            )
+            parts.append(at_once)
+        if share.later:
+            later = ngettext(
+                "{n} open alert goes to {name} in working hours or with the digest",
+                "{n} open alerts go to {name} in working hours or with the digest",
+                share.later,
+                n=formats.number(share.later),
+                **names,
+            )
+            parts.append(later)
+        said.append(_("Once this is saved, {alerts}.", alerts="; ".join(parts)))
+    return said
+
+
+def put(
+    path: Path,
+    was: str,
+    changed: Callable[[], tuple[str, list[str]]],
+    own: str,
+    whose: str,
+    said_of: Set[str] = frozenset(),
 ) -> acting.Feedback:
-    """Checks the new text by the code that reads the file, and writes it, or hands it out. `whose`:
-    the table in words."""
+    """Checks the new text by the code that reads the file, and writes it, or hands it out.
+    `whose`: the table in words. `said_of`: who the page has said gets open alerts by it; of others,
+    it is said first, and the next press writes."""
     if not _is_admin():
         return acting.Feedback(_("Nothing was recorded: your role does not allow it any more."))
     actor = acting.actor_of(f"{own} actor")
@@ -343,8 +409,14 @@ def _put(
         rules = alert_rules.read_text(text, path)
         if editing.tables(was).get(RECIPIENTS):
             alert_rules.with_recipients(rules)
+        sent = sent_by(rules)
     except PrazoError as error:
         return acting.Feedback("", error=error)
+    # Of one form alone: what it said of another change says nothing of this one.
+    warned, st.session_state[WARNED] = st.session_state.get(WARNED), (own, frozenset(sent))
+    if not sent.keys() <= {*said_of} and warned != (own, frozenset(sent)):
+        words = [*words_of(sent), _("Nothing is saved yet: press again to save it.")]
+        return acting.Feedback("  \n".join(words))
     if (why := editing.cannot_write(path)) is not None:
         acting.own()[HANDED_OUT] = text
         return acting.Feedback(_("It was not written: {why}. The new text is above.", why=why))

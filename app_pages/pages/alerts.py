@@ -2,11 +2,19 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import get_args
 
 import streamlit as st
 
-from app_pages.desk import alert_settings, casework, clearances, mailed, people, recording, saved
+from app_pages.desk import (
+    alert_routes,
+    alert_settings,
+    casework,
+    clearances,
+    mailed,
+    people,
+    recording,
+    saved,
+)
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
@@ -17,7 +25,6 @@ from pipeline.alert.acting import snooze
 from pipeline.alert.messages.trial import try_channels
 from pipeline.alert.summaries import reports as scheduled_reports
 from pipeline.alert_rules import AlertRules
-from pipeline.alert_rules.recipients import ASSIGNEE, ROLE, Route
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.language import codes
@@ -296,14 +303,7 @@ def recipients(rules: AlertRules) -> None:
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )
-    st.table(
-        {
-            _("Route"): [str(n) for n, _route in enumerate(rules.routes, 1)],
-            _("Alerts"): [formats.plain(alert_settings.alerts_of(it)) for it in rules.routes],
-            _("Notified"): [_whom(rules, it, it.to) for it in rules.routes],
-            _("Then, if nobody takes it"): [_escalation(rules, it) for it in rules.routes],
-        }
-    )
+    alert_routes.show(rules, may_act=casework.is_open())
     for sentence in alert_settings.lost(rules):
         st.warning(sentence, icon=":material/notification_important:")
     if not casework.is_open():
@@ -313,30 +313,6 @@ def recipients(rules: AlertRules) -> None:
         st.selectbox(_("Send a test message to"), list(rules.recipients), key="trial_to")
         press, icon = partial(_try, rules), ":material/send:"
         acting.submit("trial", _("Send it"), press, icon=icon, may=Permission.ANNOTATE)
-
-
-def _whom(rules: AlertRules, route: Route, to: Iterable[str]) -> str:
-    """Whom a route leads to, by name: of a role, all who have it."""
-    said = []
-    for name in to:
-        if name == ROLE:
-            of = route.roles or get_args(conditions.Role)
-            said += [it for it, who in rules.recipients.items() if who.role in of]
-        else:
-            said.append(_("who has the review") if name == ASSIGNEE else name)
-    return formats.plain(", ".join(dict.fromkeys(said)) or _("nobody"))
-
-
-def _escalation(rules: AlertRules, route: Route) -> str:
-    steps = (
-        _(
-            "after {time}: {names}",
-            time=formats.seconds(step.after * 3600),
-            names=_whom(rules, route, step.to),
-        )
-        for step in route.escalate
-    )
-    return "; ".join(steps) or "–"
 
 
 def _channels(vias: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ The views work out what is due; here it is only routed, repeated, given up and e
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -156,6 +156,33 @@ def decide(dues: Iterable[Due], alarms: Mapping[str, Alarm], rules: AlertRules, 
         plan.messages += [Message(to, via, part) for part in parts]
     plan.messages.sort(key=lambda message: _urgency(message.items[0]))
     return plan
+
+
+class Untold(NamedTuple):
+    """That a recipient was not told of an open alert of which they are to be told by now."""
+
+    to: str
+    alert: str
+    is_time: bool  # else for their working hours, or their digest
+
+
+def untold(
+    dues: Collection[Due], alarms: Mapping[str, Alarm], rules: AlertRules, now: int
+) -> set[Untold]:
+    """Who would be told at an instant of what is due, whether or not a message has failed. An alert
+    that is not in `alarms` is raised first."""
+    fresh = {it.alert: Alarm(now, it.kind, it.since, it.process_id) for it in dues}
+    known = fresh | {name: it.as_of(now) for name, it in alarms.items()}
+    found: dict[tuple[str, str], bool] = {}
+    for due in dues if rules.recipients else ():
+        if not known[due.alert].is_open(now):
+            continue
+        for address, _delivery, wait in _unreached(due, known[due.alert], rules, now):
+            if address != NOBODY:
+                is_time = _is_time(wait, due, address.to, known, rules, now)
+                which = address.to, due.alert
+                found[which] = found.get(which, False) or is_time
+    return {Untold(*which, is_time) for which, is_time in found.items()}
 
 
 def _unreached(

@@ -9,7 +9,15 @@ import pytest
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.alarms import Alarms
-from pipeline.alert.decision import BACKOFF, LATER, MAX_ITEMS, Message, decide
+from pipeline.alert.decision import (
+    BACKOFF,
+    LATER,
+    MAX_ITEMS,
+    Message,
+    Untold,
+    decide,
+    untold,
+)
 from pipeline.alert.entries import NOBODY, Address, Due, Item, Subject, Try
 from pipeline.alert.watch import name_of
 from pipeline.alert_rules import AlertRules
@@ -514,3 +522,24 @@ def test_nor_does_who_saw_to_it_or_put_it_off_by_that_clock() -> None:
     ):
         assert told(log, [alert], by, MONDAY) == [("ana", 0, 1)]
         assert told(log.sent(alert, "ana"), [alert], by, MONDAY) == []
+
+
+def test_who_is_added_to_a_route_hears_of_all_that_is_open_and_nobody_has_taken() -> None:
+    """By hand from docs/alerts.md#who-is-told: at nine on Monday, in working hours."""
+    all_to_ana = rules(routes=[{"to": ["ana"]}])
+    all_to_both = rules(routes=[{"to": ["ana", "eva"]}])
+    open_, info = due("open"), due("info", severity="notice", deadline_at=None)
+    taken, heard = due("taken"), due("heard")
+    log = Log()
+    for one in (open_, info, taken, heard):
+        log.raised(one).sent(one, "ana")
+    log.acknowledged(taken).sent(heard, "eva")
+    dues, now = [open_, info, taken, heard], at(MONDAY)
+    assert untold(dues, log.alarms, all_to_ana, now) == set()
+    gathers = Untold("eva", "info", is_time=False)  # it waits for her digest
+    assert untold(dues, log.alarms, all_to_both, now) == {Untold("eva", "open", True), gathers}
+    at_night = {Untold("eva", "open", False), gathers}
+    assert untold(dues, log.alarms, all_to_both, at(NIGHT)) == at_night
+    unraised = due("new")
+    assert untold([unraised], log.alarms, all_to_ana, now) == {Untold("ana", "new", True)}
+    assert untold(dues, log.alarms, AlertRules(), now) == set()

@@ -1,6 +1,7 @@
 """An admin changes who is notified: by the file's own reader, with its comments, into the log."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.door import access
 from app_pages.parts import acting
+from pipeline.alert import entries
+from pipeline.alert.entries import Item, Subject, Try
 from pipeline.alert_rules import editing
 from pipeline.continuity.service import LedgerService
+from pipeline.serve.due_alerts import due_in
 from pipeline.serve.roles import Person, Role
-from tests.app_pages.conftest import OpenLog, Visit
+from tests.app_pages.conftest import OpenLog, Visit, follow
+from tests.app_pages.support.occurrences import review
 from tests.app_pages.support.reading import page_text, press
 
 FILE = """\
@@ -122,5 +127,51 @@ def test_an_officer_changes_nothing(
     with open_log([], alerts_file=file):
         app = visit("alerts", as_of=None)
     assert "bruno" in page_text(app)
-    assert "Change who is notified" not in page_text(app)
+    assert "Change recipients, when a route applies, or the hours" not in page_text(app)
     assert all(it.key != "alerts_change" for it in app.pills)
+
+
+def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """Three alerts were raised and sent to Ana; of one, somebody has taken care since."""
+    opened_at = datetime.now(UTC) - timedelta(days=31)  # what is set now is about what is due now
+    late = [review(f"prc_{n}", opened_at) for n in range(3)]
+    file.write_text(FILE + 'at_any_hour = ["breach", "risk", "notice"]\n')
+    with open_log(late, alerts_file=file) as held:
+        dues = due_in(held.reader.read("alerts"))
+        held.inbox.append([entries.raised(it, Subject(it.process_id), held.now()) for it in dues])
+        for due in dues:
+            made = Try(Item(due, level=0, number=1), "ana", "email", "m")
+            subject = Subject(due.process_id)
+            held.inbox.append([entries.tried(made, subject, held.now())])
+            held.inbox.append([entries.answered(made, subject, held.now(), fault=None)])
+        by = {"actor": "Ana", "recorded_by": "user:ana"}
+        held.inbox.append([entries.acknowledged(dues[0].alert, Subject(dues[0].process_id), **by)])
+        follow(held)
+        app = visit("alerts", as_of=None)
+        app.session_state[acting._NAME] = "Eva"
+        [route] = [it for it in app.run().pills if it.label.startswith("Route 1")]
+        assert route.value == ["ana"]
+        assert "Save" not in [it.label for it in app.button]
+        route.set_value(["ana", "bruno"]).run()
+        assert "Once this is saved, 2 open alerts go to bruno at once." in page_text(app)
+        assert file.read_text().startswith(FILE)
+        press(app, "Save")
+        assert 'to = ["ana", "bruno"]\n' in file.read_text()
+        assert "Saved: Route 1: all." in page_text(app)
+        assert "Save" not in [it.label for it in app.button]
+
+        app.pills(key="alerts_change").set_value("+ recipient").run()
+        app.text_input(key="alerts + recipient name").set_value("carla")
+        app.text_input(key="alerts + recipient email").set_value("c@market.example")
+        press(app, "Save")  # no route leads to her
+        app.pills(key="alerts_change").set_value("+ route").run()
+        app.pills(key="alerts + route to").set_value(["carla"])
+        app.pills(key="alerts + route at_any_hour").set_value(["breach"])
+        press(app, "Save")
+        assert "2 open alerts go to carla at once" in page_text(app)
+        assert "Nothing is saved yet: press again to save it." in page_text(app)
+        assert '"carla"' not in file.read_text()
+        press(app, "Save")
+        assert 'to = ["carla"]' in file.read_text()

@@ -1,0 +1,117 @@
+"""Says who is notified of what, route by route, and lets an admin change that where it stands."""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Final, get_args
+
+import streamlit as st
+
+from app_pages.desk import alert_settings
+from app_pages.language import formats
+from app_pages.language.i18n import _
+from app_pages.parts import acting, elements
+from pipeline import alert_rules, conditions
+from pipeline.alert_rules import AlertRules, editing
+from pipeline.alert_rules.editing import RECIPIENTS, ROUTES, Place
+from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, Route
+from pipeline.errors import PrazoError
+from pipeline.serve.roles import Permission
+from pipeline.written import read_small
+
+MOST_CHANGED_HERE: Final = 20  # a file of more routes is shown as a table
+
+
+def show(rules: AlertRules, *, may_act: bool) -> None:
+    """The routes. For an admin each has its recipients to choose from, and once others are chosen,
+    what saves that; for others, and where a page cannot change the file, it is a table.
+    """
+    path = alert_settings.changed_here() if may_act else None
+    text = "" if path is None else _text(path)
+    routes = editing.tables(text).get(ROUTES, [])
+    if path is None or not 0 < len(routes) == len(rules.routes) <= MOST_CHANGED_HERE:
+        _table(rules)
+        return
+    for n, route in enumerate(rules.routes):
+        _line(path, text, n, route, rules)
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_small(path)
+    except PrazoError:
+        return ""  # what changes the other tables says why
+
+
+def _table(rules: AlertRules) -> None:
+    st.table(
+        {
+            _("Route"): [str(n) for n, _route in enumerate(rules.routes, 1)],
+            _("Alerts"): [formats.plain(alert_settings.alerts_of(it)) for it in rules.routes],
+            _("Notified"): [_whom(rules, it, it.to) for it in rules.routes],
+            _("Then, if nobody takes it"): [_escalation(rules, it) or "–" for it in rules.routes],
+        }
+    )
+
+
+def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> None:
+    """One route: whom it notifies. A choice that is not saved yet is said with what it would do."""
+    place, said = (ROUTES, n), editing.tables(text)
+    was = [str(it) for it in editing.table(said, place).get("to", [])]
+    options = [*dict.fromkeys([*GROUPS, *said.get(RECIPIENTS, {}), *was])]
+    own = f"route {n} {elements.edition(f'route {n}', was)}"
+    alerts = formats.plain(alert_settings.alerts_of(route))
+    named = _("Route {n}: {alerts}", n=n + 1, alerts=alerts)
+    chosen = st.pills(
+        named,
+        options,
+        default=was,
+        selection_mode="multi",
+        format_func=partial(alert_settings.option, options),
+        key=f"{own} to",
+    )
+    if steps := _escalation(rules, route):
+        st.markdown(formats.muted(_("Then, if nobody takes it: {steps}", steps=steps)))
+    if {*chosen} != {*was}:
+        to = [it for it in was if it in chosen] + [it for it in chosen if it not in was]
+        _ask_to_save(path, text, place, to, own, named)
+
+
+def _ask_to_save(path: Path, text: str, place: Place, to: list[str], own: str, named: str) -> None:
+    changed = partial(editing.changed, text, place, {"to": to})
+    try:
+        sent = alert_settings.sent_by(alert_rules.read_text(changed()[0], path))
+    except PrazoError as error:
+        elements.say(error)
+        return
+    with st.form(f"{own} form", border=True):
+        for sentence in alert_settings.words_of(sent):
+            st.warning(sentence, icon=":material/outgoing_mail:")
+        acting.name_of_reader(f"{own} actor")
+        press = partial(alert_settings.put, path, text, changed, own, named, frozenset(sent))
+        about = elements.edition(own, to)
+        icon, may = ":material/save:", Permission.ANNOTATE
+        acting.submit(f"{own} save", _("Save"), press, about=about, icon=icon, may=may)
+
+
+def _whom(rules: AlertRules, route: Route, to: Iterable[str]) -> str:
+    """Whom a route leads to, by name: of a role, all who have it."""
+    said = []
+    for name in to:
+        if name == ROLE:
+            of = route.roles or get_args(conditions.Role)
+            said += [it for it, who in rules.recipients.items() if who.role in of]
+        else:
+            said.append(_("who has the review") if name == ASSIGNEE else name)
+    return formats.plain(", ".join(dict.fromkeys(said)) or _("nobody"))
+
+
+def _escalation(rules: AlertRules, route: Route) -> str:
+    return "; ".join(
+        _(
+            "after {time}: {names}",
+            time=formats.seconds(step.after * 3600),
+            names=_whom(rules, route, step.to),
+        )
+        for step in route.escalate
+    )
