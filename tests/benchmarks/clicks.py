@@ -12,6 +12,7 @@ The aims are those of the read side (docs/performance.md#what-a-click-costs). It
 
 import http.client
 import itertools
+import json
 import os
 import random
 import statistics
@@ -30,7 +31,8 @@ from typing import Final, NamedTuple
 from pipeline import instants
 from pipeline.inbox import open_inbox
 from pipeline.log.deliveries import delivery
-from pipeline.log.entries import INGESTED
+from pipeline.log.entries import INGESTED, Draft
+from pipeline.log.ndjson import read_line
 from tests.benchmarks.pages import BARE, Tab, _serving
 from tests.benchmarks.rows import Row
 from tests.benchmarks.soak import _prazo, settings_in
@@ -70,6 +72,15 @@ MIX: Final = {
 }
 """Of a hundred clicks, how many are of which kind."""
 
+STREET: Final = {"line1": "Rua das Flores, 12", "city": "Campinas"}
+ADDRESS: Final = {
+    **STREET,
+    "line3": "Centro",
+    "state": "SP",
+    "postal_code": "13010000",
+    "country_code": "BR",
+}
+
 STATES: Final = ("EXPIRED", "OVERDUE", "PENDING", "UNKNOWN", "FINISHED")
 INSTANTS: Final = 6
 """People look back at the ends of so many days."""
@@ -105,15 +116,44 @@ def _event(
     ).encode()
 
 
-def _past() -> Iterator[tuple[datetime, bytes]]:
-    """What a platform has sent in 90 days, and when; of three processes two are finished."""
+def _past() -> Iterator[tuple[datetime, bytes, bool]]:
+    """What happened in 90 days, when, and whether the platform has sent it, not we or the seller.
+    Of three processes two are finished, by what the seller answered and we have sent."""
     now, numbers = datetime.now(UTC), itertools.count()
     for process in range(PROCESSES):
         opened = now - timedelta(days=90) * ((process * 7919 % PROCESSES) / PROCESSES)
-        yield opened, _event(next(numbers), process, opened)
+        yield opened, _event(next(numbers), process, opened), True
         if process % 3:
             finished = min(now, opened + timedelta(days=20))
-            yield finished, _event(next(numbers), process, opened, finished)
+            yield finished, _event(next(numbers), process, opened, finished), True
+            answered, ended = opened + (finished - opened) / 2, finished - timedelta(seconds=2)
+            for instant, line in _submitted(process, answered, ended):
+                yield instant, line, False
+
+
+def _submitted(
+    process: int, answered: datetime, ended: datetime
+) -> Iterator[tuple[datetime, bytes]]:
+    """The seller's answer, and the attempt that was accepted: lines of a file."""
+    names = {
+        "process_id": _process(process),
+        "seller_id": _seller(process // PROCESSES_OF_A_SELLER),
+    }
+    attempt = {**names, "attempt_id": f"att_{process:012d}"}
+    # An ACP needs all, an ACI takes what was requested alone.
+    fields = {"revenue": "1000_to_5000", "address": ADDRESS if process % 2 else STREET}
+    answer = {
+        **{"kind": "collection", **names, "journey_id": f"jrn_{process:012d}"},
+        **{"step": "answered", "channel": "web_form", "source": "seller"},
+        **{"actor": "Seller", "fields": fields},
+    }
+    body = {"process_id": names["process_id"], "type": "individual", **fields}
+    started = {"kind": "submission_started", **attempt, "body": body}
+    finished = {"kind": "submission_finished", **attempt, "status": 200}
+    began = ended - timedelta(seconds=1)
+    for instant, line in ((answered, answer), (began, started), (ended, finished)):
+        said = {**line, "occurred_at": instants.canonical(instants.from_datetime(instant))}
+        yield instant, json.dumps(said).encode()
 
 
 def _fill(inbox_path: str) -> None:
@@ -121,17 +161,18 @@ def _fill(inbox_path: str) -> None:
     past = iter(sorted(_past()))
     with closing(open_inbox(inbox_path)) as inbox:
         while some := [*itertools.islice(past, ENTRIES_PER_COMMIT)]:
-            inbox.append(
-                [
-                    delivery(
-                        body,
-                        occurred_at=instants.from_datetime(received_at),
-                        recorded_by="ingest",
-                        origin=INGESTED,
-                    )
-                    for received_at, body in some
-                ]
-            )
+            inbox.append([_draft(*it) for it in some])
+
+
+def _draft(occurred_at: datetime, content: bytes, is_sent: bool) -> Draft:
+    if not is_sent:
+        return read_line(content, recorded_by="ingest")
+    return delivery(
+        content,
+        occurred_at=instants.from_datetime(occurred_at),
+        recorded_by="ingest",
+        origin=INGESTED,
+    )
 
 
 class _Sender(threading.Thread):
