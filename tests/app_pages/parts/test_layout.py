@@ -160,6 +160,21 @@ def moved(tab: Reader) -> tuple[float, str]:
     return sum(it["by"] for it in shifts), " | ".join(most.get("what", ()))
 
 
+def test_what_a_page_finds_stands_in_one_line_above_its_list_on_a_phone(tab: Reader) -> None:
+    """It stood below the list: whoever looked for what is wrong saw none of it."""
+    page = tab.go("/submissions").page
+    page.set_viewport_size(PHONE)
+    try:
+        found = page.locator(".st-key-found_below").bounding_box()
+        grid = page.locator('[data-testid="stDataFrame"]').first.bounding_box()
+        assert found is not None
+        assert grid is not None
+        assert found["y"] + found["height"] <= grid["y"] <= PHONE["height"] / 2
+        assert found["height"] < 40
+    finally:
+        page.set_viewport_size(WINDOW)
+
+
 def test_no_page_moves_while_it_comes(tab: Reader) -> None:
     """Neither the first time, which is the cold one for the parts of Streamlit that only this page
     shows, nor after a click in the navigation: one page, and in a long run each.
