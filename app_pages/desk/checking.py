@@ -1,14 +1,14 @@
-"""Says whether a package that is dropped on a page is genuine and complete, in the verifier's own
-words, and whose log it is of."""
+"""Says whether a package that is dropped on a page is genuine and complete, by the verifier's
+verdict, and whose log it is of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app_pages.door import audience, uploads
-from app_pages.language import formats
+from app_pages.language import formats, verdicts
 from app_pages.language.i18n import _
 from app_pages.parts import elements
 from pipeline.audit import apart, ours
@@ -70,17 +70,23 @@ def _verified(file: UploadedFile) -> _Said | None:
 
 
 def _say(found: Found, origin: Origin) -> None:
-    _say_result(found, origin)
-    _say_whose(found, origin)
-    _list(_("Faults"), found.faults)
-    _list(_("What it cannot decide"), found.undecided)
-    unproved = _("What this package does not prove ({n})", n=formats.number(len(found.unchecked)))
-    _list(unproved, found.unchecked)
-    _list(_("Scope"), found.about)
-    _list(_("Notes"), found.notes)
-    if found.checked:
-        with st.expander(_("Checked ({n})", n=formats.number(len(found.checked)))):
-            _list("", found.checked)
+    unproved, undecided = verdicts.plain(found.unchecked), verdicts.plain(found.undecided)
+    if origin.whose is Whose.ANOTHER:  # before anything that could be taken for our word on it
+        _say_whose(found, origin)
+    _say_result(found, origin, len(unproved))
+    if origin.whose is not Whose.ANOTHER:
+        _say_whose(found, origin)
+    _list(_("Faults"), map(formats.plain, found.faults))
+    _list(_("What it cannot decide"), undecided)
+    title = _("What this package does not prove ({n})", n=formats.number(len(unproved)))
+    _list(title, unproved)
+    _list(_("Scope"), map(formats.plain, found.about))
+    with st.expander(_("In the verifier's own words")):
+        # On a terminal the lines stand above the result.
+        st.markdown(formats.code(found.result.removesuffix(" above")))
+        _list(_("Checked"), map(formats.plain, found.checked))
+        _list(_("Left open"), map(formats.plain, (*found.unchecked, *found.undecided)))
+        _list(_("Notes"), map(formats.plain, found.notes))
     st.markdown(
         formats.muted(
             _(
@@ -93,37 +99,32 @@ def _say(found: Found, origin: Origin) -> None:
     )
 
 
-def _say_result(found: Found, origin: Origin) -> None:
-    """What the verdict means in the reader's language, and the verifier's last line. Genuine is
-    said of a package of our own log alone: whose another's key is, we do not know."""
+def _say_result(found: Found, origin: Origin, unproved: int) -> None:
+    """What the verdict means. Genuine is said of a package of our own log alone: whose another's
+    key is, we do not know. `unproved`: of how many things the verifier is silent."""
     means: list[str] = []
     if found.exit_code == 1:
         name, say, icon = _("Not verified"), st.error, ":material/gpp_bad:"
+        means = [_("Do not rely on it: what is wrong stands below. Ask for it again.")]
     elif found.exit_code:
         name, say, icon = _("It cannot be decided"), st.warning, ":material/gpp_maybe:"
     elif origin.whose is Whose.GROWN:
         name, say, icon = _("Genuine: yes."), st.success, ":material/verified_user:"
         means = [
             _("A key of this server's log signed it, and nothing in it was changed since."),
-            _how_complete(found),
+            _how_complete(unproved),
         ]
-    elif found.unchecked:
-        name = _("Verified, but for what is not checked")
-        say, icon = st.info, ":material/verified_user:"
     else:
-        name, say, icon = _("Verified"), st.success, ":material/verified_user:"
-    # On a terminal the lines stand above the result.
-    result = formats.code(found.result.removesuffix(" above"))
-    words = _("The verifier says: {message}", message=result)
-    say("  \n".join([*means, words]), title=name, icon=icon)
+        name, say, icon = _("Unchanged since it was signed"), st.info, ":material/task_alt:"
+        means = [_("Whether whoever signed it can be trusted is another question.")]
+    say("  \n".join(means), title=name, icon=icon)
 
 
-def _how_complete(found: Found) -> str:
+def _how_complete(unproved: int) -> str:
     """Whether entries are missing may itself be among what the verifier leaves open, so that a
     plain yes is said only where nothing is."""
-    if found.unchecked:
-        n = formats.number(len(found.unchecked))
-        return _("**Complete, but for what is listed below ({n}).**", n=n)
+    if unproved:
+        return _("**Complete, but for what is listed below ({n}).**", n=formats.number(unproved))
     return _(
         "**Complete: yes.** Of what *Scope* names, no entry that the package has to hold is"
         " missing."
@@ -170,7 +171,7 @@ def _say_whose(found: Found, origin: Origin) -> None:
             )
         case Whose.UNKNOWN:
             st.markdown(
-                formats.muted(_("Of which log it is was not found out, since it has a fault."))
+                formats.muted(_("Because of its faults, nothing shows of which log it is."))
             )
 
 
@@ -178,9 +179,8 @@ def _log(found: Found) -> str:
     return formats.code(read_key(found.signer).name)
 
 
-def _list(title: str, lines: Sequence[str]) -> None:
-    """Lines of the verdict as they are, below what they are."""
-    if lines:
-        if title:
-            st.markdown(f"**{title}**")
-        st.markdown("\n".join(f"- {formats.plain(it)}" for it in lines))
+def _list(title: str, lines: Iterable[str]) -> None:
+    """Lines in Markdown, below what they are; nothing where there are none."""
+    if listed := [f"- {it}" for it in lines]:
+        st.markdown(f"**{title}**")
+        st.markdown("\n".join(listed))
