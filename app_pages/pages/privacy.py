@@ -71,11 +71,17 @@ def where_to_open(seller_id: str) -> None:
     if len(processes) > MOST_PROCESSES:
         elements.say_cut(MOST_PROCESSES, len(processes))
     said = _(
-        "The answers themselves and each kept screen stand, with all else, in one file: a package"
-        " of this seller."
+        "The answers themselves and each kept screen stand, with all else, in one file: a full"
+        " package of this seller."
     )
-    if packages.may_take_everything():
-        said += " " + _("Choose the full profile there, and give the reason.")
+    said += " " + (
+        _("Choose the full profile there, and give the reason.")
+        if packages.may_take_everything()
+        else _(
+            "You can make a masked one, which leaves out contents that hold personal data; whoever"
+            " runs Prazo makes a full one."
+        )
+    )
     st.markdown(said)
     links.to_package(scope="seller", subject=seller_id)
 
@@ -250,8 +256,8 @@ def accesses(rows: Sequence[views.Row], key: str) -> None:
         {
             "occurred_at": lists.instant(_("When")),
             "actor": lists.text(_("Who"), 110),
+            "reason": lists.text(_("Reason"), 290),
             "how": lists.text(_("What was seen"), 150),
-            "reason": lists.text(_("Reason"), 190),
             "shown_view": lists.text(_("View"), 150),
             "process_id": lists.subject_id(_("Process")),
             "recorded_by": lists.text(_("Recorded by"), 120),

@@ -55,7 +55,10 @@ def show(seller: views.Row) -> None:
             formats.muted(
                 _("As the platform last sent it.")
                 if in_clear
-                else _("As the platform last sent it; personal data is masked.")
+                else _(
+                    "As the platform last sent it. What names the person, or tells how to reach"
+                    " them, is masked; amounts are not."
+                )
             )
         )
     else:

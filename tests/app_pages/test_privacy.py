@@ -77,6 +77,8 @@ def test_values_are_masked_until_a_reason_is_in_the_log_and_then_the_page_says_w
         app = visit("privacy", seller_id="sel_ana", as_of=None)
         assert "ana@example.com" not in page_text(app)
         assert "The log says of nobody that they saw this person's data." in page_text(app)
+        # It said that personal data is masked, above amounts in clear.
+        assert "is masked; amounts are not." in page_text(app)
         app.text_input(key="unmask_seller_state_reason").set_value("her request")
         app.text_input(key="unmask_seller_state_actor").set_value("Bia")
         press(app, "Record the reason and show it")
@@ -133,7 +135,9 @@ def test_processes_that_have_no_room_are_counted_and_the_full_profile_named_to_w
         assert n == 6
         assert "Showing 6 of 7." in shown
         assert "Choose the full profile there" in shown
-        assert "Choose the full profile there" not in shown_to(None)[1]
+        unnamed = shown_to(None)[1]
+        assert "Choose the full profile there" not in unnamed
+        assert "You can make a masked one, which leaves out contents" in unnamed
 
 
 def test_a_person_who_was_forgotten_is_there_with_what_stays(
