@@ -98,6 +98,9 @@ TEXTS: Final[Mapping[str, str]] = {
     "receipt_number": N_("Receipt number"),
     "receipt_at": N_("Confirmed on"),
     "receipt_save": N_("Save the receipt"),
+    "receipt_here": N_(
+        "This page says what became of your answers: reload it later, as long as you are signed in."
+    ),
     "receipt_keep": N_(
         "Keep this number: {name} finds your answers by it. It does not prove who you are, so"
         " {name} asks for more before saying what became of them."

@@ -286,6 +286,7 @@ def test_the_receipt_has_a_number_and_can_be_kept(page: Page) -> None:
     receipt = seller.finish(minted.url)
     number = "-".join(minted.journey.ref[at : at + 4] for at in (0, 4, 8))
     assert number in receipt.html
+    assert "Esta página diz o que foi feito das suas respostas: recarregue-a" in receipt.html
     kept = seller.get(f"/r/{minted.journey.ref}/receipt.txt")
     assert kept.headers["content-disposition"] == f'attachment; filename="{number}.txt"'
     assert f"Número do comprovante: {number}\n" in kept.html
