@@ -446,7 +446,25 @@ def _contents(subject: _Subject) -> Sequence[views.Row]:
     first, last = subject.days
     every = [first + timedelta(n) for n in range((last - first).days + 1)]
     view = "seller_day_contents" if of_seller else "day_contents"
-    return views.read(view, where={**of_seller, "day": every})
+    return _by_kind(views.read(view, where={**of_seller, "day": every}))
+
+
+def _by_kind(rows: Sequence[views.Row]) -> list[views.Row]:
+    """What a period holds, kind by kind: the views count it per day."""
+    kinds: dict[str, list[views.Row]] = {}
+    for row in rows:
+        kinds.setdefault(row["kind"], []).append(row)
+    return [
+        {
+            "kind": kind,
+            "entries": sum(row["entries"] for row in of_kind),
+            "days": (
+                min(row["day"] for row in of_kind),
+                max(row["day"] for row in of_kind),
+            ),
+        }
+        for kind, of_kind in kinds.items()
+    ]
 
 
 def _contents_table(rows: Sequence[views.Row]) -> None:
@@ -461,8 +479,8 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
             ],
             _("Entries"): [formats.number(row["entries"]) for row in rows],
             _("When"): [
-                formats.day(row["day"])
-                if "day" in row
+                " – ".join(map(formats.day, dict.fromkeys(row["days"])))
+                if "days" in row
                 else formats.span(row["first_at"], row["last_at"])
                 for row in rows
             ],

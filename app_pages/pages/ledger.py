@@ -286,12 +286,12 @@ with elements.facts(7, least=150):
         outgoing.backup()
     elements.fact(
         _("Fullest disk"),
-        "–" if room is None else _("{n} GB", n=formats.number(round(room.free / 1e9, 1))),
+        "–" if room is None else _("{n} GB free", n=formats.number(round(room.free / 1e9, 1))),
         "–"
         if room is None
-        else _("free, {share} of it: nearly full", share=formats.share(room.free / room.size))
+        else _("{share} of it: nearly full", share=formats.share(room.free / room.size))
         if is_nearly_full
-        else _("free, {share} of it", share=formats.share(room.free / room.size)),
+        else _("{share} of it", share=formats.share(room.free / room.size)),
         "red" if is_nearly_full else "green",
     )
 if room is not None and is_nearly_full:

@@ -91,10 +91,9 @@ def entries_of(holdings: Sequence[views.Row], kind: str) -> int:
 
 
 def say_forgotten(holdings: Sequence[views.Row]) -> None:
-    """Whether the person was forgotten, and whether anything came of them since."""
+    """When the person was forgotten; nothing of whoever was not."""
     erasures = [it for it in holdings if it["kind"] == ERASURE]
     if not erasures:
-        st.badge(_("Not forgotten"), color="gray")
         return
     when = formats.minute(erasures[0]["last_at"])
     st.badge(_("Forgotten on {day}", day=when), icon=":material/ink_eraser:", color="blue")

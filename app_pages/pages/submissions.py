@@ -321,18 +321,29 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
         return
     first = rows[0]
     name = formats.plain(code_texts.word(codes.OUTCOMES, first["outcome"]))
-    with st.container(border=True):
-        explained.chart(
-            retries_title(first),
+    said = []
+    if first["sent_again"]:
+        said.append(
             _(
-                "With the same content right after “{outcome}”: **{again}** accepted of **{n}** in"
-                " all; with changed content: **{changed}** of **{other}**.",
+                "With the same content right after “{outcome}”: **{again}** accepted of **{n}**.",
                 n=formats.number(first["sent_again"]),
                 outcome=name,
                 again=formats.number(first["accepted_again"]),
-                other=formats.number(first["sent_changed"]),
-                changed=formats.number(first["accepted_changed"]),
-            ),
+            )
+        )
+    if first["sent_changed"]:
+        said.append(
+            _(
+                "With changed content right after “{outcome}”: **{again}** accepted of **{n}**.",
+                n=formats.number(first["sent_changed"]),
+                outcome=name,
+                again=formats.number(first["accepted_changed"]),
+            )
+        )
+    with st.container(border=True):
+        explained.chart(
+            retries_title(first),
+            " ".join(said),
             retries(rows),
             rests_on=("retries_by_outcome",),
             alt=_("By outcome, the share of next attempts that were accepted"),

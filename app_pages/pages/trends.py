@@ -213,7 +213,7 @@ def offer_page() -> None:
 
     name = f"prazo-{views.moment():%Y-%m-%d}"
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-        label, mime = _("One page, to print"), "text/html"
+        label, mime = _("One page, to print (HTML)"), "text/html"
         handed.button(
             label,
             html,

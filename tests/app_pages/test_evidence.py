@@ -1,9 +1,11 @@
 """Collections are listed, and a package tells what goes in before it is made."""
 
 from datetime import UTC, date, datetime
-from pathlib import Path
 
-from tests.app_pages.conftest import OpenLog, Visit, fill, follow
+import pytest
+
+from app_pages.parts import views
+from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, collected, review
 from tests.app_pages.support.reading import links, page_text, press, table
 
@@ -80,6 +82,22 @@ def test_a_package_of_a_seller_is_of_the_quarter_that_was_chosen(
         assert [it for (it,) in found.fetchall()] == [
             *("sel_bia", "2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z")
         ]
+
+
+def test_what_goes_in_of_a_period_is_counted_kind_by_kind(open_log: OpenLog, visit: Visit) -> None:
+    """Of a quarter, each kind stood there once more for each of its days."""
+    history = [
+        review("prc_1", datetime(2026, 5, 10, 12, 0, tzinfo=UTC)),
+        review("prc_2", datetime(2026, 5, 12, 12, 0, tzinfo=UTC)),
+        collected("prc_2", "invited", datetime(2026, 5, 12, 13, 0, tzinfo=UTC)),
+    ]
+    with open_log(history):
+        days = ["2026-05-01", "2026-05-31"]
+        app = visit("evidence", scope="period", as_of="2026-06-01", days=days)
+    assert table(app, "Kind") == [
+        ["Delivery", "2", "10 May 2026 – 12 May 2026"],
+        ["Collection", "1", "12 May 2026"],
+    ]
 
 
 def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit: Visit) -> None:
@@ -231,21 +249,23 @@ def test_a_package_of_a_sample_is_made_again_after_a_reload_with_the_same_proces
 
 
 def test_a_page_is_not_drawn_while_its_reader_acts(
-    open_log: OpenLog, visit: Visit, tmp_path: Path
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever was clicked or left while a sample was drawn showed a page without that sample,
-    which stayed. Here the act ends as the page comes to wait for it."""
+    which stayed."""
+    order: list[str] = []
 
     class Turn:
         def __enter__(self) -> None:
-            fill(tmp_path, [collected("prc_2", "invited", before(days=2))])
-            follow(service)
+            order.append("the act has ended")
 
         def __exit__(self, *_: object) -> None:
             pass
 
-    with open_log(HISTORY) as service:
+    with open_log(HISTORY):
         app = visit("evidence")
-        assert len(app.dataframe[0].value) == 2
         app.session_state["presses"].turn = Turn()
-        assert len(app.run().dataframe[0].value) == 3
+        begin = views.begin
+        monkeypatch.setattr(views, "begin", lambda: (order.append("drawn"), begin()))
+        app.run()
+    assert order == ["the act has ended", "drawn"]

@@ -72,7 +72,7 @@ def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_fu
     with open_log(HISTORY):
         app = visit("ledger")
         shown = page_text(app)
-        assert metrics(app)["Fullest disk"] == ("0.5 GB", "free, 10.0% of it: nearly full")
+        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "10.0% of it: nearly full")
     assert "A disk is nearly full" in shown
     assert "512 MB are free on the fullest disk of inbox, ledger" in shown
 

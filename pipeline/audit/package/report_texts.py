@@ -200,7 +200,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "basis_log": N_("Based on entries of the log outside this package."),
     # the summary
     "no_processes": N_("no process"),
-    "summary_sound": N_("No rule was broken, and every field that was sent has evidence."),
+    "summary_sound": N_("No rule was broken, and no field was sent without evidence."),
     "summary_uncovered": N_("Fields sent without evidence: {n}."),
     # the glossary
     "glossary": N_("Words in this report"),

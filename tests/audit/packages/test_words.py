@@ -43,7 +43,7 @@ def test_a_report_begins_with_what_it_comes_to_worst_first() -> None:
     )
     assert WORDS["pt"].summary({"processes": {"FINISHED": 1}, "findings": {}}, 1, 0) == (
         "Este pacote trata de 1 processo: 1 × FINISHED · concluído."
-        " Nenhuma regra foi violada, e todo campo enviado tem evidência."
+        " Nenhuma regra foi violada, e nenhum campo foi enviado sem evidência."
     )
     assert (
         WORDS["en"]
