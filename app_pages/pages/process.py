@@ -174,7 +174,6 @@ if process is None:
     elements.end_page()
 
 state = process["state"]
-fields = process["requested_fields"] or ()
 is_finished = process["finished_at"] is not None
 next_up = None if is_finished else views.read_one("next_actions", where=this)
 is_invalid = next_up is not None and next_up["next_action"] == "correct_payload"
@@ -182,6 +181,8 @@ journey = views.read_one("process_journeys", where=this)
 # As the chart's table asks for them: one question, one answer.
 phases = views.read("process_phases", where=this, limit=explained.TABLE_ROWS)
 entries = views.read("timeline", where=this, limit=explained.TABLE_ROWS)
+coverage = views.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
+fields = sum(row["requested"] for row in coverage)
 newest = timeline.newest(asked, entries, explained.TABLE_ROWS)
 
 # --- where it stands -----------------------------------------------------------------------------
@@ -234,7 +235,7 @@ with elements.facts(4):
     elements.fact(
         _("Requested"),
         formats.local_day(process["opened_at"]),
-        ngettext("{n} field", "{n} fields", len(fields), n=formats.number(len(fields))),
+        ngettext("{n} field", "{n} fields", fields, n=formats.number(fields)),
     )
     if journey is None:
         elements.fact(_("Seller's answer"), "–", _("not asked yet"))
@@ -285,7 +286,6 @@ with course:
             st.markdown(_("Without a review event there is no clock to draw."))
     with st.container(border=True):
         st.header(_("Evidence, field by field"), anchor=False)
-        coverage = views.read("evidence_coverage", where=this, order_by="path", limit=FIELDS)
         if coverage:
             given = answered.in_clear(asked)
             st.table(evidence(coverage, given), hide_index=True, alt=_("Evidence, field by field"))

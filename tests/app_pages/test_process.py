@@ -376,6 +376,14 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
     assert (entry["process_id"], entry["actor"]) == ("prc_refused", "Bia")
 
 
+def test_as_many_fields_are_requested_as_rows_say_so(open_log: OpenLog, visit: Visit) -> None:
+    """It said one field above six of them: an address has six that the contract requires."""
+    with open_log([review("prc_home", before(days=9), fields=["owner.address"])]):
+        app = visit("process", process="prc_home")
+    assert metrics(app)["Requested"] == ("23 May 2026", "6 fields")
+    assert [row[2] for row in table(app, "Field")] == ["yes"] * 6
+
+
 def test_what_the_seller_answered_is_shown_to_who_gave_a_reason(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
