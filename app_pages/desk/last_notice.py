@@ -77,7 +77,7 @@ def _words(row: views.Row, key: str) -> None:
     kept = next((content_of(it).get(ARTIFACTS) for it in entries if it.seq == row["seq"]), None)
     if not isinstance(kept, list):
         return
-    place = folds.expander(_("In which words"), key=key)
+    place = folds.expander(_("Text of the message"), key=key)
     if place is None:
         return
     with place:

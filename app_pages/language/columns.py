@@ -79,7 +79,7 @@ LABELS: Final[Mapping[str, str]] = {
     "lowest_chance": N_("Lowest chance"),
     "next_action": N_("Next action"),
     "next_deadline_at": N_("Next deadline"),
-    "next_savable_deadline_at": N_("Next that can be saved"),
+    "next_savable_deadline_at": N_("Next deadline ahead"),
     "occurred_at": N_("Occurred at"),
     "open_after_finish": N_("Reported open after the finish"),
     "opened_at": N_("Opened at"),

@@ -73,7 +73,7 @@ def listed(found: views.Facets) -> lists.Listed:
             "time_left": lists.text(_("Time left"), 118),
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS, 140),
             "reviews": lists.text(_("Open reviews"), 152),
-            "next_savable_deadline_at": lists.instant(_("Next that can be saved"), 134),
+            "next_savable_deadline_at": lists.instant(_("Next deadline ahead"), 134),
             "last_contact": lists.text(_("Last contact"), 154),
             "current_balance": lists.text(_("Balance"), 100),
             "balance_at": lists.instant(_("Balance as of"), 134),
@@ -181,7 +181,7 @@ with lists.filters():
             _("Type"), {ALL: _("All"), **{it: it for it in codes.REVIEW_TYPES}}, "type"
         )
         period = address.one_of(
-            _("Next that can be saved"),
+            _("Next deadline ahead"),
             {code: _(name) for code, name in moments.PERIODS.items() if code != "all"},
             "period",
             placeholder=_("Any time"),
