@@ -19,6 +19,8 @@ from pipeline.errors import PrazoError
 from pipeline.serve.roles import Permission
 from pipeline.written import read_small
 
+_DRAWN: Final = "routes as they were drawn"  # number -> key of what is chosen, what the file said
+_OVERTAKEN: Final = "route that others changed meanwhile"
 MOST_CHANGED_HERE: Final = 20  # a file of more routes is shown as a table
 
 
@@ -62,19 +64,43 @@ def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> Non
     own = f"route {n} {elements.edition(f'route {n}', was)}"
     alerts = formats.plain(alert_settings.alerts_of(route))
     named = _("Route {n}: {alerts}", n=n + 1, alerts=alerts)
+    key = f"{own} to"
+    if key not in st.session_state:
+        st.session_state[key] = _begun(n, was)
+    st.session_state.setdefault(_DRAWN, {})[n] = (key, was)
     chosen = st.pills(
         named,
         options,
-        default=was,
         selection_mode="multi",
         format_func=partial(alert_settings.option, options),
-        key=f"{own} to",
+        key=key,
     )
     if steps := _escalation(rules, route):
         st.markdown(formats.muted(_("Then, if nobody takes it: {steps}", steps=steps)))
     if {*chosen} != {*was}:
+        if st.session_state.get(_OVERTAKEN) == key:
+            others = alert_settings.who_changed()
+            is_kept = _(
+                "{others} Your own choice is still here: look at both, and save.", others=others
+            )
+            st.warning(is_kept, icon=":material/group:")
         to = [it for it in was if it in chosen] + [it for it in chosen if it not in was]
         _ask_to_save(path, text, place, to, own, named)
+
+
+def _begun(n: int, was: list[str]) -> list[str]:
+    """What is chosen of a route at first: what the file says; where somebody has changed that while
+    the reader was choosing, with what the reader has added, and without what they have left out."""
+    drawn: dict[int, tuple[str, list[str]]] = st.session_state.get(_DRAWN, {})
+    if n not in drawn:
+        return was
+    key, before = drawn[n]
+    chosen = st.session_state.get(key, before)
+    added = [it for it in chosen if it not in before]
+    left_out = {*before} - {*chosen}
+    if added or left_out:
+        st.session_state[_OVERTAKEN] = f"route {n} {elements.edition(f'route {n}', was)} to"
+    return [it for it in was if it not in left_out] + [it for it in added if it not in was]
 
 
 def _ask_to_save(path: Path, text: str, place: Place, to: list[str], own: str, named: str) -> None:
@@ -87,11 +113,12 @@ def _ask_to_save(path: Path, text: str, place: Place, to: list[str], own: str, n
     with st.form(f"{own} form", border=True):
         for sentence in alert_settings.words_of(sent):
             st.warning(sentence, icon=":material/outgoing_mail:")
-        acting.name_of_reader(f"{own} actor")
         press = partial(alert_settings.put, path, text, changed, own, named, frozenset(sent))
         about = elements.edition(own, to)
         icon, may = ":material/save:", Permission.ANNOTATE
-        acting.submit(f"{own} save", _("Save"), press, about=about, icon=icon, may=may)
+        acting.submit(
+            f"{own} save", _("Save"), press, about=about, icon=icon, may=may, actor=f"{own} actor"
+        )
 
 
 def _whom(rules: AlertRules, route: Route, to: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from pipeline.continuity import service
 from pipeline.contract.review_types import NAMES
 from pipeline.errors import PrazoError, WrongUsage
 from pipeline.language import codes
-from pipeline.log.kinds.alert_settings import alert_settings
+from pipeline.log.kinds.alert_settings import ALERT_SETTINGS, alert_settings
 from pipeline.serve.roles import Permission, Role
 from pipeline.written import read_small
 
@@ -186,10 +186,16 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
                 field = field._replace(options=(*dict.fromkeys((*rungs, *field.options)),))
             with sides[n % 2]:
                 _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
-        acting.name_of_reader(f"{own} actor")
         press, icon = partial(_save, path, was, chosen, own), ":material/save:"
         with st.container(key="saving"):
-            acting.submit(f"{own} save", _("Save"), press, icon=icon, may=Permission.ANNOTATE)
+            acting.submit(
+                f"{own} save",
+                _("Save"),
+                press,
+                icon=icon,
+                may=Permission.ANNOTATE,
+                actor=f"{own} actor",
+            )
     if values and place[0] != HOURS:
         _ask_to_remove(path, was, chosen, f"{own} removal")
 
@@ -201,9 +207,10 @@ def _ask_to_remove(path: Path, was: str, chosen: str, own: str) -> None:
     if place is None:
         return
     with place, st.form(f"{own} form", border=False):
-        acting.name_of_reader(f"{own} actor")
         press = partial(_remove, path, was, chosen, own)
-        acting.submit(f"{own} now", _("Remove it"), press, may=Permission.ANNOTATE)
+        acting.submit(
+            f"{own} now", _("Remove it"), press, may=Permission.ANNOTATE, actor=f"{own} actor"
+        )
 
 
 def _fields(chosen: str, place: Place) -> dict[str, Field]:
@@ -386,13 +393,27 @@ def words_of(sent: Mapping[str, Sent]) -> list[str]:
     return said
 
 
+def who_changed() -> str:
+    """Who changed the file last, and when, as a sentence."""
+    found = [
+        row
+        for row in views.read("log_entries", where={"kind": ALERT_SETTINGS})
+        if row["step"] == "changed"
+    ]
+    if not found:  # by an editor
+        return _("Somebody has changed it meanwhile.")
+    last = found[-1]
+    who, at = last["actor"] or _("Somebody"), formats.minute(last["occurred_at"])
+    return _("{who} has changed it meanwhile, {instant}.", who=formats.plain(who), instant=at)
+
+
 def put(
     path: Path,
     was: str,
     changed: Callable[[], tuple[str, list[str]]],
     own: str,
     whose: str,
-    said_of: Set[str] = frozenset(),
+    said_of: Set[str] | None = None,
 ) -> acting.Feedback:
     """Checks the new text by the code that reads the file, and writes it, or hands it out.
     `whose`: the table in words. `said_of`: who the page has said gets open alerts by it; of others,
@@ -414,7 +435,7 @@ def put(
         return acting.Feedback("", error=error)
     # Of one form alone: what it said of another change says nothing of this one.
     warned, st.session_state[WARNED] = st.session_state.get(WARNED), (own, frozenset(sent))
-    if not sent.keys() <= {*said_of} and warned != (own, frozenset(sent)):
+    if not sent.keys() <= {*(said_of or ())} and warned != (own, frozenset(sent)):
         words = [*words_of(sent), _("Nothing is saved yet: press again to save it.")]
         return acting.Feedback("  \n".join(words))
     if (why := editing.cannot_write(path)) is not None:
@@ -428,6 +449,8 @@ def put(
     fault = acting.tried(partial(editing.write, path, was, text, note), actor)
     if fault is not None:
         if isinstance(fault, Overtaken):
+            if said_of is not None:  # the page keeps the choice, beside what the file says now
+                return acting.Feedback(_("It is not saved yet."))
             acting.own()[DIFFERENCE] = fault.difference
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)

@@ -144,7 +144,6 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     if is_refused if total == 1 else len(refused) == total:
         return  # no button where nobody is written to: what keeps them back stands above
     with st.form(f"ask_form {key}", border=False):
-        acting.name_of_reader(f"ask_actor {key}")
         label = _label(total, total - len(refused))
         if warned is not None:
             label = _("Send all the same: cannot be undone")
@@ -152,7 +151,14 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         press = partial(_send, key, drawn, order)
         chosen = [channel or "", language, template or "", warned or ""]
         about = elements.edition("ask", [*chosen, *drawn])
-        acting.submit(f"send {key}", label, press, about=about, may=Permission.ANNOTATE)
+        acting.submit(
+            f"send {key}",
+            label,
+            press,
+            about=about,
+            may=Permission.ANNOTATE,
+            actor=f"ask_actor {key}",
+        )
 
 
 def _words(key: str, sending: Sending) -> tuple[Language, str | None]:
@@ -197,10 +203,11 @@ def _show(shown: Preview) -> None:
 def _say_refused(refused: Mapping[str, Refused], total: int) -> None:
     """Who of those that were checked gets nothing, and why."""
     if refused:
-        several = _(
-            "Of the first {n}, nothing goes to {refused}:",
-            n=formats.number(min(total, LOOKED_AT)),
-            refused=formats.number(len(refused)),
+        n, of_them = formats.number(min(total, LOOKED_AT)), formats.number(len(refused))
+        several = (
+            _("Of the first {n}, nothing goes to {refused}:", n=n, refused=of_them)
+            if total > LOOKED_AT
+            else _("Of these {n}, nothing goes to {refused}:", n=n, refused=of_them)
         )
         lines = [_refusal(seller_id, why) for seller_id, why in refused.items()]
         st.warning("  \n".join([several, *lines]), icon=":material/block:")
@@ -401,7 +408,14 @@ def came_of(done: Sequence[Done]) -> str:
     refused = [it for it in done if it.result == "refused"]
     parts += [_refusal(it.seller_id, it.why) for it in refused[:NAMED]]
     if len(refused) > NAMED:
-        parts.append(_("{n} more were left out.", n=formats.number(len(refused) - NAMED)))
+        more = len(refused) - NAMED
+        unnamed = ngettext(
+            "{n} more got nothing and is not named here.",
+            "{n} more got nothing and are not named here.",
+            more,
+            n=formats.number(more),
+        )
+        parts.append(unnamed)
     return "  \n".join(parts)
 
 

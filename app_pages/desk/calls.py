@@ -32,8 +32,9 @@ def record(key: str, processes: Sequence[views.Row]) -> None:
 
     with st.form(f"contact {key}", border=False):
         recording.ask_contact(key)
-        acting.name_of_reader(f"contact_actor {key}")
-        recording.submit(f"contact {key}", _("Record the call or letter"), press)
+        recording.submit(
+            f"contact {key}", _("Record the call or letter"), press, actor=f"contact_actor {key}"
+        )
 
 
 def to_seller(seller_id: str, processes: Sequence[views.Row]) -> None:
@@ -126,8 +127,12 @@ def _retract(row: views.Row) -> None:
     with place, st.form(f"retraction {key}", border=False):
         st.text_input(_("Why?"), key=f"why {key}")
         acting.say_at(f"why {key}")
-        acting.name_of_reader(f"retract_actor {key}")
-        recording.submit(f"retraction {key}", _("Record the reason and undo"), press)
+        recording.submit(
+            f"retraction {key}",
+            _("Record the reason and undo"),
+            press,
+            actor=f"retract_actor {key}",
+        )
 
 
 def _recorded(row: views.Row, why_key: str, actor_key: str) -> acting.Feedback:

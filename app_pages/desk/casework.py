@@ -83,8 +83,9 @@ def assign(process: views.Row) -> None:
     with place, st.form(f"assignment {own}", border=False):
         recording.ask_whom(own)
         st.text_input(_("Why?"), key=f"assignment_text {own}")
-        acting.name_of_reader(f"assignment_actor {own}")
-        recording.submit(f"assignment {own}", _("Record the assignment"), record)
+        recording.submit(
+            f"assignment {own}", _("Record the assignment"), record, actor=f"assignment_actor {own}"
+        )
 
 
 def note(process: views.Row) -> None:
@@ -101,8 +102,7 @@ def note(process: views.Row) -> None:
     with place, st.form(f"note {own}", border=False):
         st.text_area(_("Note"), key=f"note_text {own}")
         acting.say_at(f"note_text {own}")
-        acting.name_of_reader(f"note_actor {own}")
-        recording.submit(f"note {own}", _("Record the note"), record)
+        recording.submit(f"note {own}", _("Record the note"), record, actor=f"note_actor {own}")
 
 
 def remind(process: views.Row) -> None:
@@ -147,7 +147,6 @@ def open_or_close_ticket(process: views.Row) -> None:
         return
     if opened is not None:
         with place, st.form(f"ticket_closed {own}", border=False):
-            acting.name_of_reader(f"ticket_actor {own}")
             # The number shows what is closed: a moment ago this button recorded a ticket as opened.
             label = _("Record {number} as closed", number=recording.number_of(opened))
 
@@ -155,12 +154,22 @@ def open_or_close_ticket(process: views.Row) -> None:
                 actor = acting.actor_of(f"ticket_actor {own}")
                 return recording.close_ticket(process, opened, actor)
 
-            recording.submit(f"ticket_closed {own}", label, close, about=opened["seq"])
+            recording.submit(
+                f"ticket_closed {own}",
+                label,
+                close,
+                about=opened["seq"],
+                actor=f"ticket_actor {own}",
+            )
         return
     with place, st.form(f"ticket_opened {own}", border=False):
         recording.ask_number(own)
-        acting.name_of_reader(f"ticket_actor {own}")
-        recording.submit(f"ticket_opened {own}", _("Record it as opened"), partial(_open, process))
+        recording.submit(
+            f"ticket_opened {own}",
+            _("Record it as opened"),
+            partial(_open, process),
+            actor=f"ticket_actor {own}",
+        )
 
 
 def _open(process: views.Row) -> acting.Feedback:

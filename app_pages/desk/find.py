@@ -94,6 +94,8 @@ def _search(page: str) -> None:
             on_change=_take,
             width=204,
         )
+        with st.container(key="find_hint"):  # while somebody types, and nothing is found yet
+            st.markdown(formats.muted(_("Press Enter to search.")))
         _show()
 
 

@@ -92,7 +92,6 @@ def show(seller_id: str) -> None:
         )
         st.text_input(_("Why?"), key=f"{key} why")
         acting.say_at(f"{key} why")
-        acting.name_of_reader(f"{key} actor")
 
         def press() -> acting.Feedback:
             if (lacking := acting.missing(f"{key} why", f"{key} actor")) is not None:
@@ -101,7 +100,14 @@ def show(seller_id: str) -> None:
             done = _record(seller_id, actor, why, is_held=held is None)
             return done._replace(empties=(f"{key} why",))
 
-        acting.submit(f"{key} now", label, press, about=held is None, may=Permission.ANNOTATE)
+        acting.submit(
+            f"{key} now",
+            label,
+            press,
+            about=held is None,
+            may=Permission.ANNOTATE,
+            actor=f"{key} actor",
+        )
 
 
 def _record(seller_id: str, actor: str, why: str, *, is_held: bool) -> acting.Feedback:

@@ -67,12 +67,12 @@ def make_link(process: views.Row) -> None:
                 key=f"link_channel {own}",
             )
             st.text_input(_("The seller's e-mail, for a code"), key=f"link_email {own}")
-            acting.name_of_reader(f"link_actor {own}")
             acting.submit(
                 f"link_form {own}",
                 _("Record the invitation and make the link"),
                 partial(_make, process_id, own),
                 may=Permission.ANNOTATE,
+                actor=f"link_actor {own}",
             )
         if (made := link_of(process_id)) is not None:
             st.code(made, language=None, wrap_lines=True)

@@ -51,8 +51,9 @@ def subscribe() -> None:
             key="report_weekday",
         )
         st.selectbox(_("At"), TIMES, index=TIMES.index("08:00"), key="report_at")
-        acting.name_of_reader("report_actor")
-        acting.submit("subscribe", _("Schedule it"), _subscribe, may=Permission.ANNOTATE)
+        acting.submit(
+            "subscribe", _("Schedule it"), _subscribe, may=Permission.ANNOTATE, actor="report_actor"
+        )
 
 
 def _subscribe() -> acting.Feedback:
@@ -86,8 +87,13 @@ def end() -> None:
         return
     with place, st.form("end_report", border=False):
         st.selectbox(_("Report"), names, key="report_to_end")
-        acting.name_of_reader("report_ender")
-        acting.submit("end_report", _("It is not sent any more"), _end, may=Permission.ANNOTATE)
+        acting.submit(
+            "end_report",
+            _("It is not sent any more"),
+            _end,
+            may=Permission.ANNOTATE,
+            actor="report_ender",
+        )
 
 
 def _names() -> list[str]:

@@ -45,10 +45,9 @@ def for_many(rows: Sequence[views.Row]) -> None:
         )
         with st.form("many_form", border=False):
             _ask_of_many(what or "assign")
-            acting.name_of_reader("many_actor")
             ticked = elements.edition("many", [row["process_id"] for row in rows])
             press = partial(_do_to_many, rows, what or "assign")
-            recording.submit("many", _("Record it"), press, about=ticked)
+            recording.submit("many", _("Record it"), press, about=ticked, actor="many_actor")
 
 
 def _do_to_many(rows: Sequence[views.Row], what: str) -> acting.Feedback:

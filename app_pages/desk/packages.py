@@ -297,7 +297,6 @@ def _ask(subject: _Subject) -> None:
             _ask_how_it_is_drawn()
         st.text_area(_("Why is it needed?"), key="reason", height=68)
         acting.say_at("reason")
-        acting.name_of_reader("actor")
         acting.submit(
             "package",
             _("Draw and make the package") if is_to_be_drawn else _("Make the package"),
@@ -305,6 +304,7 @@ def _ask(subject: _Subject) -> None:
             icon=":material/inventory_2:",
             may=Permission.EXPORT,
             in_past=True,
+            actor="actor",
         )
     if not is_full_allowed:
         st.markdown(

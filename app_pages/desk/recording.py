@@ -98,8 +98,10 @@ def key_of(process: views.Row) -> str:
 # --- their inputs --------------------------------------------------------------------------------
 
 
-def submit(key: str, label: str, press: acting.Press, *, about: object = "") -> None:
-    acting.submit(key, label, press, about=about, may=Permission.ANNOTATE)
+def submit(
+    key: str, label: str, press: acting.Press, *, about: object = "", actor: str | None = None
+) -> None:
+    acting.submit(key, label, press, about=about, may=Permission.ANNOTATE, actor=actor)
 
 
 def ask_whom(key: str) -> None:

@@ -100,8 +100,14 @@ def _save(page: str) -> None:
         st.text_input(_("Save this view as"), key="view_name", max_chars=acting.MAX_NAME_CHARACTERS)
         acting.say_at("view_name")
         st.toggle(_("For all"), key="view_for_all")
-        acting.name_of_reader("view_actor")
-        acting.submit("save_view", _("Save it"), record, about=page, may=Permission.ANNOTATE)
+        acting.submit(
+            "save_view",
+            _("Save it"),
+            record,
+            about=page,
+            may=Permission.ANNOTATE,
+            actor="view_actor",
+        )
 
 
 def _recorded(name: str) -> acting.Feedback:

@@ -148,7 +148,6 @@ def _take(row: views.Row) -> None:
         if place is not None:
             label = _("Record it: nobody else is notified")
             with place, st.form(f"acknowledge {own}", border=False):
-                acting.name_of_reader(f"acknowledge_actor {own}")
                 _submit("acknowledge", label, _acknowledge, row, own)
     # Not in a popover: from the bell it is the row, and this button.
     with st.form(f"snooze {own}", border=False):
@@ -157,7 +156,6 @@ def _take(row: views.Row) -> None:
         )
         st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
         acting.say_at(f"snooze_reason {own}")
-        acting.name_of_reader(f"snooze_actor {own}")
         _submit("snooze", _("Snooze"), _snooze, row, own, icon=":material/snooze:")
 
 
@@ -183,8 +181,8 @@ def _submit(
     own: str,
     icon: str | None = None,
 ) -> None:
-    press = partial(act, row, own)
-    acting.submit(f"{what} {own}", label, press, icon=icon, may=Permission.ANNOTATE)
+    press, actor = partial(act, row, own), f"{what}_actor {own}"
+    acting.submit(f"{what} {own}", label, press, icon=icon, may=Permission.ANNOTATE, actor=actor)
 
 
 def _acknowledge(row: views.Row, own: str) -> acting.Feedback:
@@ -403,9 +401,10 @@ def _make_calendar(rules: AlertRules) -> None:
             max_chars=acting.MAX_NAME_CHARACTERS,
             key="calendar_assignee",
         )
-        acting.name_of_reader("calendar_actor")
         label, press = _("Make it and show its address"), partial(_made, rules)
-        acting.submit("calendar_made", label, press, may=Permission.ANNOTATE)
+        acting.submit(
+            "calendar_made", label, press, may=Permission.ANNOTATE, actor="calendar_actor"
+        )
 
 
 def _made(rules: AlertRules) -> acting.Feedback:
@@ -432,9 +431,10 @@ def _revoke_calendar(feeds: Sequence[str]) -> None:
         return
     with place, st.form("calendar_revoked", border=False):
         st.selectbox(_("Calendar"), feeds, key="calendar_chosen")
-        acting.name_of_reader("calendar_revoker")
         label = _("Revoke it: its address is wrong from then on")
-        acting.submit("calendar_revoked", label, _revoked, may=Permission.ANNOTATE)
+        acting.submit(
+            "calendar_revoked", label, _revoked, may=Permission.ANNOTATE, actor="calendar_revoker"
+        )
 
 
 def _revoked() -> acting.Feedback:

@@ -288,12 +288,17 @@ def submit(
     icon: str | None = None,
     may: Permission,
     in_past: bool = False,
+    actor: str | None = None,
 ) -> None:
     """As `button`, for the form that is being drawn. `about`: what the form is about, where that
-    can change under the same key: the button of the form before must not act on something else."""
+    can change under the same key: the button of the form before must not act on something else.
+    `actor`: the key of the name of whoever presses, for which the form has no input of its own: it
+    is asked for beside the button, where it is in sight with what is said of it."""
     more: dict[str, Any] = {"key": f"{key} {about}"} if about else {}
     asked = _asked(key, press, may, in_past)
     with st.container(key=f"press {key}"):  # in what a button opens it stays in sight
+        if actor is not None:
+            name_of_reader(actor)
         _tell(key)
         st.form_submit_button(label, icon=icon, on_click=_press, args=asked, **more)
 
@@ -522,9 +527,16 @@ def ask_for_personal_data(
         )
         st.text_input(_("Why is it needed?"), key=f"unmask_{view}_reason")
         say_at(f"unmask_{view}_reason")
-        name_of_reader(f"unmask_{view}_actor")
         pressed, of = _("Record the reason and show it"), elements.edition(view, [subject])
-        submit(f"unmask_{view}", pressed, unmask, about=of, may=Permission.UNMASK, in_past=True)
+        submit(
+            f"unmask_{view}",
+            pressed,
+            unmask,
+            about=of,
+            may=Permission.UNMASK,
+            in_past=True,
+            actor=f"unmask_{view}_actor",
+        )
 
 
 def _say_that_it_is_shown(view: str, subject: str) -> None:

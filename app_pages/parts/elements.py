@@ -81,9 +81,8 @@ def say(error: PrazoError) -> None:
     """Shows what failed, why, and what to do: in a few words of the reader's language, then in the
     error's own words, by which whoever runs Prazo finds it in the log."""
     fault = next(it for kind, it in faults.FAULTS.items() if isinstance(error, kind))
-    message = ". ".join(filter(None, (error.what, error.why, error.remedy)))
     st.error(
-        f"{_(fault.remedy)}  \n{in_its_words(message)}",
+        f"{_(fault.remedy)}  \n{in_its_words(error.in_one_line)}",
         title=_(fault.name),
         icon=":material/error:",
     )
@@ -92,7 +91,7 @@ def say(error: PrazoError) -> None:
 def say_failure(error: Exception) -> None:
     """Shows that something could not be drawn, to be called while the error is handled."""
     LOG.exception("a page could not be shown")
-    unknown = PrazoError("This page failed", "its log says more")
+    unknown = PrazoError("This page failed", "the log of Prazo says more")
     say(error if isinstance(error, PrazoError) else unknown)
 
 

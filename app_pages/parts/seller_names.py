@@ -126,11 +126,12 @@ def _ask(rows: Sequence[views.Row], label: str, own: str) -> None:
         )
         st.text_input(_("Why is it needed?"), key=f"{own}names_reason")
         acting.say_at(f"{own}names_reason")
-        acting.name_of_reader(f"{own}names_actor")
         about = elements.edition("names", _ids(rows))
         press, named = lambda: _show(rows, own), _("Record the reason and show names")
         key, may = f"{own}names", Permission.UNMASK
-        acting.submit(key, named, press, about=about, may=may, in_past=True)
+        acting.submit(
+            key, named, press, about=about, may=may, in_past=True, actor=f"{own}names_actor"
+        )
 
 
 def _show(rows: Sequence[views.Row], own: str) -> acting.Feedback:

@@ -87,10 +87,11 @@
 })();
 
 // What a button opens is placed above or below the button, whatever room is left there: where that is not
-// enough, it is moved into sight; on a phone it has its own place. What a press found wrong is scrolled to,
-// and the keyboard is in the field above that.
+// enough, it is moved into sight; on a phone it has its own place. What a press found wrong there, or in a
+// form of the page, is scrolled to, and the keyboard is in the field above that.
 (() => {
-    const opened = '[data-testid="stPopoverBody"]', said = `${opened} [data-testid="stAlert"]`
+    const opened = '[data-testid="stPopoverBody"]', form = '[data-testid="stForm"]'
+    const said = `:is(${opened}, ${form}) [data-testid="stAlert"]`
     const edge = 8
     const move = it => {
         const {top, bottom} = it.getBoundingClientRect()
@@ -107,7 +108,7 @@
         isPressed = target.closest('[data-testid="stFormSubmitButton"]') !== null
     }, true)
     document.addEventListener('keydown', ({key, target}) => {
-        if (key === 'Enter' && target.closest(opened)) isPressed = true
+        if (key === 'Enter' && target.closest(`${opened}, ${form}`)) isPressed = true
     }, true)
     new MutationObserver(changes => {
         for (const it of document.querySelectorAll(opened)) resized.observe(it)

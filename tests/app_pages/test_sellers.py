@@ -369,7 +369,7 @@ def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
         unfold(app, "ask 0")
         said, pressed = page_text(app), [it.label for it in app.button]
     assert looked_at == ["sel_bia", "sel_ana", "sel_caio", "sel_bia"], "the card's own form, too"
-    assert "Of the first 3, nothing goes to 1:" in said
+    assert "Of these 3, nothing goes to 1:" in said
     assert said.count(REFUSALS["held"]) == 1
     assert "Send to 2 sellers: cannot be undone" in pressed
 
@@ -412,7 +412,7 @@ def test_where_nobody_can_be_written_to_nothing_can_be_sent(
         app = visit("sellers", as_of=None, seller="sel_", row="sel_caio")
         said = page_text(app)
     assert REFUSALS["deleted"] in said
-    assert "Of the first 3, nothing goes to 3:" in said
+    assert "Of these 3, nothing goes to 3:" in said
     assert not [it for it in app.button if it.label.startswith("Send")]
 
 

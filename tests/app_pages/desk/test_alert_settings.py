@@ -1,6 +1,7 @@
 """An admin changes who is notified: by the file's own reader, with its comments, into the log."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.door import access
-from app_pages.parts import acting
+from app_pages.parts import acting, views
 from pipeline.alert import entries
 from pipeline.alert.entries import Item, Subject, Try
 from pipeline.alert_rules import editing
 from pipeline.continuity.service import LedgerService
+from pipeline.log.kinds.alert_settings import alert_settings
 from pipeline.serve.due_alerts import due_in
 from pipeline.serve.roles import Person, Role
 from tests.app_pages.conftest import OpenLog, Visit, follow
@@ -175,3 +177,32 @@ def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
         assert '"carla"' not in file.read_text()
         press(app, "Save")
         assert 'to = ["carla"]' in file.read_text()
+
+
+def test_a_choice_stays_where_somebody_else_changed_the_route_meanwhile(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """The second of two people lost their choice, and read a difference of the file's lines."""
+    file.write_text(
+        FILE.replace("[[routes]]", '[recipients.carla]\nemail = "c@m.example"\n[[routes]]')
+    )
+    with open_log([], alerts_file=file) as held:
+        app = visit("alerts", as_of=None)
+        app.session_state[acting._NAME] = "Eva"
+        [route] = [it for it in app.run().pills if it.label.startswith("Route 1")]
+        route.set_value(["ana", "carla"]).run()
+        file.write_text(file.read_text().replace('to = ["ana"]', 'to = ["ana", "bruno"]'))
+        by = {"actor": "Marta", "recorded_by": "dashboard"}
+        held.inbox.append([alert_settings("changed", ["routes.1.to"], **by)])
+        follow(held)
+        views.forget_answers()
+        press(app, "Save")
+        said = page_text(app)
+        assert "It is not saved yet." in said
+        assert re.search(
+            r"Marta has changed it meanwhile, .*\. Your own choice is still here", said
+        )
+        [route] = [it for it in app.pills if it.label.startswith("Route 1")]
+        assert route.value == ["ana", "bruno", "carla"]
+        press(app, "Save")
+        assert 'to = ["ana", "bruno", "carla"]' in file.read_text()

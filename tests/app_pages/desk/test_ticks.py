@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from pipeline.inbox import Inbox, open_inbox
 from pipeline.log.ndjson import read_line
@@ -67,7 +67,10 @@ def test_ticks_stay_on_their_processes_through_filters_and_ends(tab: Reader, fol
         page.get_by_label("Note", exact=True).last.fill("called")
         page.get_by_role("button", name="Record it", exact=True).click()
         page.get_by_text("A name is needed: it goes into the log.").wait_for()
-        page.get_by_label("Your name").last.fill("Ana")
+        asked = page.get_by_label("Your name").last
+        expect(asked).to_be_focused()
+        expect(asked).to_be_in_viewport(ratio=1)
+        page.keyboard.type("Ana")
         page.get_by_role("button", name="Record it", exact=True).click()
         page.get_by_role("button", name="None ticked").wait_for()
         page.get_by_text("Recorded for prc_2.").wait_for()
