@@ -33,6 +33,7 @@ CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
 HANDED_OUT: Final = "text of the alerts file"
 DIFFERENCE: Final = "difference of the alerts file"
+SAVED: Final = "how often the alerts file was saved"
 WARNED: Final = "said of the alerts that a change sends"
 MOST_PILLS: Final = 20  # more are chosen from a list
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
@@ -131,6 +132,13 @@ def change() -> None:
 def changed_here() -> Path | None:
     """The file of alerts, where there is one and the reader may change it."""
     return service.current().settings.alerts_file if _is_admin() else None
+
+
+def look(at: str) -> None:
+    """Leads back to what was changed, once it is saved: without the form, which is gone, the page
+    had other parts in sight. For the end of the page. `at`: the name of a header."""
+    if SAVED in st.session_state:
+        st.html(f'<i class="prazo-look" data-at="{at}" data-n="{st.session_state[SAVED]}"></i>')
 
 
 def alerts_of(route: Route) -> str:
@@ -455,7 +463,8 @@ def put(
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)
     st.session_state[CHOSEN] = None
-    # Said at the foot: the form is gone, and what stood below it stands where it was.
+    st.session_state[SAVED] = st.session_state.get(SAVED, 0) + 1
+    # Said at the foot: the form is gone, and `look` leads to what was changed.
     said = _("Saved: {name}. Whoever sends alerts goes by it within seconds.", name=whose)
     return acting.Feedback(said, is_done=True)
 

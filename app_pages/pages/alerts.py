@@ -513,5 +513,6 @@ try:
     scheduled(in_force)
     settings(in_force)
     calendars(in_force)
+    alert_settings.look(WHO)
 except PrazoError as error:
     elements.say(error)

@@ -199,7 +199,7 @@ with st.container(border=True):
         )
         if process["finished_late"]:
             st.badge(_("Finished late"), icon=":material/schedule:", color="violet")
-        links.to_seller(process["seller_id"])
+        links.to_seller(process["seller_id"], is_named=True)  # whose it is, where no name is known
         links.to_package(scope="process", subject=asked)
         seller_names.control([process], _("Show the name"))
     cost, remedy = st.columns(2, gap="medium")

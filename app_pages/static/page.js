@@ -124,6 +124,17 @@
     }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['style']})
 })();
 
+// What was just changed is in sight, though the form that changed it is gone.
+(() => {
+    let seen = null
+    new MutationObserver(() => {
+        const mark = document.querySelector('.prazo-look')
+        if (!mark || mark.dataset.n === seen) return
+        seen = mark.dataset.n
+        document.getElementById(mark.dataset.at)?.scrollIntoView()
+    }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['data-n']})
+})();
+
 // Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed, but as the
 // first thing in the box itself, where the focus is left by what was found.
 (() => {
@@ -220,6 +231,12 @@ addEventListener('beforeprint', () => {
         it.classList.toggle('prazo-id', !/\s/.test(it.querySelector('p')?.textContent ?? ' '))
     }
 });
+
+// A note that is half written would be lost without a word where the page is loaded again or left.
+addEventListener('beforeunload', event => {
+    const written = [...document.querySelectorAll('[data-testid="stForm"] textarea')]
+    if (written.some(it => it.value.trim())) event.preventDefault()
+})
 
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
 (() => {

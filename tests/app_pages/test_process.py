@@ -24,7 +24,16 @@ from tests.app_pages.support.occurrences import (
     review,
     text,
 )
-from tests.app_pages.support.reading import chart, metrics, page_text, press, table, texts, unfold
+from tests.app_pages.support.reading import (
+    all_links,
+    chart,
+    metrics,
+    page_text,
+    press,
+    table,
+    texts,
+    unfold,
+)
 from tests.support.ledgers import draft
 
 NASTY = (
@@ -105,6 +114,7 @@ def test_a_late_process_says_what_it_may_cost_and_what_to_do(
     assert "up to a block of cash-in and cash-out" in shown
     assert "Ask again" in shown
     assert "Answered: 0 of 2 required fields." in shown
+    assert ("sel_ana", "seller_id=sel_ana") in all_links(app)  # whose it is; nothing said that
 
 
 def test_the_course_of_a_finished_process_ends_with_it_and_has_no_now(

@@ -162,6 +162,7 @@ def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
         press(app, "Save")
         assert 'to = ["ana", "bruno"]\n' in file.read_text()
         assert "Saved: Route 1: all." in page_text(app)
+        assert any('class="prazo-look" data-at="who"' in it.proto.body for it in app.get("html"))
         assert "Save" not in [it.label for it in app.button]
 
         app.pills(key="alerts_change").set_value("+ recipient").run()
