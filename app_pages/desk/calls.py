@@ -2,14 +2,14 @@
 by mistake."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date
+from datetime import UTC
 from typing import Final
 
 import streamlit as st
 
 from app_pages.desk import recording
 from app_pages.door import access
-from app_pages.language import code_texts, formats
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, folds, views
 from pipeline import instants
@@ -68,24 +68,17 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
         if row["outcome"]:
             said.append(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))
         if row["promised_for"]:
-            said.append(promised(row["promised_for"]))
+            said.append(occurrences.promised(row["promised_for"]))
         said += [formats.minute(row["sent_at"]), row["actor"] or "–"]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(formats.plain(" · ".join(said)), width="content")
             if may_act and _may_retract(row, acting.reader_name()):
                 _offer_retraction(row)
+        if row["note"]:
+            st.markdown(formats.muted(formats.plain(views.shown("note", row["note"]))))
     if len(one_each) > LISTED:
         in_all = len(views.groups("seller_notices", ["message_id"], where=where))
         elements.say_cut(len(shown), in_all)
-
-
-def promised(day: str) -> str:
-    """For when a seller promised to answer; another system may report any text as the day."""
-    try:
-        said = formats.day(date.fromisoformat(day))
-    except ValueError:
-        said = code_texts.masked(day)
-    return _("promised for {day}", day=said)
 
 
 def _may_retract(row: views.Row, name: str | None) -> bool:

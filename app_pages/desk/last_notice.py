@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from app_pages.desk import calls
-from app_pages.language import code_texts, formats
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import elements, folds, views
 from pipeline.continuity import service
@@ -163,7 +163,7 @@ def _outcome(rows: Sequence[views.Row]) -> list[str]:
     if row["outcome"] is not None:
         said = [formats.plain(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))]
         if row["promised_for"] is not None:
-            said.append(formats.plain(calls.promised(row["promised_for"])))
+            said.append(formats.plain(occurrences.promised(row["promised_for"])))
         return said
     return next(([_(text)] for column, text in _FATES.items() if _all(rows, column)), [])
 

@@ -20,7 +20,7 @@ from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from pipeline.log.kinds.note import new_note_id, note
 from pipeline.log.kinds.retraction import retraction
-from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, by_hand, new_message_id
+from pipeline.log.kinds.seller_notice import BY_HAND, PHONE, REACHED, by_hand, new_message_id
 from pipeline.log.kinds.ticket import ticket
 from pipeline.serve.roles import Permission
 from pipeline.texts import is_blank
@@ -143,12 +143,14 @@ def ask_contact(key: str) -> None:
             width="stretch",
         )
         st.date_input(
-            _("For when did they promise to answer?"),
+            _("If reached: promised for when?"),
             value=None,
             format="DD/MM/YYYY",
             key=f"contact_promise {key}",
             width=200,
         )
+    acting.say_at(f"contact_outcome {key}")
+    acting.say_at(f"contact_promise {key}")
     st.text_area(
         _("What was said"),
         max_chars=MAX_REASON_CHARACTERS,
@@ -160,8 +162,8 @@ def ask_contact(key: str) -> None:
 def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acting.Feedback:
     """Records the call or letter that was typed into a form, about each of these processes: one for
     all processes of a seller. For a moment it can be taken back."""
-    if not is_blank(actor) and _is_call(key) and not acting.typed(f"contact_outcome {key}"):
-        return acting.Feedback(_("What came of the call is still missing."))
+    if not is_blank(actor) and _is_call(key) and (wrong := _wrong_of_call(key)):
+        return acting.Feedback("", at=wrong)
     by_seller = {_seller_of(row): new_message_id() for row in processes}
     ids = {row["process_id"]: by_seller[_seller_of(row)] for row in processes}
     done = record(
@@ -204,6 +206,19 @@ def _retracted_already(contacts: Sequence[views.Row]) -> acting.Feedback | None:
             at = formats.minute(now["retracted_at"])
             return acting.Feedback(_("Nothing was recorded: it was undone already, {at}.", at=at))
     return None
+
+
+def _wrong_of_call(key: str) -> tuple[tuple[str, str], ...]:
+    """What is wrong with what was chosen of a call, at its input; nothing where it is right."""
+    outcome, promise = f"contact_outcome {key}", f"contact_promise {key}"
+    promised = st.session_state.get(promise)
+    if not acting.typed(outcome):
+        return ((outcome, _("What came of the call is still missing.")),)
+    if promised and acting.typed(outcome) != REACHED:
+        return ((promise, _("Only who was reached can have promised a day: leave it empty.")),)
+    if promised and promised < formats.local(views.moment()).date():
+        return ((promise, _("This day is over: choose the one that they promised.")),)
+    return ()
 
 
 def _seller_of(row: views.Row) -> tuple[str, str]:

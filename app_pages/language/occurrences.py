@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Final, NamedTuple
 
 from app_pages.language import formats, rulebook
-from app_pages.language.code_texts import word
+from app_pages.language.code_texts import masked, word
 from app_pages.language.i18n import N_, _, language, said_in
 from pipeline.alert.messages import alert_texts as messages
 from pipeline.contract.event_types import REVIEW_REQUIRED
@@ -167,10 +168,21 @@ def _reasons(row: Mapping[str, Any]) -> Mapping[str, str]:
     return WRITTEN
 
 
+def promised(day: str) -> str:
+    """For when a seller promised to answer; another system may report any text as the day."""
+    try:
+        said = formats.day(date.fromisoformat(day))
+    except ValueError:
+        said = masked(day)
+    return _("promised for {day}", day=said)
+
+
 def _shown(kind: str, column: str, value: str) -> str:
     """A column of `timeline` that says more of an entry of a kind, in words."""
     if column == "channel":
         return word(codes.SELLER_CHANNELS, value)
+    if column == "promised_for":
+        return promised(value)
     if column == "about":
         if kind == ALERT:
             return alert_name(value)

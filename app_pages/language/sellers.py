@@ -43,9 +43,17 @@ STANDINGS: Final[Mapping[str, Standing]] = {
     ),
     "unknown": Standing(
         N_("No event says what the platform decided about this seller."),
-        N_("Check that the receiver gets the platform's events, or ingest what was missed."),
+        N_(
+            "Answer its reviews all the same, and ask whoever runs Prazo to look for what the"
+            " platform sent of it."
+        ),
     ),
 }
+EXPIRED: Final = Standing(
+    N_("The seller is still active. A review has expired, and the platform can block it for that."),
+    N_("Answer what has expired now: the platform still accepts it."),
+)
+"""Of a seller who is enabled with a review that expired."""
 
 SELLER_STATE_COLOURS: Final[Mapping[str, Colour]] = {
     "enabled": "green",

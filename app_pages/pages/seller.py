@@ -95,6 +95,8 @@ with st.container(border=True):
         if not records.is_shown(asked):
             seller_names.control([seller], _("Show the name"))
     standing = sellers.STANDINGS.get(seller["status"], sellers.STANDINGS["unknown"])
+    if seller["status"] == "enabled" and any(it["state"] == "EXPIRED" for it in open_ones):
+        standing = sellers.EXPIRED
     meaning, remedy = st.columns(2, gap="medium")
     meaning.markdown(_(standing.meaning))
     remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")

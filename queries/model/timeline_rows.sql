@@ -18,11 +18,12 @@
 -- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person; what became of a seller notice, or of its schedule
 -- column: channel | text | channel of a collection journey, of a seller notice or of an alert
 -- column: about | text | what an alert is about: a rung of the ladder or a condition, where the step says it; the act that needs a second person; what came of a call to a seller
+-- column: promised_for | text | of a call: for when the seller promised to answer
 -- column: recipient | staff | who is told, for an alert; empty where there is nobody to tell
 -- column: source | text | who gave the data of a collection
 -- column: actor | staff | who did it, for what people did
 -- column: assignee | staff | to whom an assignment gives a process
--- column: reason | text | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
+-- column: reason | text | why, for what people did; what was said in a call or letter; what is wrong, for a quarantined delivery; why a channel did not take an alert
 -- column: is_again | recorded before under the same id
 -- column: origin | word | live, or ingested from a file
 -- column: recorded_by | staff | token, command's user or file that recorded it
@@ -52,11 +53,17 @@ select
         notices.outcome,
         case when log.kind = 'clearance' then actions.content ->> '$.act' end
     ) as about,
+    notices.promised_for,
     alerts.recipient,
     fact_collections.source,
     actions.actor,
     case when log.kind = 'assignment' then actions.content ->> '$.assignee' end as assignee,
-    coalesce(actions.reason, quarantined.reason, alerts.answer) as reason,
+    coalesce(
+        actions.reason,
+        case when is_by_hand(notices.channel) then actions.content ->> '$.note' end,
+        quarantined.reason,
+        alerts.answer
+    ) as reason,
     log.is_again,
     log.origin,
     log.recorded_by,

@@ -13,6 +13,7 @@
 -- column: actor | staff | who sent it by hand, or called
 -- column: outcome | word | of a call: reached, left_message, no_answer or wrong_number
 -- column: promised_for | text | of a call: for when the seller promised to answer
+-- column: note | text | of a call or letter: what was said
 -- column: sent_at | when it was handed over, the call was made or the letter was posted
 -- column: accepted_at | when the service took it; of an e-mail this says nothing of its arrival
 -- column: opened_at | when it was opened
@@ -31,6 +32,7 @@ select
     fates.actor,
     fates.outcome,
     fates.promised_for,
+    case when is_by_hand(fates.channel) then actions.content ->> '$.note' end as note,
     fates.occurred_at as sent_at,
     fates.accepted_at,
     fates.delivered_at,
@@ -43,3 +45,4 @@ select
     fates.seq
 from notice_fates as fates
 left join process_facts as processes on processes.process_id = fates.process_id
+left join fact_actions as actions on actions.seq = fates.seq

@@ -1,7 +1,7 @@
 """The process page tells one review from the platform's request to its answer."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -539,7 +539,8 @@ def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit
     with open_log(HISTORY) as service:
         app = visit("process", as_of=None, process="prc_late")
         app.segmented_control(key="contact_outcome prc_late").set_value("reached")
-        app.date_input(key="contact_promise prc_late").set_value(date(2026, 12, 1))
+        day = instants.of(instants.now()).date() + timedelta(days=3)
+        app.date_input(key="contact_promise prc_late").set_value(day)
         app.text_area(key="contact_note prc_late").set_value("after lunch")
         press(app, "Record the call or letter")
         assert "A name is needed" in page_text(app)
@@ -547,8 +548,9 @@ def test_a_call_is_recorded_with_what_came_of_it(open_log: OpenLog, visit: Visit
         press(app, "Record the call or letter")
         shown = page_text(app)
         [entry] = service.reader.read("seller_notices").to_pylist()
-    assert "Seller notice · telephone · reached · Bia" in shown
+    assert "Seller notice · telephone · reached · promised for " in shown
+    assert shown.count("after lunch") == 2, "under the call, and in its entry"
     assert "The seller was contacted not long ago" in shown
     said = [entry[it] for it in ("channel", "outcome", "promised_for", "actor")]
-    assert said == ["phone", "reached", "2026-12-01", "Bia"]
+    assert said == ["phone", "reached", day.isoformat(), "Bia"]
     assert entry["contacted_at"] == entry["sent_at"]

@@ -104,6 +104,20 @@ MEANINGS = {
 }
 
 
+def test_what_has_expired_is_not_to_be_answered_in_time(open_log: OpenLog, visit: Visit) -> None:
+    """Of a seller 86 days late the page said that a review that expires can change something."""
+    with open_log(HISTORY):
+        late = page_text(visit("seller", seller_id="sel_dora"))
+        unknown = page_text(visit("seller", seller_id="sel_ana"))
+        of_nobody = page_text(visit("seller", seller_id="sel_caio"))
+    remedy = "Answer what has expired now: the platform still accepts it."
+    assert "A review has expired, and the platform can block it for that." in late
+    assert remedy in late
+    assert "Answer each of its reviews in time." not in late
+    assert remedy in unknown
+    assert remedy not in of_nobody
+
+
 def test_a_status_never_stands_alone(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         for event, (meaning, remedy) in MEANINGS.items():

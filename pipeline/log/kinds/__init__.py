@@ -18,7 +18,7 @@ class Kind(NamedTuple):
     icon: str = ":material/circle:"
     steps: Mapping[str, str] = MappingProxyType({})
     """What an entry with such a `step` in its body is called instead."""
-    shows: tuple[Literal["about", "recipient", "channel"], ...] = ()
+    shows: tuple[Literal["about", "recipient", "channel", "promised_for"], ...] = ()
     """Columns of `timeline` that say more of it, beside who did it and why."""
     is_about_seller: bool = False
     """Its bytes say something of a seller, and go where the person is forgotten."""

@@ -19,6 +19,9 @@ LETTER: Final = "letter"
 BY_HAND: Final = (PHONE, LETTER)
 """Channels by which a person reaches the seller, beside Prazo."""
 
+REACHED: Final = "reached"
+"""What came of a call: somebody spoke to the seller."""
+
 ADDRESS: Final = "address"
 """Key of a message that Prazo sent: the keyed digest of the address."""
 ARTIFACTS: Final = "artifacts"
@@ -46,7 +49,7 @@ KIND: Final = Kind(
     SELLER_NOTICE,
     N_("Seller notice"),
     icon=":material/outgoing_mail:",
-    shows=("channel", "about"),
+    shows=("channel", "about", "promised_for"),
     is_about_seller=True,
     names_artifacts=True,
     is_in_files=True,

@@ -1,9 +1,12 @@
 """On a seller's page calls are recorded and undone, and messages stopped and let go on."""
 
+from datetime import date, timedelta
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting
+from pipeline import instants
 from pipeline.log.kinds.notice_schedule import wished
 from tests.app_pages.conftest import Messages, OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
@@ -92,6 +95,68 @@ def test_a_call_is_undone_once_whoever_else_still_sees_it(
         assert "Nothing was recorded: it was undone already" in page_text(other)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
     assert [it["reason"] for it in said] == ["another seller"] * 2, "one for each review"
+
+
+def test_what_was_said_stands_under_the_call_and_in_its_entry(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It could be read nowhere but in the evidence, and no entry said what was promised."""
+    call = {
+        "kind": "seller_notice",
+        "occurred_at": text(before(hours=1)),
+        "message_id": "call_1",
+        "process_id": "prc_1",
+        "seller_id": "sel_ana",
+        "channel": "phone",
+        "outcome": "reached",
+        "promised_for": "2026-06-05",
+        "note": "moved house, CPF 529.982.247-25",
+        "actor": "Bia",
+    }
+    mail = {
+        **call,
+        "channel": "email",
+        "outcome": None,
+        "message_id": "mail_1",
+        "note": "a service",
+    }
+    with open_log([*HISTORY, call, mail]):
+        for page, asked in (
+            ("seller", {"seller_id": "sel_ana"}),
+            ("process", {"process": "prc_1"}),
+        ):
+            app = visit(page, **asked)
+            above, _, _ = page_text(app).partition("Latest notice")
+            assert "moved house, CPF ***" in page_text(app)
+            assert "52998224725" not in above
+            [entry] = [it for it in trail(app) if "telephone" in it]
+            assert "telephone · reached · promised for 5 Jun 2026 · Bia · moved house" in entry
+            assert "a service" not in page_text(app)
+
+
+TODAY = instants.of(instants.now()).date()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "day", "says"),
+    [
+        (None, None, "What came of the call is still missing."),
+        ("no_answer", TODAY + timedelta(days=9), "Only who was reached can have promised a day"),
+        ("reached", TODAY - timedelta(days=9), "This day is over"),
+    ],
+)
+def test_a_call_that_cannot_be_so_is_not_recorded(
+    open_log: OpenLog, visit: Visit, outcome: str | None, day: date | None, says: str
+) -> None:
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        if outcome is not None:
+            app.segmented_control(key="contact_outcome sel_ana").set_value(outcome)
+        app.date_input(key="contact_promise sel_ana").set_value(day)
+        press(app, "Record the call or letter")
+        assert says in page_text(app)
+        assert service.reader.count("seller_notices") == 0
 
 
 def test_ten_calls_are_ten_however_many_reviews_each_was_about(

@@ -253,10 +253,11 @@ def test_a_row_says_what_was_sent_and_all_that_became_of_it(history):
     )
 
 
-@WORLD.given(FIRST, aci(), called(promised_for="2026-03-10"), RETRACTED)
+@WORLD.given(FIRST, aci(), called(promised_for="2026-03-10", note="after lunch"), RETRACTED)
 def test_a_call_says_who_called_what_came_of_it_and_what_was_promised(history):
     row = sent(history, "2026-03-02T00:00:00")
     assert (row["actor"], row["outcome"], row["promised_for"]) == ("Ana", "reached", "2026-03-10")
+    assert row["note"] == "after lunch"
     assert row["retracted_at"] is None
     assert sent(history, "2026-03-03T00:00:00")["retracted_at"] == at("2026-03-03T00:00:00")
 

@@ -188,6 +188,7 @@ def seller_notices(log: Log) -> list[dict]:
                 "actor": said.get("actor"),
                 "outcome": said.get("outcome"),
                 "promised_for": said.get("promised_for"),
+                "note": said.get("note") if notice.is_by_hand else None,
                 "sent_at": notice.entry.occurred_at,
                 **{f"{result}_at": notice.first(result) for result in RESULTS},
                 "retracted_at": notice.retracted_at,
