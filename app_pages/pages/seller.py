@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app_pages.desk import calls, casework, holding
+from app_pages.desk import asking, calls, casework, holding
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, sellers
 from app_pages.language.i18n import N_, _
@@ -102,6 +102,7 @@ with st.container(border=True):
     remedy.markdown(f":material/arrow_forward: **{_(standing.remedy)}**")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if open_ones and casework.is_open():
+            asking.seller(asked)
             calls.to_seller(asked, open_ones)
         holding.show(asked)
     calls.standing(this, may_act=casework.is_open())
@@ -118,45 +119,6 @@ if open_ones:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 open_process(process)
     elements.say_if_cut("open_processes", open_ones, OPEN_LISTED, where=this)
-
-# --- the four figures --------------------------------------------------------------------------
-
-with elements.facts(4):
-    elements.fact(
-        _("Open processes"),
-        formats.number(seller["open_processes"]),
-        _("{n} in total", n=formats.number(in_total)),
-        "orange" if seller["open_processes"] else "gray",
-        lead=elements.lead_if(
-            seller["open_processes"],
-            links.to_named,
-            "watchlist",
-            _("View its open processes"),
-            queue=reports.ALL,
-            seller=asked,
-        ),
-    )
-    elements.fact(
-        _("Denials"),
-        formats.number(seller["denials"]),
-        _("last on {day}", day=formats.local_day(denials[0]["denied_at"]))
-        if denials
-        else _("never denied"),
-        "red" if denials else "gray",
-        lead=elements.lead_if(denials, links.to_named, "denials", _("View its denials"), of=asked),
-    )
-    elements.fact(
-        _("Analysis took"),
-        "–" if seller["analysis_seconds"] is None else formats.seconds(seller["analysis_seconds"]),
-        _("promised: 3 min for 99%"),
-    )
-    elements.fact(
-        _("Created"),
-        formats.local_day(seller["created_at"]),
-        formats.plain(code_texts.word(codes.SELLER_TYPES, seller["type"]))
-        if seller["type"]
-        else _("no record yet"),
-    )
 
 # --- its processes, denials and record -----------------------------------------------------------
 
@@ -182,6 +144,46 @@ with left:
             )
             kind.markdown(formats.plain(process["review_type"] or "–"))
         elements.say_if_cut("process_state", processes, LISTED, where=this)
+    with elements.facts(2):
+        elements.fact(
+            _("Open processes"),
+            formats.number(seller["open_processes"]),
+            _("{n} in total", n=formats.number(in_total)),
+            "orange" if seller["open_processes"] else "gray",
+            lead=elements.lead_if(
+                seller["open_processes"],
+                links.to_named,
+                "watchlist",
+                _("View its open processes"),
+                queue=reports.ALL,
+                seller=asked,
+            ),
+        )
+        elements.fact(
+            _("Denials"),
+            formats.number(seller["denials"]),
+            _("last on {day}", day=formats.local_day(denials[0]["denied_at"]))
+            if denials
+            else _("never denied"),
+            "red" if denials else "gray",
+            lead=elements.lead_if(
+                denials, links.to_named, "denials", _("View its denials"), of=asked
+            ),
+        )
+        elements.fact(
+            _("Analysis took"),
+            "–"
+            if seller["analysis_seconds"] is None
+            else formats.seconds(seller["analysis_seconds"]),
+            _("promised: 3 min for 99%"),
+        )
+        elements.fact(
+            _("Created"),
+            formats.local_day(seller["created_at"]),
+            formats.plain(code_texts.word(codes.SELLER_TYPES, seller["type"]))
+            if seller["type"]
+            else _("no record yet"),
+        )
     with st.container(border=True, gap="xsmall"):
         st.header(_("Denials"), anchor=False)
         if not denials:

@@ -391,6 +391,7 @@ class _Done(NamedTuple):
     may: Permission
     text: str = ""  # nothing where the page says it where the button stands
     until: float | None = None  # on the monotonic clock; None: it was not said yet
+    page: str | None = None  # on which it was said first
 
 
 def taken_back() -> Feedback:
@@ -399,14 +400,22 @@ def taken_back() -> Feedback:
 
 
 def say_done() -> None:
-    """Says over whatever page, while its time runs, what was just done by a button that is no
-    longer on it, as its form has closed; with the button that takes it back. Nothing moves."""
+    """Says over the page, while its time runs, what was just done by a button that is no longer on
+    it, as its form has closed; with the button that takes it back, which follows to other pages.
+    Nothing moves."""
     told = "  \n".join(it.text for it in st.session_state.pop(_FEEDBACK, {}).values())
     done: _Done | None = st.session_state.get(_DONE)
     if done is None:
         return
+    context = get_script_run_ctx()
+    here = "" if context is None else context.page_script_hash
+    page = done.page or here
+    if done.undo is None and page != here:  # of another page's rows it would cover some
+        del st.session_state[_DONE]
+        return
     until = done.until or time.monotonic() + UNDO_SECONDS
-    st.session_state[_DONE] = done._replace(text=told or done.text, until=until)
+    done = done._replace(text=told or done.text, until=until, page=page)
+    st.session_state[_DONE] = done
     _say_for_a_moment()
 
 

@@ -130,7 +130,7 @@ def _facts(entries: Sequence[views.Row]) -> dict[str, str]:
     leaves = dict.fromkeys(formats.code(it["leaf_hash"]) for it in entries)
     known = {
         _("Recorded"): formats.second(entry["recorded_at"]),
-        _("By"): formats.plain(entry["recorded_by"]),
+        _("Recorded by"): formats.plain(entry["recorded_by"]),
         _("Process"): each("process_id"),
         _("Event"): each("event_id"),
         _("Attempt"): each("attempt_id"),

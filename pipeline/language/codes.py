@@ -19,6 +19,11 @@ REVIEW_TYPES: Final[Mapping[str, str]] = {
     "ACP": N_("Periodic update (ACP)"),
     "ACI": N_("Inconsistency (ACI)"),
 }
+REVIEWS_TO_SELLERS: Final[Mapping[str, str]] = {
+    "ACP": N_("Periodic update of your registration"),
+    "ACI": N_("Correction of your registration"),
+}
+"""The same by what a seller has to do: the contract's names say nothing to them."""
 
 FINISHERS: Final[Mapping[str, str]] = {
     "submission": N_("by our submission"),

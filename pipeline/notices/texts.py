@@ -16,7 +16,7 @@ from pipeline.journey import page_texts
 from pipeline.journey.page_texts import Language
 from pipeline.language import catalogue
 from pipeline.language.catalogue import N_
-from pipeline.language.codes import REVIEW_TYPES
+from pipeline.language.codes import REVIEWS_TO_SELLERS
 from pipeline.notices.rules import (
     ACCEPTED,
     CORRECT,
@@ -170,7 +170,7 @@ def written(
 
 def accepted(review_type: str | None, language: Language, sender: Sender) -> Message:
     """The message that says: the platform has accepted the answers about a review."""
-    known = REVIEW_TYPES.get(review_type or "", _OTHER_REVIEW)
+    known = REVIEWS_TO_SELLERS.get(review_type or "", _OTHER_REVIEW)
     places = _places((), language, sender, code_comes_along=False)
     places |= {
         "deadline": "",
@@ -231,7 +231,7 @@ def _places(
 
 def review(asked: Asked, language: Language, zone: tzinfo) -> str:
     """What a message says of one review: what is asked, by when, and where to answer."""
-    known = REVIEW_TYPES.get(asked.review_type or "", _OTHER_REVIEW)
+    known = REVIEWS_TO_SELLERS.get(asked.review_type or "", _OTHER_REVIEW)
     lines = [f"{_said(known, language)}: {_sentence(asked, language, zone)}"]
     if asked.news is not None:
         lines.append(_said(_NEWS[asked.news], language))

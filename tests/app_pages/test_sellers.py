@@ -466,6 +466,7 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
         batch.seller_ids += ("sel_eva",)
         batch._done.append(Done("sel_eva", "uncertain", None, "msg_eva"))
         app.switch_page("app_pages/pages/sellers.py").run()
+        assert "Sent to 1 seller." not in page_text(app), "it would cover a row of this page"
         assert f"sel_dora: {REFUSALS['no_address']}" in page_text(app)
         assert "Of 1 nobody knows whether it went out: sel_eva" in page_text(app)
         assert "sent 1 · unknown whether it went out 1 · not sent 1" in page_text(app)

@@ -24,13 +24,23 @@ def outcomes() -> list[str]:
     [
         (KINDS["event type"], codes.EVENT_TYPES),
         (review_types.NAMES, codes.REVIEW_TYPES),
+        (review_types.NAMES, codes.REVIEWS_TO_SELLERS),
         (KINDS["review status"], codes.STATES),
         (KINDS["reason"], codes.REASONS),
         (KINDS["detail"], codes.DETAILS),
         (outcomes(), codes.OUTCOMES),
         (Role, codes.ROLES),
     ],
-    ids=["event type", "review type", "status", "reason", "detail", "outcome", "role"],
+    ids=[
+        "event type",
+        "review type",
+        "to sellers",
+        "status",
+        "reason",
+        "detail",
+        "outcome",
+        "role",
+    ],
 )
 def test_a_code_has_a_word_in_both_languages(
     listed: Iterable[str], words: Mapping[str, str]

@@ -181,6 +181,16 @@ def test_ten_calls_are_ten_however_many_reviews_each_was_about(
     assert "Showing 10 of 11." in said
 
 
+def test_a_seller_is_asked_again_where_the_page_says_so(open_log: OpenLog, visit: Visit) -> None:
+    """*Ask again* stood beside the name of a review, and its button on two other pages alone."""
+    with open_log(HISTORY):
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        assert "Prazo has no way to write to sellers yet" in page_text(app)
+        in_past = page_text(visit("seller", seller_id="sel_ana"))
+    assert "Prazo has no way to write to sellers yet" not in in_past
+
+
 @pytest.mark.long
 def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
     open_log: OpenLog, visit: Visit
