@@ -12,7 +12,7 @@ from app_pages.desk import calls
 from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, folds, lists, seller_names, views
+from app_pages.parts import acting, address, elements, folds, links, lists, seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
@@ -29,7 +29,8 @@ _LOOKED: Final = "ready reviews"
 _CHOSEN: Final = "ready reviews that were chosen"
 _HELD: Final = "whether a review is held"
 _SUBMIT: Final = "submit"
-_READY: Final = {"next_action": _SUBMIT}
+_READY: Final = {"next_action": _SUBMIT, "lacks_type": False}
+_WITHOUT_TYPE: Final = {"next_action": _SUBMIT, "lacks_type": True}
 
 
 # --- a link --------------------------------------------------------------------------------------
@@ -110,7 +111,8 @@ def _make(process_id: str, own: str) -> acting.Feedback:
 
 
 def how_many_ready() -> int | None:
-    """How many reviews are fully answered; None for a reader who may not see them."""
+    """How many reviews are answered so that they can be sent; None for a reader who may not see
+    them."""
     if not access.may_read("open_processes"):
         return None
     return views.count("open_processes", where=_READY)
@@ -118,18 +120,23 @@ def how_many_ready() -> int | None:
 
 def ready_to_send() -> None:
     """The reviews that are fully answered, and the buttons that check and submit those that were
-    chosen, or all."""
+    chosen, or all; and those of which somebody has to ask one thing more."""
     is_open = views.as_of() is None and access.may(Permission.SUBMIT)
     may_send = is_open and service.current().settings.platform_url is not None
     rows = views.read("open_processes", where=_READY, limit=AT_ONCE if may_send else SHOWN)
     if may_send and (came_of := st.session_state.get(_CAME_OF)):
         st.info(came_of, icon=":material/send:")
-    if not rows:
+    if rows:
+        _list_ready(rows, may_send=may_send)
+    else:
         elements.empty(
             _("Nothing is ready to send"),
             _("A review appears here once its seller has answered all that was requested."),
         )
-        return
+    _list_without_type()
+
+
+def _list_ready(rows: Sequence[views.Row], *, may_send: bool) -> None:
     st.header(_("Answered, ready to send"), anchor=False)
     st.markdown(formats.muted(_(ACTIONS[_SUBMIT].how)))  # of each of them the same
     shown = rows[:SHOWN]
@@ -140,6 +147,34 @@ def ready_to_send() -> None:
     if may_send:
         _say_which_left(chosen, {row["process_id"] for row in rows})
         _check_and_send(chosen, [row["process_id"] for row in rows])
+
+
+def _list_without_type() -> None:
+    """The reviews that are fully answered and cannot be sent, since nobody knows the type of their
+    seller, each with the way to ask."""
+    rows = views.read("open_processes", where=_WITHOUT_TYPE, limit=SHOWN)
+    if not rows:
+        return
+    number = views.count("open_processes", where=_WITHOUT_TYPE) if len(rows) == SHOWN else len(rows)
+    st.header(
+        _("Answered, but of an unknown type of seller ({n})", n=formats.number(number)),
+        anchor=False,
+    )
+    text = _(
+        "Nothing says whether these sellers are individuals or businesses, and without that the"
+        " platform takes no submission. Ask them: their page asks for it."
+    )
+    st.markdown(formats.muted(text))
+    names = seller_names.all_in_clear(rows)
+    with st.container(border=True, gap="xsmall"):
+        for row in rows:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                lists.begin_line(row, names)
+                st.markdown(formats.time_badge(row["seconds_to_deadline"]), width="content")
+                own = formats.plain(views.shown("seller_id", row["seller_id"]))
+                label = _("Ask {seller}", seller=own)
+                links.to_named("sellers", label, **{address.CHOSEN: row["seller_id"]})
+    elements.say_if_cut("open_processes", rows, SHOWN, where=_WITHOUT_TYPE)
 
 
 def _ready_row(row: views.Row, names: Mapping[str, str], *, may_choose: bool) -> bool:
@@ -186,6 +221,7 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
         _button("check", edition, check, ":material/fact_check:", _look, process_ids)
         acting.name_of_reader("ready_actor")
         _button("send", edition, send, ":material/send:", _send, process_ids)
+    st.markdown(formats.muted(_("What is sent to the platform cannot be undone.")))
     # What was said of those that are gone is of no use here; others have come meanwhile.
     ready_now = set(process_ids)
     looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in ready_now]
@@ -193,9 +229,14 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
         return
     free = sum(not it.is_held for it in looked)
     held = len(looked) - free
-    sent = ngettext("**{n}** would be sent", "**{n}** would be sent", free, n=formats.number(free))
     stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
-    st.markdown(f"{sent}, {stopped}.")
+    if _CAME_OF in st.session_state:  # nothing was just looked at: what was sent stands above
+        st.markdown(_("{held}, not sent.", held=stopped))
+    else:
+        sent = ngettext(
+            "**{n}** would be sent", "**{n}** would be sent", free, n=formats.number(free)
+        )
+        st.markdown(f"{sent}, {stopped}.")
     for each in [it for it in looked if it.is_held][:SHOWN]:
         why = _why_held(each) or _("another attempt is under way")
         st.markdown(f"{formats.code(views.shown('process_id', each.process_id))}: {why}")

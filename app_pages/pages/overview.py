@@ -272,12 +272,24 @@ with left.container(border=True, height="stretch"):
     )
 with right.container(border=True, height="stretch"):
     flow = views.read("review_flow")
-    in_time = next((row["end_share"] for row in flow if row["ends_as"] == "finished_in_time"), None)
+    ends = Counter[str]()
+    for row in flow:
+        ends[row["ends_as"]] += row["processes"]
     explained.chart(
-        _("{share} finished in time, of the last 90 days", share=formats.share(in_time or 0))
+        _(
+            "Opened in the last 90 days: {n}; finished in time: {in_time}",
+            n=formats.number(ends.total()),
+            in_time=formats.number(ends["finished_in_time"]),
+        )
         if flow
         else _("Where processes of the last 90 days stand"),
-        "",
+        # A share would look like that of Trends, and be less: these can still be finished.
+        _(
+            "Open and still in time: **{n}**. *Trends* has the share in time of what was due.",
+            n=formats.number(ends["pending"] + ends["overdue"]),
+        )
+        if flow
+        else "",
         review_flow(flow),
         rests_on=("review_flow",),
         alt=_("Processes of each type of review, by where they stand"),

@@ -261,9 +261,11 @@ def hours_said(
     }
     begins, ends = (formats.hour((it + (ahead or 0)) % 24) for it in (worst, worst + 1))
     title = _(
-        "The greatest share fails between {hour} and {next}: {failed} of {n} ({share})",
+        "Of hours with {number} attempts or more, the greatest share fails between {hour} and"
+        " {next}: {failed} of {n} ({share})",
         hour=begins,
         next=f"{ends} UTC" if ahead is None else ends,
+        number=formats.number(LEAST_OF_AN_HOUR),
         **numbers,
     )
     if day:
@@ -290,11 +292,7 @@ def draw_hours(rows: Sequence[views.Row], ahead: int | None, worst_day: views.Ro
             ),
             rests_on=("outcomes_by_hour",),
             alt=_("Attempts per hour of the day by outcome"),
-            note=_(
-                "Hours are of {zone}. Of fewer attempts than {n} the title says nothing.",
-                zone=zone,
-                n=formats.number(LEAST_OF_AN_HOUR),
-            ),
+            note=_("Hours are of {zone}.", zone=zone),
         )
 
 
@@ -353,14 +351,14 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
 
 def draw_failure_times(rows: Sequence[views.Row]) -> None:
     """How long it took from first failures to acceptance: what a support ticket can say. `rows`: of
-    one month, the longest of the platform's failures first."""
+    one month, the longest first."""
     if not rows:
         return
     month = rows[0]["month"]
     with st.container(border=True):
         explained.table(
             failure_times_title(rows, formats.month(month)),
-            failure_times_reading(rows[0], formats.month(month)),
+            " ".join(failure_times_reading(it, formats.month(month)) for it in worst_of(rows)),
             [
                 {
                     _("First failure"): formats.plain(
@@ -368,6 +366,7 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
                     ),
                     _("Processes"): formats.number(row["processes"]),
                     _("Accepted since"): formats.number(row["accepted"]),
+                    _("Not accepted so far"): formats.number(row["processes"] - row["accepted"]),
                     _("In all"): took(row["seconds"]),
                     _("Waits at the same time counted once"): took(row["seconds_once"]),
                     _("Half within"): took(row["median_seconds_to_acceptance"]),
@@ -378,22 +377,37 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
             alt=_("Time from the first failed attempt to the accepted one, by outcome"),
             note=_(
                 "For a support ticket: *Table and query* has each process with its times. Rows"
-                " may overlap in time, so that their times do not add up."
+                " may overlap in time, so that their times do not add up. What was not accepted so"
+                " far is in no time."
             ),
         )
 
 
+def worst_of(rows: Sequence[views.Row]) -> Sequence[views.Row]:
+    """The longest time of a month's outcomes and, where a payload of ours caused that, the longest
+    that the platform caused; `rows`: the longest first."""
+    if rows[0]["is_retryable"]:
+        return rows[:1]
+    return [rows[0], *[row for row in rows if row["is_retryable"] and row["accepted"]][:1]]
+
+
 def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
-    """The longest time of a month's outcomes; `rows`: that one first."""
-    most = rows[0]
-    if not most["accepted"]:
-        failed = formats.number(sum(row["processes"] for row in rows))
+    """The longest times of a month's outcomes, and how many have none; `rows`: longest first."""
+    failed, accepted = (sum(row[it] for row in rows) for it in ("processes", "accepted"))
+    if not accepted:
+        failed = formats.number(failed)
         return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
-    return _(
-        "{time} from first failures to acceptance, after “{outcome}”",
-        time=formats.seconds(most["seconds_once"]),
-        outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
-    )
+    titles = [
+        _(
+            "{time} from first failures to acceptance, after “{outcome}”",
+            time=formats.seconds(row["seconds_once"]),
+            outcome=formats.plain(code_texts.word(codes.OUTCOMES, row["failed_outcome"])),
+        )
+        for row in worst_of(rows)
+    ]
+    if failed > accepted:
+        titles.append(_("not accepted so far: {n}", n=formats.number(failed - accepted)))
+    return "; ".join(titles)
 
 
 def failure_times_reading(most: views.Row, month: str) -> str:
@@ -518,12 +532,7 @@ by_month = views.read("failure_time_by_month")
 last_month = max((row["month"] for row in by_month), default=None)
 last_failed = sorted(
     (row for row in by_month if row["month"] == last_month),
-    # What the platform's failures cost comes before what a payload of ours did.
-    key=lambda row: (
-        not (row["is_retryable"] and row["accepted"]),
-        -(row["seconds_once"] or 0),
-        -row["processes"],
-    ),
+    key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
 )
 failing = views.read("failures_by_day", where={"stands_out": True})
 since = views.moment().date() - timedelta(days=27)

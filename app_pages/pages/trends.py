@@ -263,8 +263,9 @@ def draw_on_time(today: date) -> None:
         rests_on=(view,),
         alt=_("Share of the reviews due in each period that were finished in time, by type"),
         note=_(
-            "By the deadline, in UTC. A period that is not over has no share yet: it says how many"
-            " of those due so far were finished in time."
+            "By the deadline, in UTC. Of a period that is not over, the share is of those due so"
+            " far alone, and no line is drawn to it; `finished_in_time` in the table also counts"
+            " what was finished before a deadline that is still to come."
         ),
         found_in=findings,
     )

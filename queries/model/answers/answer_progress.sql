@@ -4,6 +4,7 @@
 -- key: process_id
 -- column: required | fields that a submission of it needs
 -- column: answered | those to which the latest answer is the seller's, and not older than the request
+-- column: lacks_type | neither the log nor the seller says whether the seller is an individual or a business
 
 with unfinished as (
     select
@@ -13,7 +14,8 @@ with unfinished as (
         requested_fields,
         -- Only a business is asked for its owner's data.
         coalesce(list_bool_or([covers('owner', listed) for listed in requested_fields]), false)
-            or coalesce(seller_records.seller_type = 'business', false) as is_business
+            or coalesce(seller_records.seller_type = 'business', false) as is_business,
+        is_business or coalesce(seller_records.seller_type = 'individual', false) as is_type_known
     from unfinished_processes
     left join seller_records on seller_records.seller_id = unfinished_processes.seller_id
 ),
@@ -25,7 +27,7 @@ demands as (
 ),
 
 demanding as (
-    select unfinished.process_id, opened_at, demand
+    select unfinished.process_id, opened_at, is_type_known, demand
     from unfinished
     join demands
         on demands.requested_fields = unfinished.requested_fields
@@ -85,7 +87,12 @@ answered as (
     group by demanding.process_id
 )
 
-select demanding.process_id, required.required, coalesce(answered.answered, 0) as answered
+select
+    demanding.process_id,
+    required.required,
+    coalesce(answered.answered, 0) as answered,
+    not is_type_known and said_types.process_id is null as lacks_type
 from demanding
 join required on required.demand = demanding.demand
 left join answered on answered.process_id = demanding.process_id
+left join answers as said_types on said_types.process_id = demanding.process_id and said_types.path = 'type'

@@ -6,6 +6,7 @@
 -- column: queue | word | act_now, expired, waiting_for_platform or waiting_for_seller: whose turn it is (docs/rules.md#queues)
 -- column: fields_required | fields that a submission needs; null while nothing was asked for
 -- column: fields_answered | those that the seller has answered since the request
+-- column: lacks_type | nothing can be sent: neither the log nor the seller says whether the seller is an individual or a business
 
 select
     states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open),
@@ -49,7 +50,8 @@ select
         else 'waiting_for_seller'
     end as queue,
     required as fields_required,
-    answered as fields_answered
+    answered as fields_answered,
+    coalesce(lacks_type, false) as lacks_type
 from unfinished_states as states
 left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
 left join answer_progress on answer_progress.process_id = states.process_id

@@ -21,6 +21,7 @@ from pipeline.log.ndjson import read_line
 from sandbox.server import Handle
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, collected, review
+from tests.app_pages.support.reading import links as page_links
 from tests.app_pages.support.reading import page_text, press
 from tests.support.marketplace import way_to
 
@@ -250,15 +251,18 @@ def test_before_it_is_sent_the_page_says_what_nobody_knows_and_masks_what_looks_
     ]
     with open_log(history, **way):
         app = visit("submissions", as_of=None, list="ready")
-        press(app, "Validate all (3): sends nothing")
+        press(app, "Validate all (2): sends nothing")
         shown = page_text(app)
+        to_ask = [it for it in page_links(app) if it[0] == "Ask sel_bia"]
         keys = [it.key for kind in ("button", "checkbox") for it in app.get(kind)]
         blocks = [str(it.proto) for it in _blocks(app._tree)]
         card = page_text(visit("watchlist", as_of=None, row="prc_unknown"))
         process = page_text(visit("process", as_of=None, process="prc_unknown"))
     assert shown.count("type of review unknown") == 1
-    assert "1 would be sent, 2 held." in shown
-    assert "prc_nobody: type: nobody knows whether the seller is an individual" in shown
+    assert "1 would be sent, 1 held." in shown
+    # It counted among those that all would be sent, and nothing could be pressed to find it out.
+    assert "Answered, but of an unknown type of seller (1)" in shown
+    assert to_ask == [("Ask sel_bia", "row=sel_bia")]
     assert "it is answered like an inconsistency (ACI)" in card
     assert "it is answered like an inconsistency (ACI)" in process
     assert "revenue: the value is not in the form" in shown
