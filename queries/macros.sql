@@ -97,6 +97,10 @@ create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ende
 create or replace macro seller_patience() as
     to_hours(coalesce(cast(getvariable('await_seller_hours') as integer), 72));
 
+-- By which changes are in order of how much they need somebody.
+create or replace macro change_order(change) as
+    list_position(['expired', 'overdue', 'denied', 'finding', 'alert', 'opened', 'finished'], change);
+
 -- By which unfinished processes are in order of what can still be saved: a deadline ahead, the soonest first;
 -- then what has passed, the latest first; none is null, and comes last. No span of the calendar is as long as what
 -- parts them.

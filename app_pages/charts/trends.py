@@ -139,7 +139,7 @@ def _share_hover(row: Mapping[str, Any]) -> str:
 
 
 def _so_far(name: str, row: Mapping[str, Any]) -> str:
-    return f"{name}: {in_time.so_far(row, language())}"
+    return f"{name}: {in_time.so_far([row], language())}"
 
 
 def step_times(rows: Rows, names: Mapping[str, str]) -> Figure:

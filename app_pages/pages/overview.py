@@ -98,7 +98,7 @@ def first_to_save(row: views.Row, names: Mapping[str, str]) -> None:
         st.markdown(
             code_texts.state_chip(row["state"], row["seconds_to_deadline"]), width=CHIP_WIDTH
         )
-        st.markdown(f"**{_(next_actions.of(row).name)}**", width="content")
+        st.markdown(_(next_actions.of(row).name), width="content")  # bold, it looked like a button
 
 
 links.follow()
@@ -214,6 +214,9 @@ with st.container(horizontal=True, gap="small", key="queues"):
         if row["next_action"] == SUBMIT:
             label = f"{_(next_actions.of(row).name)} ({formats.number(row['processes'])})"
             links.to_named("submissions", label, list="ready")
+    if figures["expired"] or figures["overdue"]:
+        late = _("Sellers, most severe first")
+        links.to_named("sellers", late, first="severe", state=("EXPIRED", "OVERDUE"))
 if not ours:
     st.success(_("Nothing has to be done today."), icon=":material/task_alt:")
 elif access.may_read("open_processes"):

@@ -124,9 +124,7 @@ def nobody_open() -> None:
 def card(row: views.Row) -> None:
     """A seller's open reviews, each with what to do next, and what was last said to them."""
     st.markdown(elements.cell(row, "seller_id"))
-    name = seller_names.of([row]).get(row["seller_id"])
-    if name:
-        st.markdown(f"**{formats.plain(name)}**")
+    seller_names.say(row)
     last = formats.plain(contact(row, formats.minute))
     st.markdown(_("Last contact: {contact}", contact=last))
     holding.say(row["seller_id"])

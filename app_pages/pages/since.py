@@ -52,7 +52,7 @@ def listed() -> lists.Listed:
             "review_type": lists.text(_("Type"), 54),
             "assignee": lists.text(_("Assigned to"), 88),
         },
-        alt=_("Changes, newest first"),
+        alt=_("Changes, what needs somebody first, then the newest"),
     )
 
 
@@ -100,7 +100,7 @@ with lists.filters():
     with st.container(width="content"):
         starts = {code: _(name) for code, name in moments.STARTS.items()}
         if visits.last() is None:
-            starts["visit"] = _("First visit: 24 hours")
+            starts["visit"] = _("Last 24 hours")
         else:  # what changed since they left is what most come for
             starts = {"visit": starts["visit"], **starts}
         chosen = address.choice(_("Since"), starts, "since")
@@ -133,4 +133,9 @@ lists.about(
     )
 )
 if chosen == "visit" and visits.last() is None:
-    lists.about(_("This browser knows of no visit before: the last 24 hours are shown."))
+    lists.about(
+        _(
+            "This browser knows of no visit before, and one is over four hours after its last page:"
+            " the last 24 hours are shown."
+        )
+    )

@@ -93,7 +93,11 @@ def card(attempt: views.Row) -> None:
             _("Attempt"): formats.number(attempt["attempt_number"]),
             _("Content number"): formats.number(attempt["try_number"]),
             _("Via"): formats.plain(code_texts.word(codes.VIAS, attempt["via"])),
-            _("Retry due"): formats.second(attempt["retry_due_at"]),
+            **(
+                {_("Retry due"): formats.second(attempt["retry_due_at"])}
+                if attempt["retry_due_at"]
+                else {}
+            ),
         },
         alt=_("The chosen attempt"),
     )
@@ -391,20 +395,21 @@ def worst_of(rows: Sequence[views.Row]) -> Sequence[views.Row]:
     return [rows[0], *[row for row in rows if row["is_retryable"] and row["accepted"]][:1]]
 
 
+def time_from_failures(row: views.Row) -> str:
+    return _(
+        "{time} from first failures to acceptance, after “{outcome}”",
+        time=formats.seconds(row["seconds_once"]),
+        outcome=formats.plain(code_texts.word(codes.OUTCOMES, row["failed_outcome"])),
+    )
+
+
 def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
     """The longest times of a month's outcomes, and how many have none; `rows`: longest first."""
     failed, accepted = (sum(row[it] for row in rows) for it in ("processes", "accepted"))
     if not accepted:
         failed = formats.number(failed)
         return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
-    titles = [
-        _(
-            "{time} from first failures to acceptance, after “{outcome}”",
-            time=formats.seconds(row["seconds_once"]),
-            outcome=formats.plain(code_texts.word(codes.OUTCOMES, row["failed_outcome"])),
-        )
-        for row in worst_of(rows)
-    ]
+    titles = [time_from_failures(row) for row in worst_of(rows)]
     if failed > accepted:
         titles.append(_("not accepted so far: {n}", n=formats.number(failed - accepted)))
     return "; ".join(titles)
@@ -547,7 +552,11 @@ if of_hours:
 if retried:
     found.append((retries_title(retried[0]), "retries_by_outcome"))
 if last_month is not None:
-    title = failure_times_title(last_failed, formats.month(last_month))
+    title = (
+        time_from_failures(last_failed[0])  # the first alone: these links end above the fold
+        if last_failed[0]["accepted"]
+        else failure_times_title(last_failed, formats.month(last_month))
+    )
     found.append((title, "failure_time_by_month"))
 
 # --- the lists -----------------------------------------------------------------------------------

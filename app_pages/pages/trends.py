@@ -175,7 +175,8 @@ def wholes(
 
 
 def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
-    """What the chart finds: which way it went, of all kinds together, where that is clear."""
+    """What the chart finds: which way it went, of all kinds together, where that is clear; and how
+    it goes since, of what is due already: on its last days that is most of a month."""
     firsts = (last, before(last, cut.period))
     found = in_time.compared(*([row for row in rows if row[cut.period] == it] for it in firsts))
     if found is None:
@@ -185,7 +186,11 @@ def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
         if cut.period == "month"
         else _("in the week of {day}", day=formats.short_day(last))
     )
-    return in_time.headline(found, period, language())
+    title = in_time.headline(found, period, language())
+    since = [row for row in rows if row[cut.period] > last and row["due_so_far"]]
+    if not since:
+        return title
+    return f"{title}; {_('since then {said}', said=in_time.so_far(since, language()))}"
 
 
 @st.fragment  # a press draws these buttons again, and no chart
@@ -379,11 +384,7 @@ def draw_backlog() -> None:
         default=None,
     )
     explained.chart(
-        _(
-            "Most unfinished reviews: {person}, {n}",
-            person=formats.plain(rows[0]["assignee"] or nobody),
-            n=formats.number(rows[0]["processes"]),
-        )
+        _backlog_title(rows[0]["assignee"] or nobody, rows[0]["processes"], oldest)
         if rows
         else _("Unfinished reviews by person"),
         backlog_reading(rows, oldest),
@@ -396,6 +397,23 @@ def draw_backlog() -> None:
         process = oldest["oldest_process_id"]
         shown = formats.plain(views.shown("process_id", process))
         links.to_named("process", _("Open the oldest: {process}", process=shown), process=process)
+
+
+def _backlog_title(person: str, processes: int, oldest: views.Row | None) -> str:
+    """Who has most, and since when the oldest is open."""
+    title = _(
+        "Most unfinished reviews: {person}, {n}",
+        person=formats.plain(person),
+        n=formats.number(processes),
+    )
+    if oldest is None:
+        return title
+    said = _(
+        "the oldest: {process}, since {day}",
+        process=formats.plain(views.shown("process_id", oldest["oldest_process_id"])),
+        day=formats.local_short_day(oldest["oldest_opened_at"]),
+    )
+    return f"{title}; {said}"
 
 
 def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:

@@ -11,7 +11,7 @@ from app_pages.desk import casework, many, people, saved
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, moments, next_actions
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, address, elements, links, lists, views
+from app_pages.parts import acting, address, elements, links, lists, seller_names, views
 from pipeline import periods
 from pipeline.alert_rules import reports
 from pipeline.language import codes
@@ -27,6 +27,7 @@ PAGE = Page(
 
 SOON = "7"
 ALL = reports.ALL
+ACTION_CHARACTERS = 22  # in its column; the card has the whole of it
 FOLDED = ("by", "action", "state", "due", "period", "assignee", "seller")
 
 
@@ -38,7 +39,7 @@ def listed(*, has_chances: bool) -> lists.Listed:
     def cells(row: views.Row) -> dict[str, object]:
         return {
             "state": [states[row["state"]]],
-            "next_action": _(next_actions.of(row).name),
+            "next_action": lists.cut(_(next_actions.of(row).name), ACTION_CHARACTERS),
             "assignee": row["assignee"] or "",
             "time_left": formats.time_left(row["seconds_to_deadline"]),
             **({"chance": formats.share(row["chance"])} if has_chances else {}),
@@ -55,8 +56,8 @@ def listed(*, has_chances: bool) -> lists.Listed:
             "state": lists.coded(_("State"), unfinished, code_texts.STATE_COLOURS),
             lists.SELLER: lists.text(_("Seller"), 96),
             "deadline_at": lists.instant(_("Deadline"), 134),
-            "process_id": lists.subject_id(_("Process")),
             "assignee": lists.text(_("Assigned to"), 88),
+            "process_id": lists.subject_id(_("Process")),
             "review_type": lists.text(_("Type"), 48),
         },
         alt=_("Processes of the watchlist, the lowest chance first")
@@ -78,6 +79,7 @@ def card(row: views.Row) -> None:
     """What a process is about, what it may cost, and what to do next."""
     state, fields = row["state"], row["requested_fields"] or ()
     st.markdown(f"{elements.cell(row, 'process_id')} {elements.cell(row, 'seller_id')}")
+    seller_names.say(row)
     st.container(key="deadline").metric(
         _("Deadline"),
         formats.time_left(row["seconds_to_deadline"]),

@@ -47,6 +47,8 @@ SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
 NAME_WIDTH, NAME_CHARACTERS = 170, 24
 """Pixels for a name that is not masked, and what has room there."""
+LINE_SELLER_WIDTH = 236
+"""Pixels in a line for a name, or for the id of whom no name is known, which says so before it."""
 PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
 _LINE = "line of filters"
@@ -153,7 +155,7 @@ def begin_line(row: views.Row, names: Mapping[str, str]) -> None:
     with st.container(width=SUBJECT_ID_WIDTH + 20):
         links.to_process(row["process_id"], is_named=True)
     seller = seller_names.shown(row["seller_id"], names.get(row["seller_id"]))
-    st.markdown(formats.plain(seller), width=NAME_WIDTH)
+    st.markdown(formats.plain(seller), width=LINE_SELLER_WIDTH)
 
 
 class Listed(NamedTuple):

@@ -59,6 +59,12 @@ def in_clear(seller_id: str | None) -> str | None:
     return all_in_clear([{"seller_id": seller_id}]).get(seller_id)
 
 
+def say(row: views.Row) -> None:
+    """The name of a row's seller on its card, where one is known."""
+    if name := of([row]).get(row["seller_id"]):
+        st.markdown(f"**{formats.plain(name)}**")
+
+
 def showing() -> Showing | None:
     """By what whoever looks sees names in clear now; None where they are masked."""
     if not access.may(Permission.UNMASK):

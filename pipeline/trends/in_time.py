@@ -104,8 +104,9 @@ def headline(found: Compared, period: str, into: Language) -> str:
     return said if like == found.last else said_in(into, _OF_BOTH, said=said)
 
 
-def so_far(row: Mapping[str, Any], into: Language) -> str:
+def so_far(rows: Iterable[Mapping[str, Any]], into: Language) -> str:
     """Of a month or week that is not over, how many of those due so far were finished in time."""
-    in_time = round((row["on_time_share"] or 0) * row["due_so_far"])
-    n, due = (figures.number(it, into) for it in (in_time, row["due_so_far"]))
+    counted = [(row["on_time_share"] or 0, row["due_so_far"]) for row in rows]
+    numbers = sum(round(share * due) for share, due in counted), sum(due for _, due in counted)
+    n, due = (figures.number(it, into) for it in numbers)
     return said_in(into, _SO_FAR, n=n, due=due)

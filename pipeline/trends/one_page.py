@@ -228,7 +228,7 @@ def _in_time(rows: Sequence[Row], today: date, into: Language) -> Iterator[Secti
         lines = [
             Line(
                 figures.month(row["month"], into),
-                in_time.so_far(row, into) if row["month"] == current else _share_said(row, into),
+                in_time.so_far([row], into) if row["month"] == current else _share_said(row, into),
                 None if row["month"] == current else row["on_time_share"],
             )
             for row in latest

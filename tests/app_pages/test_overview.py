@@ -88,6 +88,8 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
         f"process=prc_{name}" for name in ("today", "soon", "tolerated", "pending", "late")
     ]
     assert "sel_ana" in processes, "whose they are was on the next page"
+    in_bold = [it.value for it in app.markdown if it.value.startswith("**")]
+    assert not [it for it in in_bold if "Start a collection" in it], "it looked like a button"
     assert [it for it in links(app) if it[0] == "Act now (5)"] == [("Act now (5)", "queue=act_now")]
     assert "The platform refused what was sent (400)." in shown
 
@@ -160,6 +162,9 @@ def test_each_chart_says_what_it_shows_and_what_it_rests_on(
         shown = page_text(app)
         assert "Late: 1; due within 7 days: 2" in shown
         assert "The next deadline: 1 Jun 2026, 19:00." in shown
+        # By "View 1 expired" it took four clicks: who is late, the worst first, and then the names.
+        worst = "first=severe&state=EXPIRED&state=OVERDUE"
+        assert ("Sellers, most severe first", worst) in links(app)
         # A share of all would count four that can still be finished as not finished in time.
         assert "Opened in the last 90 days: 6; finished in time: 1" in shown
         assert "Open and still in time: 4. Trends has the share in time of what was due." in shown

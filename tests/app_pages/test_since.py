@@ -32,7 +32,8 @@ def shown(app) -> list[tuple[str, str]]:
 def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         app = visit("since")
-    assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired"), ("New", "prc_new")]
+    # What expired stood below all that came later.
+    assert shown(app) == [("EXPIRED · late", "prc_expired"), ("Denied", ""), ("New", "prc_new")]
     text = page_text(app)
     assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00." in text
     assert "New (1)" in text
@@ -102,8 +103,9 @@ def test_without_a_visit_before_it_is_the_last_day(
         "507 rows, and none said of what"
     )
     [begins] = [it for it in app.segmented_control if it.label == "Since"]
-    assert begins.options[-1] == "First visit: 24 hours"
-    assert shown(app) == [("Denied", ""), ("EXPIRED · late", "prc_expired")]
+    # "First visit" stood there as long as a visit had not been over for four hours.
+    assert begins.options[-1] == "Last 24 hours"
+    assert shown(app) == [("EXPIRED · late", "prc_expired"), ("Denied", "")]
 
 
 def test_whoever_was_here_before_sees_first_what_changed_since_they_left(

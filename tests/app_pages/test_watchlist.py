@@ -32,6 +32,13 @@ HISTORY = [
 ]
 
 
+def test_a_long_next_action_says_that_it_is_cut(open_log: OpenLog, visit: Visit) -> None:
+    history = [review("prc_1", before(days=20)), *attempt("prc_1", before(days=2), status=400)]
+    with open_log(history):
+        [action] = visit("watchlist").dataframe[0].value["next_action"]
+    assert action == "Correct what was refu…"
+
+
 def listed(app) -> list[str]:
     return list(app.dataframe[0].value["process_id"])
 

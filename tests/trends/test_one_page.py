@@ -106,7 +106,7 @@ def test_why_nothing_is_forecast_fits_both_reasons():
 
 def test_the_month_that_is_not_over_never_has_a_share():
     row = {"month": None, "on_time_share": 1.0, "due_so_far": 3}
-    assert in_time.so_far(row, "en") == "3 in time, of 3 due so far"
+    assert in_time.so_far([row], "en") == "3 in time, of 3 due so far"
     today = instants.of(NOW).date().replace(day=20)
     known = {"month": today.replace(day=1), "review_type": "ACI", "due": 9}
     [section] = one_page._in_time([{**row, **known}], today, "pt")

@@ -1,8 +1,8 @@
--- One row per change that an officer wants to hear of, newest first: a process that came, became
--- overdue, expired or was finished, a denial, a finding, an alert. Filtered by `changed_at`, it says
+-- One row per change that an officer wants to hear of, what needs somebody first, then the newest: a process that
+-- came, became overdue, expired or was finished, a denial, a finding, an alert. Filtered by `changed_at`, it says
 -- what changed since an instant, as it is known at as_of.
 -- key: change, subject
--- order: changed_at desc, change, subject
+-- order: change_order(change), changed_at desc, change, subject
 -- column: change | word | opened, overdue, expired, finished, denied, finding or alert
 -- column: changed_at | when we came to know of it, by an event or as the clock struck; when it became true, for a finding
 -- column: subject | text | what tells it from other changes of its kind

@@ -72,6 +72,9 @@ def test_names_are_shown_for_one_reason_on_all_pages_and_masked_again(
         assert names_on(app) == ["Ana Neves", "Caio Araújo"]
         # Others read the same rows: names are in none of the answers that they share.
         assert names_on(visit("sellers")) == ["sel_ana", "sel_caio"]
+        app.switch_page("app_pages/pages/watchlist.py").run()
+        named = {it.value for it in app.markdown} & {"**Ana Neves**", "**Caio Araújo**"}
+        assert len(named) == 1, "the card of a process had ids alone"
         app.switch_page("app_pages/pages/process.py").run()
         assert sorted(names_on(app)) == ["Ana Neves", "Caio Araújo", "Dora Sá"]
         app.query_params["process"] = "prc_done"

@@ -59,10 +59,11 @@ def test_each_change_stands_at_the_instant_it_came_to_be_known() -> None:
         ("expired", at("2026-03-31T12:00:00"), "p2", "s2"),
         ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
         ("denied", at("2026-03-11T08:00:00"), None, "s3"),
-        ("finished", at("2026-03-10T08:00:00"), "p3", "s2"),
+        # What needs somebody comes before what does not, however new that is.
         ("opened", at("2026-03-01T12:00:00"), "p1", "s1"),
         ("opened", at("2026-03-01T12:00:00"), "p2", "s2"),
         ("opened", at("2026-03-01T12:00:00"), "p3", "s2"),
+        ("finished", at("2026-03-10T08:00:00"), "p3", "s2"),
     ]
 
 
@@ -82,9 +83,9 @@ def test_what_reports_or_late_receipts_tell_stands_where_we_came_to_know_it() ->
         ("expired", at("2026-04-10T08:00:01"), "p2", "s1"),
         ("expired", at("2026-04-02T00:00:00"), "p4", "s1"),
         ("expired", at("2026-03-31T12:00:00"), "p3", "s1"),
+        ("expired", at("2026-03-10T10:00:00"), "p5", "s1"),
         ("overdue", at("2026-03-31T12:00:00"), "p1", "s1"),
         ("overdue", at("2026-03-20T09:30:00"), "p2", "s1"),
-        ("expired", at("2026-03-10T10:00:00"), "p5", "s1"),
     ]
 
 
