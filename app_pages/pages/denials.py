@@ -36,6 +36,7 @@ PAGE = Page(
 
 REASONS_DRAWN = 12
 ANALYSIS_DAYS = 60
+MOST_CHANGED = 3  # reasons that the sentence about months names
 DENIALS, RETURNED = "denials", "returned"
 YES_NO = {"yes": True, "no": False}
 
@@ -198,6 +199,31 @@ def month_title(figures: views.Row) -> str:
     )
 
 
+def months_reading(figures: views.Row, rows: Sequence[views.Row]) -> str:
+    """This month beside the one before, and the reasons whose denials differ most between them.
+    `rows`: of `denial_months`."""
+    *last, this = sorted({row["ends_on"] for row in rows})[
+        -2:
+    ]  # the calendar's first month is alone
+    reasons: dict[tuple[str, str | None], dict[str, Any]] = {}
+    for row in rows:
+        if row["reason"] is not None and row["ends_on"] in (*last, this):
+            no_denials = {**row, "denials_now": 0, "denials_before": 0}
+            of_reason = reasons.setdefault((row["reason"], row["detail"]), no_denials)
+            column = "denials_now" if row["ends_on"] == this else "denials_before"
+            of_reason[column] = row["denials"]
+    if not reasons:
+        return f"{month_title(figures)}."
+    changed = sorted(
+        reasons.values(), key=lambda row: -abs(row["denials_now"] - row["denials_before"])
+    )
+    said = _(
+        "Changed most, this month so far after the whole month before: {reasons}.",
+        reasons=changes_said(changed[:MOST_CHANGED]),
+    )
+    return f"{month_title(figures)}. {said}"
+
+
 def returns_title(came_back: int) -> str:
     """How many came back, in all weeks that are drawn."""
     return ngettext(
@@ -254,7 +280,7 @@ def changes_reading(changes: Sequence[views.Row]) -> str:
 
 
 def changes_said(changes: Sequence[views.Row]) -> str:
-    """Each reason with its denials of the last 30 days and of those before."""
+    """Each reason with its denials of a time and of the time before."""
     return "; ".join(
         _(
             "“{reason}”, **{n}** after {before}",
@@ -608,9 +634,9 @@ if changes:
     with right.container(border=True, height="stretch"):
         explained.chart(
             changes_title(changes),
-            changes_reading(changes),
+            f"{changes_reading(changes)} {months_reading(figures, views.read('denial_months'))}",
             reason_changes(changes),
-            rests_on=("denial_changes",),
+            rests_on=("denial_changes", "denial_months"),
             alt=_("Denials by reason, of the 30 days before and of the last 30"),
             note=_(
                 "Open circle: the 30 days before; full circle: the last 30. A thick line, red or"

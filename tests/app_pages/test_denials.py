@@ -138,6 +138,18 @@ def test_by_month_the_month_is_shown_beside_the_one_before(open_log: OpenLog, vi
     assert "in the last 7 days," not in shown
 
 
+def test_months_are_compared_without_a_click_by_reason(open_log: OpenLog, visit: Visit) -> None:
+    """Of months it took another click, and what changed was said of rolling 30 days alone. On 1
+    June: one this morning; 31 and 1 May."""
+    days = (0.1, 1, 31)
+    with open_log([denied(n, QUALITY, retry=True, days=ago) for n, ago in enumerate(days)]):
+        shown = page_text(visit("denials"))
+    assert (
+        "1 denial this month so far, 2 in the whole month before. Changed most, this month so far"
+        " after the whole month before: “Document: photo quality too low”, 1 after 2." in shown
+    )
+
+
 def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     open_log: OpenLog, visit: Visit
 ) -> None:
