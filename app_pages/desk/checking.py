@@ -80,10 +80,17 @@ def _say(found: Found, origin: Origin) -> None:
     _list(_("What it cannot decide"), undecided)
     title = _("What this package does not prove ({n})", n=formats.number(len(unproved)))
     _list(title, unproved)
-    _list(_("Scope"), map(formats.plain, found.about))
+    for line in found.about:
+        st.markdown(f"**{_('Scope')}**")
+        scope = verdicts.scope(line)
+        if scope is None:
+            st.markdown(formats.plain(line))
+        else:
+            elements.details(scope, alt=_("Scope"))
     with st.expander(_("In the verifier's own words")):
         # On a terminal the lines stand above the result.
         st.markdown(formats.code(found.result.removesuffix(" above")))
+        _list(_("Scope"), map(formats.plain, found.about))
         _list(_("Checked"), map(formats.plain, found.checked))
         _list(_("Left open"), map(formats.plain, (*found.unchecked, *found.undecided)))
         _list(_("Notes"), map(formats.plain, found.notes))

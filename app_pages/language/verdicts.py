@@ -1,7 +1,8 @@
-"""Says in plain words, in the reader's language, what the verifier leaves open about a package
-(docs/evidence.md#on-a-page)."""
+"""Says in plain words, in the reader's language, what the verifier leaves open about a package, and
+of what scope that is (docs/evidence.md#on-a-page)."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app_pages.language import formats
@@ -254,3 +255,38 @@ def plain(lines: Sequence[str]) -> list[str]:
 def _meaning(line: str) -> str:
     found = (_(means) for part, means in OPEN if part in line)
     return next(found, None) or formats.plain(line)
+
+
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"(?: and \d+ more characters)?'
+_ABOUT: Final = re.compile(
+    r"(?:process (?P<process>Q)|seller (?P<seller>Q)|a sample of (?P<sample>\d+))?(?:, )?"
+    r"(?:from (?P<since>\S+), to (?P<until>\S+))?"
+    r"; as of Q; (?P<profile>Q) profile; (?P<n>\d+) entries of the first (?P<size>\d+) of Q;"
+    r" exported by (?P<actor>Q), because of (?P<reason>Q), entry (?P<seq>\d+) of (?P<at>\S+),"
+    r" with (?P<software>Q)".replace("Q", _QUOTED)
+)
+_LABELS: Final[Mapping[str, str]] = {
+    "process": N_("Process"),
+    "seller": N_("Seller"),
+    "sample": N_("Processes drawn"),
+    "since": N_("From"),
+    "until": N_("Until before"),
+    "profile": N_("Profile"),
+    "n": N_("Entries"),
+    "size": N_("Of the log's first"),
+    "actor": N_("Made by"),
+    "reason": N_("Reason"),
+    "seq": N_("Recorded as entry"),
+    "at": N_("Recorded at"),
+    "software": N_("Made with"),
+}
+
+
+def scope(line: str) -> dict[str, str] | None:
+    """What the verifier says of a package's scope, by labels in the reader's language; what stands
+    in quotation marks is the package's own. None where the line is of another release."""
+    found = _ABOUT.fullmatch(line)
+    if found is None:
+        return None
+    said = found.groupdict()
+    return {_(label): formats.plain(said[it]) for it, label in _LABELS.items() if said[it]}

@@ -6,6 +6,7 @@ from pathlib import Path
 from app_pages.language import verdicts
 from pipeline import verify
 from pipeline.audit import reproduce
+from tests.app_pages.support.reading import plain
 
 LEFT_OPEN = ("unchecked", "undecided")
 
@@ -56,3 +57,28 @@ def test_what_several_lines_mean_is_said_once_and_a_foreign_line_stands_as_it_is
         " changed is proved, but not what is said of them.",
         r"whether \*this\* was foreseen",
     ]
+
+
+def test_the_scope_is_said_by_labels_and_what_a_package_calls_itself_cannot_end_its_marks() -> None:
+    """The line is one of `prazo verify`; its reason tries to say who made the package."""
+    line = (
+        "a sample of 10, from 2026-09-01T00:00:00Z, to 2026-12-01T00:00:00Z; as of"
+        ' "2026-11-30T14:45:49Z"; "masked" profile; 63 entries of the first 2723 of "prazo/b8c1";'
+        ' exported by "Rui", because of "a \\", because of \\"b", entry 2726 of'
+        ' 2026-11-30T14:45:51.410233Z, with "prazo 0.9.0 (50c4)"'
+    )
+    found = verdicts.scope(line)
+    assert found is not None
+    assert [*found] == [
+        *("Processes drawn", "From", "Until before", "Profile", "Entries", "Of the log's first"),
+        *("Made by", "Reason", "Recorded as entry", "Recorded at", "Made with"),
+    ]
+    said = {label: plain(text) for label, text in found.items()}
+    assert said["Processes drawn"] == "10"
+    assert said["Made by"] == '"Rui"'
+    assert said["Reason"].startswith('"a ')
+    assert said["Reason"].endswith('b"')
+    of_process = verdicts.scope(line.replace(line[: line.index(";")], 'process "prc_1"'))
+    assert of_process is not None
+    assert plain(of_process["Process"]) == '"prc_1"'
+    assert verdicts.scope("of another release") is None
