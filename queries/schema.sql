@@ -75,6 +75,5 @@ create table if not exists kept_subjects (
 create table if not exists kept_watermark (
     entries bigint not null, -- the log's
     materialized_entries bigint not null, -- those that the materialized rows cover
-    settled_at timestamp not null, -- the latest occurrence of these
-    has_schedule boolean not null -- whether an entry of the log starts a schedule of seller notices
+    settled_at timestamp not null -- the latest occurrence of these
 );

@@ -324,7 +324,7 @@ def _create(connection: duckdb.DuckDBPyConnection, identity: Identity) -> None:
         arrow.make_tables(connection, materialized.definitions())
         connection.execute(script("indexes"))
         connection.execute(script("guards"))
-        connection.execute("insert into kept_watermark values (0, 0, '-infinity', false)")
+        connection.execute("insert into kept_watermark values (0, 0, '-infinity')")
         meta = {**identity.meta, **made_by(), _ERASED_TO: str(identity.erased_to)}
         connection.executemany("insert into meta values (?, ?)", [*meta.items()])
 

@@ -14,8 +14,7 @@ stand-ins may be used depends on the instant that is asked for, and on whether r
                       earlier instant, which their entries answer sooner
     none              rows of any kind wait, and cannot be made
 
-Rows are made by means of `earlier` and `without_attempts`. `within_few` adds to any of these, and
-`without_schedule` to all but the last.
+Rows are made by means of `earlier` and `without_attempts`. `within_few` adds to any of these.
 """
 
 import itertools
@@ -186,12 +185,6 @@ def without_attempts() -> StandIns:
         "sent_findings": f"select {columns} from kept_findings",
     }
     return {name: f"{sql} where false" for name, sql in all_rows.items()}
-
-
-def without_schedule() -> StandIns:
-    """Further stand-ins, where no schedule of seller notices was ever started: planning what it
-    asks takes a third of the time of what is to be done next."""
-    return {"scheduled_processes": "select null::varchar as process_id where false"}
 
 
 @cache

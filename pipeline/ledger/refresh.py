@@ -40,7 +40,6 @@ class Watermark(NamedTuple):
     is_behind: bool  # those of later entries wait for a later batch
     settled_at: int  # microseconds; the last instant of an occurrence, -1 where there is none
     waits: bool  # entries have no materialized rows of any kind yet
-    has_schedule: bool  # of the others, one starts a schedule of seller notices
 
     @property
     def has_all_rows(self) -> bool:
@@ -53,8 +52,7 @@ class Watermark(NamedTuple):
         [row] = cursor.execute(
             "select materialized_entries, materialized_entries < entries,"
             " if(isinf(settled_at), -1, epoch_us(settled_at)),"
-            " exists (from log where seq > (select entries from kept_watermark)),"
-            " has_schedule"
+            " exists (from log where seq > (select entries from kept_watermark))"
             " from kept_watermark"
         ).fetchall()
         return cls(*row)
@@ -99,8 +97,6 @@ def refresh(
             run, "repeated_collections", _rows("repeated_collections", "new_collections", of=_NEW)
         )
         run(script("refresh/subjects"))
-    if "fact_actions" in new:
-        run(script("refresh/schedule"))
     if not more_follow:
         unwritten = new if covered == after else ANY_TABLE
         if not unwritten.isdisjoint(_read_by("refresh/touched_processes")):

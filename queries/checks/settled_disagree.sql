@@ -1,7 +1,7 @@
 -- One row per instant or number that says how far materialized rows go, and that the log gives otherwise:
 -- which of these rows are read, and which the other checks compare, hangs on it.
 -- key: what, process_id
--- column: what | entries or has_schedule, of the watermark, or settled_at, of the watermark or of a process
+-- column: what | entries, of the watermark, or settled_at, of the watermark or of a process
 -- column: process_id | the process; empty for the watermark
 -- column: found | as the materialized rows say it
 -- column: expected | as the log says it
@@ -13,18 +13,14 @@ with marks as (
         max(materialized_entries) as materialized_entries,
         -- Of an empty log it is -infinity, which DuckDB's statistics do not know: `max` of a file gives an
         -- instant of 290309 BC.
-        any_value(settled_at) as settled_at,
-        bool_or(has_schedule) as has_schedule
+        any_value(settled_at) as settled_at
     from kept_watermark
 ),
 
 covered as (
     select
         count(*) as entries,
-        coalesce(max(occurred_at), timestamp '-infinity') as settled_at,
-        coalesce(bool_or(seq in (
-            select seq from fact_actions where kind = 'notice_schedule' and step = 'started'
-        )), false) as has_schedule
+        coalesce(max(occurred_at), timestamp '-infinity') as settled_at
     from log
     where seq <= (select entries from marks)
 )
@@ -40,10 +36,6 @@ union all
 select 'settled_at', '', cast(marks.settled_at as varchar), cast(covered.settled_at as varchar)
 from marks, covered
 where marks.settled_at is distinct from covered.settled_at
-union all
-select 'has_schedule', '', cast(marks.has_schedule as varchar), cast(covered.has_schedule as varchar)
-from marks, covered
-where marks.has_schedule is distinct from covered.has_schedule
 union all
 select
     'settled_at',

@@ -126,11 +126,6 @@ def test_a_process_that_is_kept_from_being_compared_is_noticed(ledger):
     assert checks.run("settled_disagree", ledger) is not None
 
 
-def test_a_schedule_that_was_forgotten_is_noticed(ledger):
-    ledger.broken_by("update kept_watermark set has_schedule = not has_schedule")
-    assert checks.run("settled_disagree", ledger) is not None
-
-
 def test_sums_disagree_once_a_view_loses_a_row(ledger, monkeypatch):
     watchlist = catalogue()["watchlist"]
     shorter = dataclasses.replace(watchlist, sql=f"from ({watchlist.sql}) offset 1")

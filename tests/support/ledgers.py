@@ -366,7 +366,7 @@ def _empty(ledger: Ledger) -> None:
         *materialized.tables(),
     ):
         cursor.execute(f"delete from {table}")
-    cursor.execute("insert into kept_watermark values (0, 0, '-infinity', false)")
+    cursor.execute("insert into kept_watermark values (0, 0, '-infinity')")
     cursor.execute(script("guards"))
     ledger._load_position()
 

@@ -88,7 +88,6 @@ class _Snapshot(NamedTuple):
     is_behind: bool  # materialized rows of processes could not be worked out
     is_latest: bool  # nothing that the ledger holds occurred after the instant
     waits: bool  # materialized rows of any kind could not be worked out
-    has_schedule: bool  # a schedule of seller notices was started, if nothing waits
     show_earlier: ShowEarlier  # has the cursor see the instant's rows, where they are kept
 
 
@@ -312,8 +311,7 @@ class Reader:
         instant = instants.of(at).replace(tzinfo=None)
         cursor.execute(parsed("set variable as_of = $1").statement(cursor), [instant])
         show = partial(show_earlier, cursor, at, entries, is_now=as_of is None)
-        is_latest, has_schedule = watermark.settled_at <= at, watermark.has_schedule
-        return _Snapshot(cursor, entries, is_behind, is_latest, waits, has_schedule, show)
+        return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits, show)
 
 
 def _table(answered: Answered) -> "pa.Table":
@@ -355,25 +353,16 @@ def _sql(
         snapshot.cursor.execute(f"set variable {view.reading.sets} = true")
     if view.reading.led:
         subject, ids = _subject(view.reading.led, where)
-    has_schedule = snapshot.has_schedule or snapshot.waits
-    sql, takes_ids = _statement(name, stand_ins, subject, order, has_schedule=has_schedule)
+    sql, takes_ids = _statement(name, stand_ins, subject, order)
     return sql, [ids] if takes_ids else []
 
 
 @lru_cache(maxsize=_REMEMBERED_STATEMENTS)
 def _statement(
-    name: str,
-    stand_ins: Callable[[], materialized.StandIns],
-    subject: str | None,
-    order: str,
-    *,
-    has_schedule: bool,
+    name: str, stand_ins: Callable[[], materialized.StandIns], subject: str | None, order: str
 ) -> tuple[str, bool]:
     """The view over these stand-ins, narrowed to subjects, and whether it takes their ids."""
-    few = materialized.within_few(stand_ins)
-    if not has_schedule:
-        few = {**few, **materialized.without_schedule()}
-    sql = whole_sql(catalogue()[name], few, order=order)
+    sql = whole_sql(catalogue()[name], materialized.within_few(stand_ins), order=order)
     if subject is None:
         return sql, False
     asked = f"select unnest(?::varchar[]) as {subject}"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from tests.queries.notices.builders import FIRST, assert_same_actions, next_actions
 from tests.support.histories import histories_and_as_of
-from tests.support.ledgers import Step, World, as_recorded, ledger_of, rows
+from tests.support.ledgers import World, as_recorded, ledger_of, rows
 from tests.support.lines import (
     aci,
     acp,
@@ -495,17 +495,3 @@ def test_whatever_happens_sellers_are_asked_and_processes_wait_as_the_rules_say(
         }
         log = Log(entries(as_recorded(history, reader)), as_of)
     assert_same_actions(log, found)
-
-
-def test_a_schedule_counts_from_the_batch_on_that_starts_it() -> None:
-    """Before, nothing that follows from one is planned."""
-    with ledger_of([CAME]) as reader:
-        assert not reader._ledger.watermark.has_schedule
-    history = [live(aci("e2", process_id="p2")), RUNS, CAME]
-    with ledger_of(history, [Step(1)] * len(history)) as reader:
-        assert reader._ledger.watermark.has_schedule
-        found = rows(reader, "next_actions", at("2026-03-05T00:00:00"))
-    assert {it["process_id"]: it["queue"] for it in found} == {
-        "p1": "waiting_for_seller",
-        "p2": "act_now",
-    }
