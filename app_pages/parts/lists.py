@@ -3,6 +3,7 @@
 The database cuts the pages, so that a browser gets only the rows that it shows.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -339,8 +340,13 @@ class _Grid:
             columns,
         )
         room = NAME_CHARACTERS if self._names_sellers() else SELLER_ID_CHARACTERS
+        said = [line.get(SELLER, "") for line in shown]
+        named = kept_apart([row.get("seller_id") for row in rows], said, room)
         event = st.dataframe(
-            [it | {SELLER: cut(it[SELLER], room)} if SELLER in it else it for it in shown],
+            [
+                line | {SELLER: name} if SELLER in line else line
+                for line, name in zip(shown, named, strict=True)
+            ],
             key=key,
             hide_index=True,
             placeholder="",
@@ -562,6 +568,17 @@ def cut(whole: str, room: int) -> str:
     """A text, such as a seller's name, as far as its column has room, with a sign that there is
     more."""
     return f"{whole[: room - 1].rstrip()}…" if len(whole) > room else whole
+
+
+def kept_apart(ids: Sequence[str | None], names: Sequence[str], room: int) -> list[str]:
+    """The names of sellers as far as there is room; where those of two would look alike, with the
+    end of their ids."""
+    short = [cut(name, room) for name in names]
+    alike = Counter(name for _id, name in set(zip(ids, short, strict=True)))
+    return [
+        f"{cut(whole, room - 6)} …{seller_id[-4:]}" if seller_id and alike[name] > 1 else name
+        for seller_id, whole, name in zip(ids, names, short, strict=True)
+    ]
 
 
 def height_of(rows: Sequence[dict[str, Any]]) -> int:

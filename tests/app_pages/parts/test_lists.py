@@ -84,3 +84,26 @@ def test_the_filters_of_a_page_that_drew_no_list_are_forgotten_by_the_next_page(
         assert lists._LINE in app.session_state
         app.switch_page("app_pages/pages/ledger.py").run()
         assert lists._LINE not in app.session_state
+
+
+def test_sellers_who_look_alike_in_a_list_are_kept_apart_by_the_end_of_their_ids() -> None:
+    """Two of one name, or of long names that begin alike, were two equal rows."""
+    sellers = [
+        ("sel_0001", "Ana Neves"),
+        ("sel_0002", "Ana Neves"),
+        ("sel_0003", "Bia Luz"),
+        ("sel_0003", "Bia Luz"),
+        ("sel_0004", "Comércio de Roupas Infantis do Norte"),
+        ("sel_0005", "Comércio de Roupas Infantis do Sul"),
+        (None, ""),
+    ]
+    ids, names = zip(*sellers, strict=True)
+    assert lists.kept_apart(ids, names, 24) == [
+        "Ana Neves …0001",
+        "Ana Neves …0002",
+        "Bia Luz",
+        "Bia Luz",
+        "Comércio de Roupa… …0004",
+        "Comércio de Roupa… …0005",
+        "",
+    ]
