@@ -211,8 +211,9 @@ with st.container(horizontal=True, gap="small", key="queues"):
             label = f"{_(name)} ({formats.number(in_queue[code])})"
             links.to_named("watchlist", label, queue=code)
     for row in ours:  # what a press sends is in sight, however many cards stand before its own
-        if row["next_action"] == SUBMIT:
-            label = f"{_(next_actions.of(row).name)} ({formats.number(row['processes'])})"
+        ready = row["processes"] - row["without_type"]
+        if row["next_action"] == SUBMIT and ready:
+            label = f"{_(next_actions.of(row).name)} ({formats.number(ready)})"
             links.to_named("submissions", label, list="ready")
     if figures["expired"] or figures["overdue"]:
         late = _("Sellers, most severe first")

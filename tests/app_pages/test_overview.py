@@ -97,15 +97,22 @@ def test_what_needs_action_is_listed_with_what_can_still_be_saved_first(drawn: V
 def test_what_is_answered_is_sent_from_the_line_above_all_that_waits(
     open_log: OpenLog, visit: Visit
 ) -> None:
-    """Its card is the last of those of what is ours to do: two screens down at 1280 x 720."""
+    """Its card is the last of those of what is ours to do: two screens down at 1280 x 720. Of
+    `prc_untyped` nobody knows the seller's type, so nothing can be sent."""
+    revenue = {"revenue": "1000_to_5000"}
+    answers = {"prc_said": {**revenue, "type": "individual"}, "prc_untyped": revenue}
     said = [
-        review("prc_said", before(days=3), fields=["revenue"]),
-        collected("prc_said", "answered", before(days=1), fields={"revenue": "1000_to_5000"}),
+        line
+        for process, fields in answers.items()
+        for line in (
+            review(process, before(days=3), fields=["revenue"]),
+            collected(process, "answered", before(days=1), fields=fields),
+        )
     ]
     with open_log([*HISTORY, *said]):
         app = visit()
-    led = [it for it in links(app) if it[0] in ("Act now (6)", "Submit the answers (1)")]
-    assert led == [("Act now (6)", "queue=act_now"), ("Submit the answers (1)", "list=ready")]
+    led = [it for it in links(app) if it[0] in ("Act now (7)", "Submit the answers (1)")]
+    assert led == [("Act now (7)", "queue=act_now"), ("Submit the answers (1)", "list=ready")]
 
 
 def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:

@@ -327,6 +327,18 @@ def test_todays_list_names_the_first_five_what_can_still_be_saved_first():
     assert (today["processes"], today["expired"], today["due_within_7_days"]) == (7, 3, 1)
 
 
+def test_todays_list_counts_what_is_answered_and_of_an_unknown_type_of_seller():
+    """Of `p1` the seller has said the type, of `p2` nobody."""
+    history = [
+        aci(),
+        answered("2026-03-02T00:00:00Z", fields={"revenue": "1000_to_5000", "type": "individual"}),
+        aci("e2", process_id="p2"),
+        answered("2026-03-02T00:00:00Z", process_id="p2"),
+    ]
+    [today] = asked(history, "open_actions", at("2026-03-04T00:00:00"))
+    assert (today["next_action"], today["processes"], today["without_type"]) == ("submit", 2, 1)
+
+
 def test_what_late_ones_wait_for_is_counted_most_first():
     """`p1` and `p2` wait for a collection, `p3` for its submission; `p4` still has time."""
     late = [aci(), aci("e2", process_id="p2"), aci("e3", process_id="p3")]
