@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import streamlit as st
 
@@ -15,13 +15,22 @@ from pipeline import alert_rules, conditions
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import RECIPIENTS, ROUTES, Place
 from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, Route
+from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.serve.roles import Permission
 from pipeline.written import read_small
 
-_DRAWN: Final = "routes as they were drawn"  # number -> key of what is chosen, what the file said
-_OVERTAKEN: Final = "route that others changed meanwhile"
-MOST_CHANGED_HERE: Final = 20  # a file of more routes is shown as a table
+_DRAWN: Final = "routes as they were drawn"  # by their number
+_OVERTAKEN: Final = "route that others changed meanwhile"  # key of what is chosen, drawn before at
+
+
+class _Drawn(NamedTuple):
+    """A route as the page showed it."""
+
+    key: str  # of what is chosen
+    to: list[str]  # as the file said
+    conditions: dict[str, Any]  # all else that it said
+    at: int  # in microseconds
 
 
 def show(rules: AlertRules, *, may_act: bool) -> None:
@@ -30,8 +39,7 @@ def show(rules: AlertRules, *, may_act: bool) -> None:
     """
     path = alert_settings.changed_here() if may_act else None
     text = "" if path is None else _text(path)
-    routes = editing.tables(text).get(ROUTES, [])
-    if path is None or not 0 < len(routes) == len(rules.routes) <= MOST_CHANGED_HERE:
+    if path is None or not alert_settings.are_routes_apart(editing.tables(text), rules):
         _table(rules)
         return
     for n, route in enumerate(rules.routes):
@@ -59,15 +67,17 @@ def _table(rules: AlertRules) -> None:
 def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> None:
     """One route: whom it notifies. A choice that is not saved yet is said with what it would do."""
     place, said = (ROUTES, n), editing.tables(text)
-    was = [str(it) for it in editing.table(said, place).get("to", [])]
+    conditions = editing.table(said, place)
+    was = [str(it) for it in conditions.pop("to", [])]
     options = [*dict.fromkeys([*GROUPS, *said.get(RECIPIENTS, {}), *was])]
-    own = f"route {n} {elements.edition(f'route {n}', was)}"
+    own = f"route {n} {elements.edition(f'route {n}', [repr(conditions), *was])}"
     alerts = formats.plain(alert_settings.alerts_of(route))
     named = _("Route {n}: {alerts}", n=n + 1, alerts=alerts)
     key = f"{own} to"
     if key not in st.session_state:
-        st.session_state[key] = _begun(n, was)
-    st.session_state.setdefault(_DRAWN, {})[n] = (key, was)
+        st.session_state[key] = _begun(n, key, was, conditions)
+    now = service.current().now()
+    st.session_state.setdefault(_DRAWN, {})[n] = _Drawn(key, was, conditions, now)
     chosen = st.pills(
         named,
         options,
@@ -78,8 +88,9 @@ def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> Non
     if steps := _escalation(rules, route):
         st.markdown(formats.muted(_("Then, if nobody takes it: {steps}", steps=steps)))
     if {*chosen} != {*was}:
-        if st.session_state.get(_OVERTAKEN) == key:
-            others = alert_settings.who_changed()
+        overtaken, drawn_at = st.session_state.get(_OVERTAKEN, ("", 0))
+        if overtaken == key:
+            others = alert_settings.who_changed(drawn_at)
             is_kept = _(
                 "{others} Your own choice is still here: look at both, and save.", others=others
             )
@@ -88,19 +99,20 @@ def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> Non
         _ask_to_save(path, text, place, to, own, named)
 
 
-def _begun(n: int, was: list[str]) -> list[str]:
+def _begun(n: int, key: str, was: list[str], conditions: dict[str, Any]) -> list[str]:
     """What is chosen of a route at first: what the file says; where somebody has changed that while
-    the reader was choosing, with what the reader has added, and without what they have left out."""
-    drawn: dict[int, tuple[str, list[str]]] = st.session_state.get(_DRAWN, {})
-    if n not in drawn:
+    the reader was choosing, with what the reader has added, and without what they have left out.
+    A choice is of one route: another that has its number since begins with what the file says."""
+    drawn: _Drawn | None = st.session_state.get(_DRAWN, {}).get(n)
+    if drawn is None or drawn.conditions != conditions:
         return was
-    key, before = drawn[n]
-    chosen = st.session_state.get(key, before)
-    added = [it for it in chosen if it not in before]
-    left_out = {*before} - {*chosen}
-    if added or left_out:
-        st.session_state[_OVERTAKEN] = f"route {n} {elements.edition(f'route {n}', was)} to"
-    return [it for it in was if it not in left_out] + [it for it in added if it not in was]
+    chosen = st.session_state.get(drawn.key, drawn.to)
+    left_out = {*drawn.to} - {*chosen}
+    added = [it for it in chosen if it not in drawn.to and it not in was]
+    begun = [it for it in was if it not in left_out] + added
+    if begun != was:  # after the reader's own change it is what they chose
+        st.session_state[_OVERTAKEN] = (key, drawn.at)
+    return begun
 
 
 def _ask_to_save(path: Path, text: str, place: Place, to: list[str], own: str, named: str) -> None:

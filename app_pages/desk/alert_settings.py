@@ -1,7 +1,7 @@
 """Changes who is notified of what: one table of the alerts' file at a time, by a form."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from datetime import UTC, date
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -16,7 +16,6 @@ from app_pages.parts import acting, elements, folds, views
 from pipeline import alert_rules, conditions, instants
 from pipeline.alert import changing, hours
 from pipeline.alert.changing import Sent
-from pipeline.alert.entries import Due
 from pipeline.alert_rules import AlertRules, editing
 from pipeline.alert_rules.editing import HOURS, RECIPIENTS, ROUTES, Overtaken, Place
 from pipeline.alert_rules.recipients import ASSIGNEE, GROUPS, ROLE, Route, WorkingHours
@@ -26,6 +25,7 @@ from pipeline.contract.review_types import NAMES
 from pipeline.errors import PrazoError, WrongUsage
 from pipeline.language import codes
 from pipeline.log.kinds.alert_settings import ALERT_SETTINGS, alert_settings
+from pipeline.serve.due_alerts import VIEW, due_in
 from pipeline.serve.roles import Permission, Role
 from pipeline.written import read_small
 
@@ -36,6 +36,7 @@ DIFFERENCE: Final = "difference of the alerts file"
 SAVED: Final = "how often the alerts file was saved"
 WARNED: Final = "said of the alerts that a change sends"
 MOST_PILLS: Final = 20  # more are chosen from a list
+MOST_ROUTES_APART: Final = 20
 NEW_RECIPIENT, NEW_ROUTE = "+ recipient", "+ route"
 
 
@@ -134,6 +135,13 @@ def changed_here() -> Path | None:
     return service.current().settings.alerts_file if _is_admin() else None
 
 
+def are_routes_apart(said: Mapping[str, Any], rules: AlertRules) -> bool:
+    """Whether whom a route notifies is chosen where the routes stand, by what the file says and the
+    rules in force: if not, the form of a route asks it."""
+    n = len(said.get(ROUTES, []))
+    return bool(rules.recipients) and 0 < n == len(rules.routes) <= MOST_ROUTES_APART
+
+
 def look(at: str) -> None:
     """Leads back to what was changed, once it is saved: without the form, which is gone, the page
     had other parts in sight. For the end of the page. `at`: the name of a header."""
@@ -188,13 +196,14 @@ def _form(path: Path, chosen: str, said: Mapping[str, Any]) -> None:
         if chosen == NEW_RECIPIENT:
             st.text_input(_("Name"), key=f"{own} name", max_chars=acting.MAX_NAME_CHARACTERS)
         sides = st.columns(2)
-        for n, (key, field) in enumerate(_fields(chosen, place).items()):
+        fields = _fields(chosen, place, said)
+        for n, (key, field) in enumerate(fields.items()):
             if key == "kinds":  # the rungs before a deadline are the file's own
                 rungs = service.current().alert_rules.get().rungs()
                 field = field._replace(options=(*dict.fromkeys((*rungs, *field.options)),))
             with sides[n % 2]:
                 _input(f"{own} {key}", field, _shown(key, values.get(key), field), said)
-        press, icon = partial(_save, path, was, chosen, own), ":material/save:"
+        press, icon = partial(_save, path, was, chosen, own, fields), ":material/save:"
         with st.container(key="saving"):
             acting.submit(
                 f"{own} save",
@@ -221,11 +230,10 @@ def _ask_to_remove(path: Path, was: str, chosen: str, own: str) -> None:
         )
 
 
-def _fields(chosen: str, place: Place) -> dict[str, Field]:
-    """What the form of a table asks. Whom a route notifies is changed where the routes stand."""
-    is_elsewhere = place[0] == ROUTES and chosen != NEW_ROUTE
+def _fields(chosen: str, place: Place, said: Mapping[str, Any]) -> dict[str, Field]:
+    """What the form of a table asks."""
     asked = dict(_FIELDS[place[0]])
-    if is_elsewhere:
+    if place[0] == ROUTES and chosen != NEW_ROUTE and are_routes_apart(said, people.rules()):
         del asked["to"]
     return asked
 
@@ -330,7 +338,10 @@ _LISTS: Final[Mapping[str, Callable[[str], list[Any]]]] = {
 }
 
 
-def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
+def _save(
+    path: Path, was: str, chosen: str, own: str, fields: Mapping[str, Field]
+) -> acting.Feedback:
+    """Saves what the form asked: of what it did not ask, nothing was typed."""
     name = acting.typed(f"{own} name")
     if chosen == NEW_RECIPIENT and not name:
         return acting.Feedback(_("A recipient needs a name."))
@@ -341,7 +352,6 @@ def _save(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
     known = editing.table(said, place)
 
     def changed() -> tuple[str, list[str]]:
-        fields = _fields(chosen, place)
         given = {key: _typed(key, own, field) for key, field in fields.items()}
         new = {
             key: value
@@ -361,17 +371,8 @@ def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
 def sent_by(after: AlertRules) -> dict[str, Sent]:
     """Who gets which open alerts by other settings than those in force. Raises `PrazoError`."""
     held = service.current()
-    dues = [_due(row) for row in views.read("alerts")]
+    dues = due_in(held.reader.read(VIEW))  # not shared: thousands would displace what readers share
     return changing.sent_by(held.inbox, dues, people.rules(), after, held.now())
-
-
-def _due(row: views.Row) -> Due:
-    """A row of the view `alerts`; instants in microseconds."""
-    known = {name: row[name] for name in Due._fields[1:] if name in row}
-    for name in ("since", "deadline_at", "raised_at"):
-        at = known[name]
-        known[name] = None if at is None else instants.from_datetime(at.replace(tzinfo=UTC))
-    return Due(row["alert_id"], **known)
 
 
 def words_of(sent: Mapping[str, Sent]) -> list[str]:
@@ -401,13 +402,13 @@ def words_of(sent: Mapping[str, Sent]) -> list[str]:
     return said
 
 
-def who_changed() -> str:
-    """Who changed the file last, and when, as a sentence."""
-    found = [
-        row
-        for row in views.read("log_entries", where={"kind": ALERT_SETTINGS})
-        if row["step"] == "changed"
-    ]
+def who_changed(since: int) -> str:
+    """Who changed the file last since an instant, in microseconds, and when, as a sentence."""
+    found = views.read(
+        "log_entries",
+        where={"kind": ALERT_SETTINGS, "step": "changed"},
+        between={"occurred_at": (instants.of(since).replace(tzinfo=None), None)},
+    )
     if not found:  # by an editor
         return _("Somebody has changed it meanwhile.")
     last = found[-1]
@@ -441,11 +442,11 @@ def put(
         sent = sent_by(rules)
     except PrazoError as error:
         return acting.Feedback("", error=error)
-    # Of one form alone: what it said of another change says nothing of this one.
-    warned, st.session_state[WARNED] = st.session_state.get(WARNED), (own, frozenset(sent))
-    if not sent.keys() <= {*(said_of or ())} and warned != (own, frozenset(sent)):
+    warned = st.session_state.pop(WARNED, None)
+    if not sent.keys() <= {*(said_of or ())} and warned != text:
+        st.session_state[WARNED] = text  # what was said of another change says nothing of this one
         words = [*words_of(sent), _("Nothing is saved yet: press again to save it.")]
-        return acting.Feedback("  \n".join(words))
+        return acting.Feedback("  \n".join(words), is_question=True)
     if (why := editing.cannot_write(path)) is not None:
         acting.own()[HANDED_OUT] = text
         return acting.Feedback(_("It was not written: {why}. The new text is above.", why=why))
@@ -458,7 +459,12 @@ def put(
     if fault is not None:
         if isinstance(fault, Overtaken):
             if said_of is not None:  # the page keeps the choice, beside what the file says now
-                return acting.Feedback(_("It is not saved yet."))
+                return acting.Feedback(
+                    _(
+                        "It is not saved yet: somebody has changed the file meanwhile. Look at what"
+                        " it says now, and save again."
+                    )
+                )
             acting.own()[DIFFERENCE] = fault.difference
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)

@@ -50,7 +50,10 @@ STANDINGS: Final[Mapping[str, Standing]] = {
     ),
 }
 EXPIRED: Final = Standing(
-    N_("The seller is still active. A review has expired, and the platform can block it for that."),
+    N_(
+        "The seller is still active. A review has expired: the seller can be exposed to regulatory"
+        " penalties, up to a block of cash-in and cash-out."
+    ),
     N_("Answer what has expired now: the platform still accepts it."),
 )
 """Of a seller who is enabled with a review that expired."""

@@ -219,12 +219,15 @@ class Feedback(NamedTuple):
     corrected."""
     undo: "Press | None" = None
     """What takes it back, of what is only an entry of ours."""
+    is_question: bool = False
+    """Says what would follow: the next press does it, but not the second click of a double click,
+    which nobody makes for what they have read."""
     at: tuple[tuple[str, str], ...] = ()
     """What is wrong with single inputs, each by its key: `say_at` says it under the input."""
 
 
 class _Pressed(NamedTuple):
-    """What a session has done by presses of one key."""
+    """What a session has done, or was asked, by presses of one key."""
 
     acts: int = 0
     ended_at: float = -math.inf  # of the last one, `time.monotonic`
@@ -368,7 +371,7 @@ def _press(
         elif feedback is None:
             feedback = press()
             presses.made += 1
-            if feedback.is_done:
+            if feedback.is_done or feedback.is_question:
                 presses.note(key, feedback)
         if feedback is None:
             return

@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -46,6 +47,11 @@ def opened(visit: Visit, chosen: str) -> AppTest:
     app = visit("alerts", as_of=None)
     app.session_state[acting._NAME] = "Eva"
     return app.run().pills(key="alerts_change").set_value(chosen).run()
+
+
+def routes(app: AppTest) -> list[Any]:
+    """What chooses whom each route notifies, where the routes stand."""
+    return [it for it in app.pills if it.label.startswith("Route ")]
 
 
 def noted(service: LedgerService) -> list[dict[str, object]]:
@@ -134,7 +140,7 @@ def test_an_officer_changes_nothing(
 
 
 def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
-    open_log: OpenLog, visit: Visit, file: Path
+    open_log: OpenLog, visit: Visit, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three alerts were raised and sent to Ana; of one, somebody has taken care since."""
     opened_at = datetime.now(UTC) - timedelta(days=31)  # what is set now is about what is due now
@@ -164,6 +170,12 @@ def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
         assert "Saved: Route 1: all." in page_text(app)
         assert any('class="prazo-look" data-at="who"' in it.proto.body for it in app.get("html"))
         assert "Save" not in [it.label for it in app.button]
+        [route] = routes(app)
+        route.set_value(["bruno"]).run()
+        assert "Your own choice is still here" not in page_text(app)
+        assert "Save" in [it.label for it in app.button]
+        [route] = routes(app)
+        route.set_value(["ana", "bruno"]).run()
 
         app.pills(key="alerts_change").set_value("+ recipient").run()
         app.text_input(key="alerts + recipient name").set_value("carla")
@@ -174,6 +186,13 @@ def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
         app.pills(key="alerts + route at_any_hour").set_value(["breach"])
         press(app, "Save")
         assert "2 open alerts go to carla at once" in page_text(app)
+        assert "Nothing is saved yet: press again to save it." in page_text(app)
+        with monkeypatch.context() as patch:  # the second click of a double click
+            patch.setattr(acting, "DOUBLE_CLICK_SECONDS", 60)
+            press(app, "Save")
+        assert "Nothing is saved yet: press again to save it." in page_text(app)
+        app.pills(key="alerts + route at_any_hour").set_value(["breach", "risk"])
+        press(app, "Save")  # of this change nothing was said yet
         assert "Nothing is saved yet: press again to save it." in page_text(app)
         assert '"carla"' not in file.read_text()
         press(app, "Save")
@@ -199,7 +218,7 @@ def test_a_choice_stays_where_somebody_else_changed_the_route_meanwhile(
         views.forget_answers()
         press(app, "Save")
         said = page_text(app)
-        assert "It is not saved yet." in said
+        assert "It is not saved yet: somebody has changed the file meanwhile." in said
         assert re.search(
             r"Marta has changed it meanwhile, .*\. Your own choice is still here", said
         )
@@ -207,3 +226,42 @@ def test_a_choice_stays_where_somebody_else_changed_the_route_meanwhile(
         assert route.value == ["ana", "bruno", "carla"]
         press(app, "Save")
         assert 'to = ["ana", "bruno", "carla"]' in file.read_text()
+
+
+def test_a_choice_goes_to_no_other_route_and_a_change_by_hand_is_nobodys(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """It went to the route that had the number since, and Marta was named for a change of before
+    the page was opened."""
+    late, soon = 'to = ["ana"]\nseverities = ["breach"]\n', 'to = ["ana"]\nroles = ["admin"]\n'
+    head = FILE.removesuffix('to = ["ana"]\n')
+    file.write_text(f"{head}{late}[[routes]]\n{soon}")
+    with open_log([], alerts_file=file) as held:
+        by = {"actor": "Marta", "recorded_by": "dashboard"}
+        held.inbox.append([alert_settings("changed", ["routes.1.to"], **by)])
+        follow(held)
+        app = visit("alerts", as_of=None)
+        app.session_state[acting._NAME] = "Eva"
+        routes(app.run())[0].set_value(["ana", "bruno"]).run()
+        file.write_text(f"{head}{soon}[[routes]]\n{late}")
+        app.run()
+        assert [it.value for it in routes(app)] == [["ana"], ["ana"]]
+
+        routes(app)[1].set_value(["ana", "bruno"]).run()
+        file.write_text(file.read_text().replace('["ana"]\nsev', '["ana", "role"]\nsev'))
+        app.run()
+        assert [it.value for it in routes(app)] == [["ana"], ["ana", "role", "bruno"]]
+        assert "Somebody has changed it meanwhile. Your own choice is still" in page_text(app)
+
+
+def test_of_more_routes_than_the_page_has_in_sight_the_form_asks_whom_they_notify(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """No page could change that, with 21 of them."""
+    file.write_text(FILE + '[[routes]]\nto = ["ana"]\n' * 20)
+    with open_log([], alerts_file=file):
+        app = opened(visit, "routes.21")
+        assert not routes(app)
+        app.pills(key="alerts routes.21 to").set_value(["bruno"])
+        press(app, "Save")
+    assert file.read_text().endswith('[[routes]]\nto = ["ana"]\n[[routes]]\nto = ["bruno"]\n')
