@@ -17,7 +17,6 @@ from pipeline.errors import SettingsError
 from pipeline.forward import endpoints, operating
 from pipeline.forward.endpoints import Endpoint
 from pipeline.inbox.heartbeats import Part, heartbeats
-from pipeline.notices import schedule
 
 
 class Waiting(NamedTuple):
@@ -35,8 +34,6 @@ def oldest() -> None:
     looked_at = {_("submissions to repeat"): [*_submissions(), *_of_the_gateway()]}
     if access.may_read("alerts_sent") and access.may_read("alerts"):
         looked_at[_("messages of open alerts")] = [*_messages()]
-    if access.may_read("seller_notices"):
-        looked_at[_("messages to sellers by the schedule")] = [*_notices()]
     if given := _endpoints():
         looked_at[_("deliveries to endpoints")] = [*_deliveries(given)]
     found = [it for kind in looked_at.values() for it in kind]
@@ -106,30 +103,6 @@ def _messages() -> Iterator[Waiting]:
             min(tried),
             ngettext("{n} message of alerts", "{n} messages of alerts", n, n=formats.number(n)),
             partial(links.to_alerts, _("View the alerts")),
-        )
-
-
-def _notices() -> Iterator[Waiting]:
-    """Of the reviews whose latest message by the schedule is on its way still, or was not taken: it
-    is tried again at the latest after the longest of its pauses."""
-    since = views.moment_to_ask() - timedelta(microseconds=schedule.AGAIN[-1])
-    lately = {"sent_at": (since, None)}
-    gone: dict[str, None] = {f"{it}_at": None for it in schedule.GONE}
-    sent = views.read("seller_notices", where=gone, between=lately)
-    untaken = [it for it in sent if it["rung"] is not None]
-    if not untaken:
-        return
-    ids = [*{it["process_id"] for it in untaken}]
-    latest: dict[str, str] = {}
-    for row in views.read("seller_notices", where={"process_id": ids}, between=lately):
-        latest.setdefault(row["process_id"], row["message_id"])  # the newest come first
-    messages = {*latest.values()} & {it["message_id"] for it in untaken}
-    if messages:
-        n = len(messages)
-        yield Waiting(
-            min(it["sent_at"] for it in untaken if latest[it["process_id"]] in messages),
-            ngettext("{n} message to sellers", "{n} messages to sellers", n, n=formats.number(n)),
-            partial(links.to_named, "sellers", _("View the sellers")),
         )
 
 

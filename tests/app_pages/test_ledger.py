@@ -18,8 +18,6 @@ from pipeline.http import machine
 from pipeline.inbox.heartbeats import Part, beat, heartbeats
 from pipeline.log import deliveries
 from pipeline.log.entries import Draft
-from pipeline.log.kinds import seller_notice
-from pipeline.log.kinds.seller_notice_result import came_of
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.receive.rejections import Rejected, entry_of
@@ -115,8 +113,8 @@ def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_i
             figures = visit("ledger", as_of=None).metric
             [figure] = [it for it in figures if it.label == "Oldest to go out"]
             assert figure.help == (
-                "Looked at: submissions to repeat, messages of open alerts, messages to sellers by"
-                " the schedule, deliveries to endpoints."
+                "Looked at: submissions to repeat, messages of open alerts, deliveries to"
+                " endpoints."
             )
             return figure.value, figure.delta, figure.proto.MetricColor.Name(figure.proto.color)
 
@@ -193,32 +191,6 @@ def test_a_message_of_an_alert_that_somebody_sees_to_does_not_wait_to_go_out(
         follow(service)
         views.forget_answers()
         assert metrics(visit("ledger", as_of=None))["Oldest to go out"][1] == "nothing waits"
-
-
-def test_a_message_to_a_seller_that_was_not_taken_waits_until_another_went(
-    open_log: OpenLog, visit: Visit
-) -> None:
-    """It said that nothing waits while no message of the schedule left the house."""
-    about = {"recorded_by": "notices", "process_id": "prc_1", "seller_id": "sel_ana"}
-
-    def said(message: str, result: str, at: int) -> list[Draft]:
-        handed = seller_notice.handed_over(message, "sms", {"rung": "0d"}, actor=None, **about)
-        came = came_of(message, result, None, occurred_at=at, **about)
-        return [handed._replace(occurred_at=at), came]
-
-    def oldest() -> tuple[str, str]:
-        follow(service)
-        views.forget_answers()
-        return metrics(visit("ledger", as_of=None))["Oldest to go out"]
-
-    with open_log([review("prc_1", datetime.now(UTC) - timedelta(days=3))]) as service:
-        now = service.inbox.now()
-        service.inbox.append(said("m1", "failed", now - 3 * instants.HOUR))
-        assert oldest() == ("3 h", "1 message to sellers")
-        service.inbox.append(said("m2", "failed", now - 2 * instants.HOUR))
-        assert oldest() == ("3 h", "1 message to sellers")  # the same, tried again
-        service.inbox.append(said("m3", "accepted", now - instants.HOUR))
-        assert oldest() == ("–", "nothing waits")
 
 
 def test_what_the_marketplaces_own_system_has_to_send_again_waits_to_go_out(
