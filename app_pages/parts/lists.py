@@ -572,11 +572,13 @@ def cut(whole: str, room: int) -> str:
 
 def kept_apart(ids: Sequence[str | None], names: Sequence[str], room: int) -> list[str]:
     """The names of sellers as far as there is room; where those of two would look alike, with the
-    end of their ids."""
+    end of their ids, as pages show them: one may be a tax id."""
     short = [cut(name, room) for name in names]
     alike = Counter(name for _id, name in set(zip(ids, short, strict=True)))
     return [
-        f"{cut(whole, room - 6)} …{seller_id[-4:]}" if seller_id and alike[name] > 1 else name
+        f"{cut(whole, room - 6)} …{views.shown('seller_id', seller_id)[-4:]}"
+        if seller_id and alike[name] > 1
+        else name
         for seller_id, whole, name in zip(ids, names, short, strict=True)
     ]
 

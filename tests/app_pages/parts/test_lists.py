@@ -86,9 +86,14 @@ def test_the_filters_of_a_page_that_drew_no_list_are_forgotten_by_the_next_page(
         assert lists._LINE not in app.session_state
 
 
-def test_sellers_who_look_alike_in_a_list_are_kept_apart_by_the_end_of_their_ids() -> None:
-    """Two of one name, or of long names that begin alike, were two equal rows."""
+def test_sellers_who_look_alike_in_a_list_are_kept_apart_by_the_end_of_their_ids(
+    open_log: OpenLog,
+) -> None:
+    """Two of one name, or of long names that begin alike, were two equal rows. Of an id that is a
+    tax id, four digits stood there in clear."""
     sellers = [
+        ("52998224725", "Eva Sá"),
+        ("11144477735", "Eva Sá"),
         ("sel_0001", "Ana Neves"),
         ("sel_0002", "Ana Neves"),
         ("sel_0003", "Bia Luz"),
@@ -98,7 +103,12 @@ def test_sellers_who_look_alike_in_a_list_are_kept_apart_by_the_end_of_their_ids
         (None, ""),
     ]
     ids, names = zip(*sellers, strict=True)
-    assert lists.kept_apart(ids, names, 24) == [
+    with open_log([]):
+        first, second, *others = lists.kept_apart(ids, names, 24)
+    assert first != second
+    assert {it[:8] for it in (first, second)} == {"Eva Sá …"}
+    assert not {first[8:], second[8:]} & {"4725", "7735"}
+    assert others == [
         "Ana Neves …0001",
         "Ana Neves …0002",
         "Bia Luz",
