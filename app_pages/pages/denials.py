@@ -212,11 +212,10 @@ def months_reading(figures: views.Row, rows: Sequence[views.Row]) -> str:
             of_reason = reasons.setdefault((row["reason"], row["detail"]), no_denials)
             column = "denials_now" if row["ends_on"] == this else "denials_before"
             of_reason[column] = row["denials"]
-    if not reasons:
+    differing = [it for it in reasons.values() if it["denials_now"] != it["denials_before"]]
+    if not differing:
         return f"{month_title(figures)}."
-    changed = sorted(
-        reasons.values(), key=lambda row: -abs(row["denials_now"] - row["denials_before"])
-    )
+    changed = sorted(differing, key=lambda row: -abs(row["denials_now"] - row["denials_before"]))
     said = _(
         "Changed most, this month so far after the whole month before: {reasons}.",
         reasons=changes_said(changed[:MOST_CHANGED]),

@@ -76,7 +76,8 @@ class _Asked(Generic[Basis, Answer]):
 
 
 class Answers(Generic[Question, Basis, Answer]):
-    """The answers to the questions that were asked last. Safe to use from any thread."""
+    """The answers to the questions that were asked last; none that alone has more rows than there
+    is room for. Safe to use from any thread."""
 
     def __init__(self, rows_of: Callable[[Answer], int] = lambda _: 1) -> None:
         """`rows_of`: how many rows an answer has."""
@@ -152,6 +153,9 @@ class Answers(Generic[Question, Basis, Answer]):
             if self._questions.get(question) is asked:
                 self._rows += rows - asked.rows
                 asked.rows = rows
+                if rows > MOST_ROWS:  # by itself it would leave no room for any other
+                    del self._questions[question]
+                    self._rows -= rows
         return made
 
     def _renew(

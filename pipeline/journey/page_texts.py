@@ -382,7 +382,10 @@ def all_texts() -> list[Mapping[str, tuple[str, ...]]]:
     """Everything that is said, in each language, for its version."""
     return [
         {code: tuple(_said(it, language) for language in LANGUAGES) for code, it in texts.items()}
-        for texts in (TEXTS, _QUESTIONS, fields.LABELS, _HINTS, CHOICES, _FAULTS, _GROUPS)
+        for texts in (
+            *(TEXTS, _QUESTIONS, fields.LABELS, {"field": fields.OF_OWNER}),
+            *(_HINTS, CHOICES, _FAULTS, _GROUPS),
+        )
     ]
 
 

@@ -20,13 +20,15 @@ LABELS: Final[Mapping[str, str]] = {
 }
 """By path; of a legal representative only what is called otherwise than a seller's own."""
 _OWNER: Final = "owner."
-_OF_OWNER: Final = N_("{field} (legal representative)")
+_OWNER_ADDRESS: Final = "owner.address"
+OF_OWNER: Final = N_("{field} (legal representative)")
 
 
 def label(path: str, into: Language) -> str:
     """A field where what is around it says whose it is; a path that the contract does not show
     stands for itself."""
-    text = LABELS.get(path) or LABELS.get(path.removeprefix(_OWNER))
+    of_both = path.removeprefix(_OWNER) if path.startswith(_OWNER_ADDRESS) else path
+    text = LABELS.get(of_both)
     return path if text is None else said_in(into, text)
 
 
@@ -35,7 +37,7 @@ def name(path: str, into: Language) -> str:
     representative."""
     own = label(path, into)
     is_of_owner = path.startswith(_OWNER) and own != path
-    return said_in(into, _OF_OWNER, field=own) if is_of_owner else own
+    return said_in(into, OF_OWNER, field=own) if is_of_owner else own
 
 
 def listed_in(text: str) -> list[str]:

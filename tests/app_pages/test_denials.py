@@ -150,6 +150,16 @@ def test_months_are_compared_without_a_click_by_reason(open_log: OpenLog, visit:
     )
 
 
+def test_what_did_not_change_between_months_is_not_said_to_have_changed_most(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """“1 after 1” stood there. On 1 June: one this morning; 31 May."""
+    with open_log([denied(n, QUALITY, retry=True, days=ago) for n, ago in enumerate((0.1, 1))]):
+        shown = page_text(visit("denials"))
+    assert "1 denial this month so far, 1 in the whole month before." in shown
+    assert "Changed most" not in shown
+
+
 def test_denials_are_filtered_by_what_the_platform_said_and_by_seller(
     open_log: OpenLog, visit: Visit
 ) -> None:

@@ -103,6 +103,8 @@ def test_a_path_that_the_contract_does_not_show_is_asked_by_its_name(page: Page)
     assert screen.heading == "Em qual cidade?"
     said = {it for texts in page_texts.all_texts() for it in texts.values()}
     assert ("Em qual cidade?", "In which city?") in said, "the wording's version must cover it"
+    of_owner = ("{field} (representante legal)", "{field} (legal representative)")
+    assert of_owner in said, "it stands on the receipt"
     screen = seller.answer(screen, f0="Recife")
     assert screen.slug == "other-1"
     assert "tax.regime" in screen.html

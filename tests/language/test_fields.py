@@ -17,6 +17,7 @@ from pipeline.language.catalogue import Language
         ("owner.address", "Address (legal representative)", "Endereço (representante legal)"),
         ("address.tower", "address.tower", "address.tower"),
         ("owner.cpf", "owner.cpf", "owner.cpf"),
+        ("owner.type", "owner.type", "owner.type"),
         ("city", "city", "city"),
     ],
 )

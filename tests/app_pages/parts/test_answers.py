@@ -171,6 +171,15 @@ def test_an_answer_takes_as_much_room_as_it_has_rows(of_rows):
     assert of_rows.answer("a", 1, lambda: ["worked out again"]).answer == ["worked out again"]
 
 
+def test_an_answer_for_which_there_is_no_room_is_not_kept_and_puts_no_other_out(of_rows):
+    """It stayed alone: the next question put all others out."""
+    of_rows.answer("a", 1, lambda: ["first"])
+    assert of_rows.answer("huge", 1, lambda: [1] * 31).answer == [1] * 31
+    of_rows.answer("b", 1, lambda: ["first"])
+    assert of_rows.answer("a", 1, lambda: ["second"]).answer == ["first"]
+    assert of_rows.answer("huge", 1, lambda: [2]).answer == [2]
+
+
 def test_one_that_is_renewed_takes_the_room_of_its_last_answer(clock, of_rows):
     of_rows.answer("a", 1, lambda: ["first"])
     of_rows.answer("shrinks", 1, lambda: [1] * 20)
