@@ -95,6 +95,7 @@ def _draw() -> None:
     with heading:
         frame.working()
         acting.say_what_was_masked()
+        acting.say_what_goes_on()
         seller_names.mask_in_time()
     line = freshness.place(heading)
     views.begin()

@@ -1,4 +1,4 @@
-"""Shows what the seller of a process answered: in clear behind a reason that is in the log."""
+"""Shows what was answered in a process: in clear behind a reason that is in the log."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,8 +20,8 @@ def ask(process_id: str) -> None:
 
 
 def in_clear(process_id: str) -> Mapping[str, JsonValue] | None:
-    """Path -> the seller's latest answer, without those that were erased or changed in the inbox;
-    None while nobody has said why they need them."""
+    """Path -> the latest answer, whoever gave it, without those that were erased or changed in the
+    inbox; None while nobody has said why they need them."""
     if not acting.may_see_personal_data(VIEW, process_id):
         return None
     held = service.current()

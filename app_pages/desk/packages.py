@@ -515,6 +515,8 @@ def _make(request: Request) -> acting.Feedback:
             said = text
             corner.toast(text, icon=_ICON, duration="long")
 
+    # A reason that stays would be taken for one that is half written when the page is left.
+    done = acting.Feedback("", is_done=True, empties=("reason",))
     made: list[Exported] = []
     path = folder.path / "audit-package.zip"
     try:
@@ -532,13 +534,13 @@ def _make(request: Request) -> acting.Feedback:
         st.session_state[_MADE] = package
         if request.scope.sample is not None:
             address.keep(_DRAWN, made[0].seq)  # a reload finds it again
-        return acting.Feedback("", is_done=True)
+        return done
     acting.catch_up()  # an export is an entry, even one that came to nothing, and so is a request
     if not isinstance(error, Awaited):
         return acting.Feedback("", error=error, kept=request.reason)
     acting.remember_name(request.actor)
     st.session_state[_WAITS] = True
-    return acting.Feedback("", is_done=True)
+    return done
 
 
 def _say_that_it_waits() -> None:

@@ -74,7 +74,7 @@ def evidence(
 
 
 def said(row: views.Row, answers: Mapping[str, JsonValue]) -> str:
-    """What the seller answered to a field."""
+    """What was answered to a field."""
     if row["answered_at"] is None:
         return "–"
     return (

@@ -40,6 +40,10 @@ MAX_NAME_CHARACTERS: Final = 200
 DOUBLE_CLICK_SECONDS: Final = 1.0
 """For so long after an act, a press of the same button counts as the second click of a double
 click."""
+PATIENCE_SECONDS: Final = 10.0
+"""For so long a page is not drawn while its reader's act goes on; from then on it says so."""
+LOOK_SECONDS: Final = 3
+"""Between two looks at whether such an act has ended."""
 
 _UNMASKED: Final = "unmasked until"
 _MASKED: Final = "what was masked while the page was open"
@@ -344,12 +348,28 @@ def pressed() -> int:
 
 
 def wait_for_acts() -> None:
-    """Waits until no act of the session goes on. Streamlit draws a page at once for whatever is
-    clicked or left meanwhile, and breaks off the one that would have shown what was done."""
+    """Waits until no act of the session goes on, but not for one that takes long, such as sending
+    many submissions. Streamlit draws a page at once for whatever is clicked or left meanwhile, and
+    breaks off the one that would have shown what was done."""
     presses: _Presses | None = st.session_state.get(_PRESSES)
-    if presses is not None:
-        with presses.turn:
-            pass
+    if presses is not None and presses.turn.acquire(timeout=PATIENCE_SECONDS):
+        presses.turn.release()
+
+
+def say_what_goes_on() -> None:
+    """Says that an act goes on for which `wait_for_acts` has waited in vain, and draws the page
+    again once it has ended."""
+    presses: _Presses | None = st.session_state.get(_PRESSES)
+    if presses is not None and presses.turn.locked():
+        _say_while_it_goes_on(presses)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+@elements.failures_said()
+def _say_while_it_goes_on(presses: _Presses) -> None:
+    if not presses.turn.locked():
+        st.rerun()
+    st.info(_("What you pressed is still going on. Once it has ended, this page is drawn again."))
 
 
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from app_pages.parts import views
+from app_pages.parts import acting, views
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import attempt, before, collected, review
 from tests.app_pages.support.reading import links, page_text, press, table
@@ -129,6 +129,7 @@ def test_a_package_is_made_of_what_the_page_has_shown_and_recorded_under_reason_
         assert service.status().last_seq == 6
         press(app, "Make the package")
         assert "The package is ready" in page_text(app)
+        assert not app.text_area(key="reason").value, "a browser would ask before it is left"
         [entry] = service.reader.read("timeline", where={"kind": "export"}).to_pylist()
         press(app, "I am somebody else")
         assert "The package is ready" not in page_text(app)
@@ -256,11 +257,15 @@ def test_a_page_is_not_drawn_while_its_reader_acts(
     order: list[str] = []
 
     class Turn:
-        def __enter__(self) -> None:
+        def acquire(self, *, timeout: float) -> bool:
             order.append("the act has ended")
+            return True
 
-        def __exit__(self, *_: object) -> None:
+        def release(self) -> None:
             pass
+
+        def locked(self) -> bool:
+            return False
 
     with open_log(HISTORY):
         app = visit("evidence")
@@ -269,3 +274,16 @@ def test_a_page_is_not_drawn_while_its_reader_acts(
         monkeypatch.setattr(views, "begin", lambda: (order.append("drawn"), begin()))
         app.run()
     assert order == ["the act has ended", "drawn"]
+
+
+def test_a_page_does_not_wait_for_an_act_that_takes_long(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While hundreds of submissions were sent, nothing that was clicked had an answer."""
+    monkeypatch.setattr(acting, "PATIENCE_SECONDS", 0.0)
+    goes_on = "What you pressed is still going on."
+    with open_log(HISTORY):
+        app = visit("evidence")
+        with app.session_state["presses"].turn:
+            assert goes_on in page_text(app.run())
+        assert goes_on not in page_text(app.run())
