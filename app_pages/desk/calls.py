@@ -138,5 +138,4 @@ def _recorded(row: views.Row, why_key: str, actor_key: str) -> acting.Feedback:
             _("Only who recorded it, or an administrator, may undo it."), kept=why
         )
     rows = views.read("seller_notices", where={"message_id": row["message_id"]})
-    standing = [it for it in rows if it["retracted_at"] is None]
-    return recording.retract(standing or rows, why, actor, kept=why)
+    return recording.retract(rows, why, actor, kept=why)

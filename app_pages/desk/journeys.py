@@ -171,9 +171,10 @@ def _list_without_type() -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 lists.begin_line(row, names)
                 st.markdown(formats.time_badge(row["seconds_to_deadline"]), width="content")
-                own = formats.plain(views.shown("seller_id", row["seller_id"]))
-                label = _("Ask {seller}", seller=own)
-                links.to_named("sellers", label, **{address.CHOSEN: row["seller_id"]})
+                if row["seller_id"] is not None:  # else nobody can be asked by name
+                    own = formats.plain(views.shown("seller_id", row["seller_id"]))
+                    label = _("Ask {seller}", seller=own)
+                    links.to_named("sellers", label, **{address.CHOSEN: row["seller_id"]})
     elements.say_if_cut("open_processes", rows, SHOWN, where=_WITHOUT_TYPE)
 
 
@@ -231,7 +232,8 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     held = len(looked) - free
     stopped = ngettext("{n} held", "{n} held", held, n=formats.number(held))
     if _CAME_OF in st.session_state:  # nothing was just looked at: what was sent stands above
-        st.markdown(_("{held}, not sent.", held=stopped))
+        if held:
+            st.markdown(_("{held}, not sent.", held=stopped))
     else:
         sent = ngettext(
             "**{n}** would be sent", "**{n}** would be sent", free, n=formats.number(free)
@@ -367,6 +369,7 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
         error = acting.tried(send, actor)
     # The list says it until the next press: what was sent has left it, mostly with its button.
     st.session_state[_CAME_OF] = _how_it_ended(ended)
+    st.session_state.pop(_LOOKED, None)  # what was held before says nothing of this
     if error is not None:
         return acting.Feedback("", error=error)
     st.session_state[_LOOKED] = tuple(held)

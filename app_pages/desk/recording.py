@@ -181,13 +181,16 @@ def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acti
 
 
 def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "") -> acting.Feedback:
-    """Records that these calls and letters, each about one process, were recorded by mistake,
-    unless somebody has done so already: a retraction is final (docs/rules.md#seller-notices).
+    """Records that these calls and letters, each about one process, were recorded by mistake, of
+    those of which nobody has done so already: a retraction is final (docs/rules.md#seller-notices).
     `kept`: what was typed."""
     by = By(why, actor, acting.RECORDED_BY)
+    acting.catch_up()
+    retracted = {(it["message_id"], it["process_id"]) for it in _retracted(contacts)}
+    standing = [it for it in contacts if (it["message_id"], it["process_id"]) not in retracted]
     return _record_unless(
         _retracted_already,
-        contacts,
+        standing or contacts,
         lambda row: retraction(
             row["message_id"], by, process_id=row["process_id"], seller_id=row["seller_id"]
         ),
@@ -199,13 +202,19 @@ def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "")
 
 def _retracted_already(contacts: Sequence[views.Row]) -> acting.Feedback | None:
     """Why nothing is taken back: one of these calls and letters was. None where none was."""
+    for now in _retracted(contacts):
+        at = formats.minute(now["retracted_at"])
+        return acting.Feedback(_("Nothing was recorded: it was undone already, {at}.", at=at))
+    return None
+
+
+def _retracted(contacts: Sequence[views.Row]) -> list[views.Row]:
+    """Those of these calls and letters that were taken back, as `seller_notices` has them now."""
     messages = sorted({it["message_id"] for it in contacts})
     processes = {it["process_id"] for it in contacts}
-    for now in views.read("seller_notices", where={"message_id": messages}):
-        if now["process_id"] in processes and now["retracted_at"] is not None:
-            at = formats.minute(now["retracted_at"])
-            return acting.Feedback(_("Nothing was recorded: it was undone already, {at}.", at=at))
-    return None
+    found = views.read("seller_notices", where={"message_id": messages})
+    retracted = (it for it in found if it["retracted_at"] is not None)
+    return [it for it in retracted if it["process_id"] in processes]
 
 
 def _wrong_of_call(key: str) -> tuple[tuple[str, str], ...]:

@@ -154,7 +154,7 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     actor = row["actor"] and (
         word(RULES_WORDS, BY_RULE) if row["actor"] == BY_RULE else row["actor"]
     )
-    by = [it for it in (actor, reason) if it]
+    by = [it for it in (actor, reason, row["note"]) if it]
     detail = " · ".join(map(formats.plain, [*said, *by]))
     return EntryInWords(known.icon, title, detail)
 

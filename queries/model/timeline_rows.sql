@@ -23,7 +23,8 @@
 -- column: source | text | who gave the data of a collection
 -- column: actor | staff | who did it, for what people did
 -- column: assignee | staff | to whom an assignment gives a process
--- column: reason | text | why, for what people did; what was said in a call or letter; what is wrong, for a quarantined delivery; why a channel did not take an alert
+-- column: reason | text | why, for what people did; what is wrong, for a quarantined delivery; why a channel did not take an alert
+-- column: note | text | of a call or letter: what was said
 -- column: is_again | recorded before under the same id
 -- column: origin | word | live, or ingested from a file
 -- column: recorded_by | staff | token, command's user or file that recorded it
@@ -58,12 +59,8 @@ select
     fact_collections.source,
     actions.actor,
     case when log.kind = 'assignment' then actions.content ->> '$.assignee' end as assignee,
-    coalesce(
-        actions.reason,
-        case when is_by_hand(notices.channel) then actions.content ->> '$.note' end,
-        quarantined.reason,
-        alerts.answer
-    ) as reason,
+    coalesce(actions.reason, quarantined.reason, alerts.answer) as reason,
+    case when is_by_hand(notices.channel) then actions.content ->> '$.note' end as note,
     log.is_again,
     log.origin,
     log.recorded_by,

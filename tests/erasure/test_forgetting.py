@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pipeline import instants
 from pipeline.clearance import acts
 from pipeline.clearance.clearances import Awaited, decide
 from pipeline.cli.doctor.erasures import erasures
@@ -29,6 +30,7 @@ from pipeline.log.deliveries import delivery
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.erasure import ERASURE
 from pipeline.log.kinds.quarantine import QUARANTINE
+from pipeline.log.kinds.seller_notice import by_hand
 from pipeline.settings import Settings
 from tests import depth
 from tests.audit import story
@@ -49,12 +51,12 @@ PERSONAL = {
     },
     "collections": {"actor"},
     "notes": {"note"},
-    "timeline": {"reason"},
+    "timeline": {"reason", "note"},
     "findings": {"detail"},
     "changes": {"subject"},
     "log_entries": {"actor", "reason", "body"},
     "seller_names": {"first_name", "last_name"},
-    "seller_notices": {"promised_for"},
+    "seller_notices": {"promised_for", "note"},
     # Without the balance nothing says as of when it was.
     "seller_watchlist": {"current_balance", "balance_at"},
     "savable_sellers": {"current_balance", "balance_at"},
@@ -128,6 +130,34 @@ def test_every_view_says_the_same_but_for_what_is_of_the_person(settings: Settin
     assert {seller[it] for it in PERSONAL["seller_state"]} == {None}
     [process] = [it for it in after["process_state"] if it["process_id"] == person.PROCESS]
     assert process["state"] == "FINISHED"
+
+
+@ON_SQLITE
+def test_what_was_said_in_a_call_goes_as_a_note_does(settings: Settings) -> None:
+    call = by_hand(
+        "call_1",
+        "phone",
+        outcome="reached",
+        promised_for="2026-03-20",
+        note="Mariana moves to Olinda",
+        actor="bia",
+        recorded_by="bia",
+        process_id=person.PROCESS,
+        seller_id=person.SELLER,
+    )
+    with closing(open_inbox(settings.inbox)) as inbox:
+        inbox.append([call._replace(occurred_at=instants.parse("2026-03-06T14:00:00Z"))])
+
+    def notes() -> list[str | None]:
+        [notice] = views(settings, "seller_notices")["seller_notices"]
+        timeline = views(settings, "timeline")["timeline"]
+        [entry] = [it for it in timeline if it["kind"] == "seller_notice"]
+        assert (notice["actor"], entry["reason"]) == ("bia", None)
+        return [notice["note"], entry["note"]]
+
+    assert notes() == ["Mariana moves to Olinda"] * 2
+    done(settings)
+    assert notes() == [None] * 2
 
 
 @ON_SQLITE

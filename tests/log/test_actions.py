@@ -24,6 +24,17 @@ def test_nothing_is_recorded_without_a_name(actor: str | None) -> None:
         ticket("closed", actor=actor, **WHO)
 
 
+@pytest.mark.parametrize(
+    ("channel", "outcome"), [("phone", "no_answer"), ("phone", "left_message"), ("letter", None)]
+)
+def test_who_was_not_reached_has_promised_nothing(channel: str, outcome: str | None) -> None:
+    """A page refused it; a command recorded it."""
+    said = {"outcome": outcome, "promised_for": "2026-03-20", "actor": "Bia"}
+    with pytest.raises(WrongUsage, match="only who was reached can have promised a day"):
+        by_hand("n1", channel, **said, **WHO)
+    assert by_hand("n1", "phone", **(said | {"outcome": "reached"}), **WHO).actor == "Bia"
+
+
 @pytest.mark.parametrize("said", ["actor", "reason"])
 def test_nothing_is_recorded_under_endless_words(said: str) -> None:
     """A package named anyone who asked for it in a file that no verifier read, so long was it."""

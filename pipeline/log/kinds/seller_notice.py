@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 from pipeline.contract.body import JsonValue, canonical_json
+from pipeline.errors import WrongUsage
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import CALL_OUTCOMES, SELLER_CHANNELS
 from pipeline.log.actions import signed
@@ -77,7 +78,13 @@ def by_hand(
 ) -> Draft:
     """The draft that says: a person called the seller of a process, or wrote them a letter.
     `outcome` of a call; `occurred_at` in microseconds, now without one. Raises `WrongUsage` without
-    a name."""
+    a name, or for a promise of somebody who was not reached."""
+    if promised_for is not None and outcome != REACHED:
+        raise WrongUsage(
+            "The seller notice was not recorded",
+            "only who was reached can have promised a day",
+            "leave the promised day out",
+        )
     content: dict[str, JsonValue] = {
         "message_id": message_id,
         "channel": channel,

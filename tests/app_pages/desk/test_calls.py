@@ -7,7 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting
 from pipeline import instants
+from pipeline.log.actions import By
 from pipeline.log.kinds.notice_schedule import wished
+from pipeline.log.kinds.retraction import retraction
 from tests.app_pages.conftest import Messages, OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
 from tests.app_pages.support.occurrences import before, review, text
@@ -95,6 +97,29 @@ def test_a_call_is_undone_once_whoever_else_still_sees_it(
         assert "Nothing was recorded: it was undone already" in page_text(other)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
     assert [it["reason"] for it in said] == ["another seller"] * 2, "one for each review"
+
+
+def test_of_a_call_that_was_undone_for_one_review_the_rest_is_undone(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """By *Undo* nothing of it could be, since one review's part was undone already."""
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        press(app, "Record the call or letter")
+        call, _ = service.reader.read("seller_notices").to_pylist()
+        by = By("not about it", "Bia", "dashboard")
+        about = {"process_id": "prc_1", "seller_id": "sel_ana"}
+        service.inbox.append([retraction(call["message_id"], by, **about)])
+        press(app, "Undo")
+        calls = service.reader.read("seller_notices").to_pylist()
+        said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
+    assert all(it["retracted_at"] for it in calls)
+    assert {it["process_id"]: it["reason"] for it in said} == {
+        "prc_1": "not about it",
+        "prc_2": "undone",
+    }
 
 
 def test_what_was_said_stands_under_the_call_and_in_its_entry(

@@ -180,11 +180,13 @@ def test_where_not_all_could_be_sent_the_page_says_how_the_others_ended(
             " begin select raise(abort, 'database or disk is full'); end"
         )
         app = visit("submissions", as_of=None, list="ready")
+        press(app, "Validate all (2): sends nothing")
         app.text_input(key="ready_actor").set_value("Ana Lima")
         press(app, "Send all (2)")
         shown = page_text(app)
         assert sent_by(service) == {sent: "Ana Lima"}
     assert "database or disk is full" in shown
+    assert "not sent." not in shown, "what was looked at before says nothing of this"
     assert "1 attempt was sent: Accepted (1)." in shown
     assert platform.process(sent)["status"] == "FINISHED"
 
@@ -269,6 +271,26 @@ def test_before_it_is_sent_the_page_says_what_nobody_knows_and_masks_what_looks_
     assert cpf not in shown
     assert any("ready_***25~" in it for it in blocks)
     assert not [it for it in (*keys, *blocks) if cpf in (it or "")]
+
+
+def test_a_review_that_names_no_seller_is_listed_without_a_way_to_ask(
+    open_log: OpenLog, visit: Visit, way: dict[str, str]
+) -> None:
+    """Answered in full and of an unknown type of seller, it took the page down for everybody."""
+    nobodys = review("prc_nobody", before(days=4))
+    del nobodys["body"]["payload"]["object"]["customer_id"]
+    given = collected("prc_nobody", "answered", before(days=3), fields={"revenue": "1000_to_5000"})
+    known = {"revenue": "1000_to_5000", "type": "individual"}
+    ready = [
+        review("prc_1", before(days=2)),
+        collected("prc_1", "answered", before(days=1), fields=known),
+    ]
+    with open_log([nobodys, given, *ready], **way):
+        app = visit("submissions", as_of=None, list="ready")
+        shown = page_text(app)
+        links = [label for label, _where in page_links(app)]
+    assert "Answered, but of an unknown type of seller (1)" in shown
+    assert not [it for it in links if it.startswith("Ask ")]
 
 
 def _blocks(block: Block) -> Iterator[Block]:

@@ -101,7 +101,7 @@ def test_what_the_rule_says_is_read_in_the_readers_language(
 ) -> None:
     """It stood in Portuguese pages and reports in English. What a person wrote stays as it is."""
     monkeypatch.setattr(code_texts, "language", lambda: "pt")
-    row = dict.fromkeys(("status", "error", "step", "assignee"), None)
+    row = dict.fromkeys(("status", "error", "step", "assignee", "note"), None)
     row |= {"kind": "assignment", "channel": None, "about": None, "recipient": None}
     said = [
         occurrences.entry({**row, "actor": BY_RULE, "reason": reason}).detail
