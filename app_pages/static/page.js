@@ -236,7 +236,7 @@ addEventListener('beforeprint', () => {
 addEventListener('beforeunload', event => {
     const written = [...document.querySelectorAll('[data-testid="stForm"] textarea')]
     if (written.some(it => it.value.trim())) event.preventDefault()
-})
+});
 
 // The link to the page is copied in an old way: the newer one works only on pages that came over TLS.
 (() => {
