@@ -219,6 +219,11 @@
         for (const it of document.querySelectorAll(spelled)) {
             it.ariaLabel = it.ariaLabel.replace(/:material\/\w+: ?/g, '')
         }
+        // Streamlit names a toast after an element that it does not draw.
+        for (const it of document.querySelectorAll('[data-testid="stToast"]:not([aria-label])')) {
+            it.removeAttribute('aria-labelledby')
+            it.ariaLabel = (it.querySelector('[data-testid="stMarkdownContainer"]') ?? it).innerText.trim()
+        }
         nameApart()
         nameBehind()
     }).observe(document.documentElement, {childList: true, subtree: true})

@@ -589,7 +589,7 @@ def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     assert page.get_by_role("button", name="Download").is_visible()
     page.emulate_media(media="print")
     printed = rows.first.inner_text().split("\t")
-    assert (printed[2:4], printed[5]) == (["EXPIRED · late", "sel_ana"], "prc_119")
+    assert (printed[2:4], printed[6]) == (["EXPIRED · late", "sel_ana"], "prc_119")
     assert rows.last.is_visible()
     assert "Seller: contains sel_a · Page 1 of 3" in page.locator("p.prazo-printed").inner_text()
     for control in ("stHeader", "stPopover", "stDataFrame", "stPagination"):
