@@ -55,7 +55,6 @@ LABELS: Final[Mapping[str, str]] = {
     "fields_answered": N_("Fields answered"),
     "fields_required": N_("Fields required"),
     "lacks_type": N_("Type of seller missing"),
-    "without_type": N_("Type of seller missing"),
     "finish_seq": N_("Entry of the finish"),
     "finished_at": N_("Finished at"),
     "finished_by": N_("Finished by"),

@@ -50,9 +50,10 @@ def test_of_a_rich_history_no_view_says_anything_else_once_the_rest_has_come() -
     by_then, whole = parted(RICH, as_of)
     assert len(by_then) > 30
     assert len(whole) - len(by_then) > 30
-    before = said(by_then, VIEWS, as_of)
-    assert before == said(whole, VIEWS, as_of)
-    assert sum(bool(it) for it in before.values()) > 80
+    asked = [*depth.few(VIEWS, 2)]
+    before = said(by_then, asked, as_of)
+    assert before == said(whole, asked, as_of)
+    assert sum(bool(it) for it in before.values()) > len(asked) * 0.7
 
 
 @pytest.mark.long

@@ -300,6 +300,7 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     assert tab.complaints == []
 
 
+@pytest.mark.long
 def test_a_bar_and_a_cell_lead_to_their_rows(hand: Hand) -> None:
     tab, page = hand.tab, hand.tab.page
     for path, mark, led in (
