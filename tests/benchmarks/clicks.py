@@ -7,7 +7,7 @@ for a while each kind of click, then by `MIX`. A click costs the CPU of that whi
 long a while takes without people, divided by the clicks, so that work which is done aside counts.
 Last, nobody clicks, and five deliveries a minute come in.
 
-The aims are those of the read side (docs/performance.md#what-a-click-costs). It takes twelve
+The aims are those of the read side (docs/performance.md#what-a-click-costs). It takes fifteen
 minutes.
 """
 
