@@ -152,6 +152,11 @@ def of(instant: int) -> datetime:
     return _EPOCH + timedelta(microseconds=instant)
 
 
+def naive(instant: int) -> datetime:
+    """As `of`, naive: as views write instants, and DuckDB takes them."""
+    return of(instant).replace(tzinfo=None)
+
+
 def from_datetime(moment: datetime) -> int:
     """Microseconds of a datetime; a naive one is UTC."""
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND

@@ -214,6 +214,7 @@ def test_a_naive_datetime_is_utc_and_an_aware_one_what_it_says():
     sao_paulo = timezone(timedelta(hours=-3))
     assert instants.from_datetime(datetime(2026, 2, 28, 21, tzinfo=sao_paulo)) == FIRST_OF_MARCH
     assert instants.of(FIRST_OF_MARCH) == datetime(2026, 3, 1, tzinfo=UTC)
+    assert instants.naive(FIRST_OF_MARCH) == datetime.fromisoformat("2026-03-01")
 
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")

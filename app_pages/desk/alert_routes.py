@@ -118,7 +118,7 @@ def _begun(n: int, key: str, was: list[str], conditions: dict[str, Any]) -> list
 def _ask_to_save(path: Path, text: str, place: Place, to: list[str], own: str, named: str) -> None:
     changed = partial(editing.changed, text, place, {"to": to})
     try:
-        sent = alert_settings.sent_by(alert_rules.read_text(changed()[0], path))
+        sent = alert_settings.sent_by(path, text, alert_rules.read_text(changed()[0], path))
     except PrazoError as error:
         elements.say(error)
         return

@@ -368,11 +368,15 @@ def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:
     return put(path, was, partial(editing.removed, was, place), own, _named(chosen))
 
 
-def sent_by(after: AlertRules) -> dict[str, Sent]:
-    """Who gets which open alerts by other settings than those in force. Raises `PrazoError`."""
+def sent_by(path: Path, was: str, after: AlertRules) -> dict[str, Sent]:
+    """Who gets which open alerts by other settings than the file's. Raises `PrazoError`."""
     held = service.current()
+    try:
+        before = alert_rules.read_text(was, path)
+    except PrazoError:  # what was read before is in force until the file is corrected
+        before = people.rules()
     dues = due_in(held.reader.read(VIEW))  # not shared: thousands would displace what readers share
-    return changing.sent_by(held.inbox, dues, people.rules(), after, held.now())
+    return changing.sent_by(held.inbox, dues, before, after, held.now())
 
 
 def words_of(sent: Mapping[str, Sent]) -> list[str]:
@@ -407,7 +411,7 @@ def who_changed(since: int) -> str:
     found = views.read(
         "log_entries",
         where={"kind": ALERT_SETTINGS, "step": "changed"},
-        between={"occurred_at": (instants.of(since).replace(tzinfo=None), None)},
+        between={"occurred_at": (instants.naive(since), None)},
     )
     if not found:  # by an editor
         return _("Somebody has changed it meanwhile.")
@@ -439,7 +443,7 @@ def put(
         rules = alert_rules.read_text(text, path)
         if editing.tables(was).get(RECIPIENTS):
             alert_rules.with_recipients(rules)
-        sent = sent_by(rules)
+        sent = sent_by(path, was, rules)
     except PrazoError as error:
         return acting.Feedback("", error=error)
     warned = st.session_state.pop(WARNED, None)

@@ -332,7 +332,7 @@ def _counts(batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]) ->
     """How many of the sellers are at each of `_STEPS`, since the press."""
     unknown = {it.seller_id for it in done if it.result == "uncertain"}
     sent = _sent(done)
-    since = instants.of(batch.began_at).replace(tzinfo=None)
+    since = instants.naive(batch.began_at)
     steps = (
         views.read(
             "collections",

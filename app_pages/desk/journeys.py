@@ -295,7 +295,7 @@ def say_refused(process: views.Row) -> None:
             fields=fields,
         )
     )
-    since = instants.of(review.refused_at or 0).replace(tzinfo=None)
+    since = instants.naive(review.refused_at or 0)
     told = calls.notices({"process_id": process["process_id"]})
     stands = (it for it in told if it["contacted_at"] is not None and it["sent_at"] >= since)
     if (latest := next(stands, None)) is None:

@@ -130,7 +130,7 @@ def _deliveries(given: Sequence[Endpoint]) -> Iterator[Waiting]:
                 n=formats.number(n),
                 endpoint=formats.plain(state.name),
             )
-            yield Waiting(_instant(min(waits)), said, to_them)
+            yield Waiting(instants.naive(min(waits)), said, to_them)
         if given_up := [it.dead_at for it in state.dead if it.dead_at is not None]:
             n = len(given_up)
             said = ngettext(
@@ -140,12 +140,7 @@ def _deliveries(given: Sequence[Endpoint]) -> Iterator[Waiting]:
                 n=formats.number(n),
                 endpoint=formats.plain(state.name),
             )
-            yield Waiting(_instant(min(given_up)), said, to_them, is_given_up=True)
-
-
-def _instant(at: int) -> datetime:
-    """As views write instants."""
-    return instants.of(at).replace(tzinfo=None)
+            yield Waiting(instants.naive(min(given_up)), said, to_them, is_given_up=True)
 
 
 def backup() -> None:

@@ -41,7 +41,7 @@ def last() -> datetime | None:
         is_over = seen is not None and service.current().now() - seen > VISIT_HOURS * instants.HOUR
         st.session_state[_LAST] = seen if is_over else before
     then: int | None = st.session_state[_LAST]
-    return None if then is None else instants.of(then).replace(tzinfo=None)
+    return None if then is None else instants.naive(then)
 
 
 def _instant(milliseconds: str | None) -> int | None:

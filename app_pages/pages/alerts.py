@@ -169,7 +169,7 @@ def _until(code: str) -> int:
 def _snooze_end(code: str) -> str:
     if code != MONDAY:
         return formats.seconds(SNOOZES[code] * 3600)
-    at = instants.of(_until(code)).replace(tzinfo=None)
+    at = instants.naive(_until(code))
     return _("until {day}, {instant}", day=formats.weekday(0), instant=formats.minute(at))
 
 

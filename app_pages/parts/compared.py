@@ -84,7 +84,7 @@ def show(
         return
     with st.container(border=True, key="compared"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            then = instants.of(at).replace(tzinfo=None)
+            then = instants.naive(at)
             st.markdown(
                 _("Compared with **{instant}**", instant=formats.minute(then)), width="content"
             )

@@ -149,7 +149,7 @@ def _take_picked() -> None:
 def _look_at(name: str) -> None:
     """Moves the page to one of the instants that people name, counted from now in the reader's
     zone."""
-    now = instants.of(service.current().now()).replace(tzinfo=None)
+    now = instants.naive(service.current().now())
     there = moments.end_of(name, now, formats.zone())
     st.session_state["as_of"] = instants.readable(instants.from_datetime(there))
     st.session_state["picked"] = None  # what stays there cannot be picked again

@@ -179,7 +179,7 @@ def _delivery_badge(found: intake.Intake) -> str:
     icon = ":material/move_to_inbox:"
     if found.last_at is None:
         return formats.badge(_("No delivery yet"), "gray", icon)
-    now = instants.of(service.current().now()).replace(tzinfo=None)
+    now = instants.naive(service.current().now())
     pause = formats.seconds(max((now - found.last_at).total_seconds(), 0))
     if found.silent_since is not None:
         return formats.badge(_("No delivery for {time}", time=pause), "red", icon)

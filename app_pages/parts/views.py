@@ -350,7 +350,7 @@ def as_of() -> int | None:
 def moment() -> datetime:
     """The page's instant as the views write instants: naive UTC."""
     at = as_of()
-    return instants.of(service.current().now() if at is None else at).replace(tzinfo=None)
+    return instants.naive(service.current().now() if at is None else at)
 
 
 def moment_to_ask() -> datetime:
@@ -359,4 +359,4 @@ def moment_to_ask() -> datetime:
     if as_of() is not None:
         return moment()
     tick = TICK_SECONDS * instants.SECOND
-    return instants.of(service.current().now() // tick * tick).replace(tzinfo=None)
+    return instants.naive(service.current().now() // tick * tick)

@@ -162,7 +162,7 @@ def _make(cursor: duckdb.DuckDBPyConnection, instant: _Instant) -> bool:
         [(count,)] = cursor.execute(statement).fetchall()
         return int(count)
 
-    cursor.execute("set variable as_of = ?", [instants.of(instant.at).replace(tzinfo=None)])
+    cursor.execute("set variable as_of = ?", [instants.naive(instant.at)])
     cursor.execute(f"set variable covered = {instant.entries}")
     is_first = instant.entries < 0
     if is_first:

@@ -60,7 +60,7 @@ def watch(service: LedgerService) -> Looks[Figures]:
         [intake] = reader.read("intake", as_of=at).to_pylist()
         journeys = reader.read("journeys_by_step", as_of=at).to_pylist()
         return Figures(
-            instants.of(at).replace(tzinfo=None),
+            instants.naive(at),
             reader.read("open_counts", as_of=at).to_pylist(),
             reader.read("alert_figures", as_of=at).to_pylist(),
             intake["last_at"],
@@ -74,7 +74,7 @@ def watch(service: LedgerService) -> Looks[Figures]:
 
 
 def _not_delivered(reader: Reader, at: int) -> int:
-    since = instants.of(at - instants.DAY).replace(tzinfo=None)
+    since = instants.naive(at - instants.DAY)
     rows = reader.read(
         "alerts_sent",
         as_of=at,

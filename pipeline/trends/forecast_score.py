@@ -93,7 +93,7 @@ def read(found: Sequence[dict[str, Any]]) -> tuple[Score, ...]:
 
 def score(reader: "Reader", *, made_at: int, as_of: int) -> Score:
     """What the view `forecast` said at `made_at`, judged at `as_of`, both in microseconds."""
-    now = instants.of(as_of).replace(tzinfo=None)
+    now = instants.naive(as_of)
     said = [
         row
         for row in reader.read("forecast", as_of=made_at).to_pylist()
@@ -104,7 +104,7 @@ def score(reader: "Reader", *, made_at: int, as_of: int) -> Score:
     share = _mean([float(came) for _, came in pairs])
     return Score(
         days=(as_of - made_at) // instants.DAY,
-        made_at=instants.of(made_at).replace(tzinfo=None),
+        made_at=instants.naive(made_at),
         forecasts=len(pairs),
         brier=_mean([(chance - came) ** 2 for chance, came in pairs]),
         bands=tuple(_band(number, pairs) for number in range(BANDS)),

@@ -176,7 +176,7 @@ def sections(of: OnePage, zone: ZoneInfo, into: Language) -> list[Section]:
 
 def when(of: OnePage, zone: ZoneInfo, into: Language) -> str:
     """Of when the page is."""
-    moment = instants.of(of.as_of).replace(tzinfo=None)
+    moment = instants.naive(of.as_of)
     return said_in(into, _WHEN, when=figures.instant(moment, figures.MINUTE[into], zone, into))
 
 

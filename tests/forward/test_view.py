@@ -27,7 +27,7 @@ def at(minute: int) -> int:
 
 
 def shown(minute: int) -> datetime:
-    return instants.of(at(minute)).replace(tzinfo=None)
+    return instants.naive(at(minute))
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def differences(ledger: Ledger, at: int) -> list[str]:
     """The views whose rows at an instant, with those that are kept, are others over the log alone;
     none where nothing is kept for it."""
     cursor = ledger.cursor()
-    cursor.execute("set variable as_of = ?", [instants.of(at).replace(tzinfo=None)])
+    cursor.execute("set variable as_of = ?", [instants.naive(at)])
     with ledger.snapshot(cursor) as watermark:
         if not ledger.earlier.show(
             cursor, at, watermark.entries, is_now=False, is_worth_making=False

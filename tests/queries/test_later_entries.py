@@ -38,9 +38,7 @@ def parted(history: list[Line], as_of: datetime) -> tuple[list[Line], list[Line]
     by_then, later = [], []
     for line in history:
         occurred_at = instants.parse(line["occurred_at"])
-        came_by_then = (
-            occurred_at is not None and instants.of(occurred_at).replace(tzinfo=None) <= as_of
-        )
+        came_by_then = occurred_at is not None and instants.naive(occurred_at) <= as_of
         (by_then if came_by_then else later).append(line)
     return by_then, by_then + later
 

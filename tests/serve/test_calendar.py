@@ -295,10 +295,10 @@ def row(**changes: Any) -> dict[str, Any]:
         "seller_id": None,
         "review_type": None,
         "state": "OVERDUE",
-        "deadline_at": instants.of(micro(NOW)).replace(tzinfo=None),
+        "deadline_at": instants.naive(micro(NOW)),
         "is_cancelled": False,
         "sequence": 4,
-        "changed_at": instants.of(micro(NOW)).replace(tzinfo=None),
+        "changed_at": instants.naive(micro(NOW)),
         **changes,
     }
 

@@ -214,7 +214,7 @@ def fits(process: Process, query: str, name: str, rules: AlertRules, now: int) -
     whose = asked.get("whose", [ALL])[0]
     recipient = rules.recipients[name]
     zone = ZoneInfo(recipient.zone or rules.hours.zone)
-    moment = instants.of(now).replace(tzinfo=None)
+    moment = instants.naive(now)
     first, beyond = periods.period(asked.get("period", [ALL])[0], moment, zone)
     with contextlib.suppress(ValueError, OverflowError):
         day = date.fromisoformat(asked.get("day", [""])[0])

@@ -117,7 +117,7 @@ class Selection:
     def variables(self) -> dict[str, object]:
         """The variables of the query in DuckDB: name -> value."""
         return {
-            "as_of": instants.of(self.as_of).replace(tzinfo=None),
+            "as_of": instants.naive(self.as_of),
             "entries": list(self.entries),
             "processes": list(self.processes),
             "sellers": list(self.sellers),

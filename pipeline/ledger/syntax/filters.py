@@ -41,7 +41,7 @@ def _value(text: str) -> Any:
     if text == "null":
         return None
     instant = instants.parse(text)
-    return text if instant is None else instants.of(instant).replace(tzinfo=None)
+    return text if instant is None else instants.naive(instant)
 
 
 def condition(

@@ -308,7 +308,7 @@ class Reader:
     ) -> _Snapshot:
         entries, is_behind, waits = watermark.entries, watermark.is_behind, watermark.waits
         at = self._now() if as_of is None else as_of
-        instant = instants.of(at).replace(tzinfo=None)
+        instant = instants.naive(at)
         cursor.execute(parsed("set variable as_of = $1").statement(cursor), [instant])
         show = partial(show_earlier, cursor, at, entries, is_now=as_of is None)
         return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits, show)

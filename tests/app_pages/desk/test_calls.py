@@ -26,15 +26,21 @@ def labels(app) -> set[str]:
     return {button.label for button in app.button}
 
 
+def recorded(visit: Visit) -> AppTest:
+    """The seller's page once Bia has recorded there that a call reached them."""
+    app = visit("seller", as_of=None, seller_id="sel_ana")
+    say_name(app, "header", "Bia")
+    app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+    press(app, "Record the call or letter")
+    return app
+
+
 def test_one_call_is_about_all_reviews_of_a_seller_and_undone_by_who_recorded_it(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the API could take back a call that was recorded for the wrong seller."""
     with open_log(HISTORY) as service:
-        app = visit("seller", as_of=None, seller_id="sel_ana")
-        say_name(app, "header", "Bia")
-        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
-        press(app, "Record the call or letter")
+        app = recorded(visit)
         calls = service.reader.read("seller_notices").to_pylist()
         assert {it["process_id"] for it in calls} == {"prc_1", "prc_2"}
         assert len({it["message_id"] for it in calls}) == 1
@@ -60,10 +66,7 @@ def test_the_form_that_undoes_a_call_later_is_the_pages_and_an_undone_call_is_go
     """The part of the page that waits for ten seconds drew the form, and its press that part
     alone: nothing was seen to be undone, so people did so again, into the log."""
     with open_log(HISTORY):
-        app = visit("seller", as_of=None, seller_id="sel_ana")
-        say_name(app, "header", "Bia")
-        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
-        press(app, "Record the call or letter")
+        app = recorded(visit)
         waiting = [it.auto_rerun for it in sent[-1] if it.HasField("auto_rerun")]
         monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
         sent.clear()
@@ -83,10 +86,7 @@ def test_a_call_is_undone_once_whoever_else_still_sees_it(
 ) -> None:
     """Three entries in a row took one call back, and went into the evidence."""
     with open_log(HISTORY) as service:
-        app = visit("seller", as_of=None, seller_id="sel_ana")
-        say_name(app, "header", "Bia")
-        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
-        press(app, "Record the call or letter")
+        app = recorded(visit)
         monkeypatch.setattr(acting, "UNDO_SECONDS", 0)
         other = visit("seller", as_of=None, seller_id="sel_ana")
         say_name(other, "header", "Bia")
@@ -104,10 +104,7 @@ def test_of_a_call_that_was_undone_for_one_review_the_rest_is_undone(
 ) -> None:
     """By *Undo* nothing of it could be, since one review's part was undone already."""
     with open_log(HISTORY) as service:
-        app = visit("seller", as_of=None, seller_id="sel_ana")
-        say_name(app, "header", "Bia")
-        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
-        press(app, "Record the call or letter")
+        app = recorded(visit)
         call, _ = service.reader.read("seller_notices").to_pylist()
         by = By("not about it", "Bia", "dashboard")
         about = {"process_id": "prc_1", "seller_id": "sel_ana"}
@@ -222,10 +219,7 @@ def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
 ) -> None:
     """It stood once for each review, as if the seller had been called that often."""
     with open_log(HISTORY):
-        app = visit("seller", as_of=None, seller_id="sel_ana")
-        say_name(app, "header", "Bia")
-        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
-        press(app, "Record the call or letter")
+        app = recorded(visit)
         press(app, "Undo")
         on_seller = trail(app)
         on_process = trail(visit("process", as_of=None, process="prc_1"))

@@ -110,6 +110,6 @@ def test_a_file_says_what_differs_and_since_when(open_log: OpenLog) -> None:
     ]
     assert list(rows[0]) == ["difference", "process_id", "then_state", "state"]
     assert sheet[:2] == b"PK"
-    moment = instants.of(instants.parse(AS_OF) or 0).replace(tzinfo=None)
+    moment = instants.naive(instants.parse(AS_OF) or 0)
     name = downloads.file_name(question, "csv", moment, reader.zone)
     assert name == "prazo_open_processes_since-2026-05-30T1200Z_2026-06-01T1200Z.csv"

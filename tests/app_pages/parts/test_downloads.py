@@ -351,7 +351,7 @@ def test_xlsx_says_in_words_why_sellers_were_denied_and_deliveries_could_not_be_
 
 
 def test_a_file_is_named_by_view_filters_and_date(open_log: OpenLog) -> None:
-    moment = instants.of(instants.parse("2026-06-01T01:30:00Z")).replace(tzinfo=None)
+    moment = instants.naive(instants.parse("2026-06-01T01:30:00Z"))
     with open_log(HISTORY):
         asked = {
             "past": ASKED,

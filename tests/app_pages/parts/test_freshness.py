@@ -34,7 +34,7 @@ SETTINGS = {"PRAZO_RECEIVER_PORT": str(free_port()), "PRAZO_UNMASK_SECONDS": "8"
 
 def found(receiver: Answer = READY, before: timedelta | None = BEFORE, *, silent: bool = False):
     """The intake as somebody finds it now."""
-    now = instants.of(instants.now()).replace(tzinfo=None)
+    now = instants.naive(instants.now())
     return Intake(before and now - before, now if silent else None, receiver)
 
 
