@@ -65,6 +65,18 @@ def standing(row: views.Row) -> str:
     return ", ".join(row["recipients"]) or _("nobody yet")
 
 
+def _short_standing(row: views.Row) -> str:
+    """The same where a column has room for some words: until when it was snoozed, and of who sees
+    to it the name."""
+    if (until := row["snoozed_until"]) is not None:
+        is_today = formats.local(until).date() == formats.local(views.moment()).date()
+        end = formats.clock_time(until) if is_today else formats.local_short_day(until)
+        return _("snoozed to {end}", end=end)
+    if row["acknowledged_at"] is not None:
+        return row["acknowledged_by"] or "–"
+    return standing(row)
+
+
 def listed() -> lists.Listed:
     """What the list shows of each row."""
     severities = code_texts.by_code(codes.SEVERITIES)
@@ -73,7 +85,7 @@ def listed() -> lists.Listed:
         return {
             "severity": [severities[row["severity"]]],
             "kind": lists.cut(occurrences.alert_name(row["kind"]), NAME_CHARACTERS),
-            "standing": lists.cut(standing(row), STANDING_CHARACTERS),
+            "standing": lists.cut(_short_standing(row), STANDING_CHARACTERS),
             "assignee": row["assignee"] or "",
         }
 
@@ -88,21 +100,18 @@ def listed() -> lists.Listed:
             "standing": lists.text(_("Notified"), 114),
             "assignee": lists.text(_("Assigned to"), 88),
         },
-        alt=_("Open alerts, most severe first"),
+        alt=_("Alerts, most severe first, taken and snoozed ones last"),
     )
 
 
 def card(row: views.Row) -> None:
     """What an alert is about, who was told, and the forms by which somebody takes it."""
-    st.markdown(rulebook.chip(row["severity"]))
-    st.header(formats.plain(occurrences.alert_name(row["kind"])), anchor=False)
     since = _("Due since {instant}", instant=formats.minute(row["since"]))
-    st.markdown(formats.muted(since))
+    chips = [rulebook.chip(row["severity"])]
     if row["undelivered"]:
-        st.error(
-            _("Somebody should have been notified of it and was not: a deadline may pass unseen."),
-            icon=":material/notification_important:",
-        )
+        chips.append(formats.badge(_("not delivered"), "red"))
+    st.markdown(" ".join([*chips, formats.muted(since)]))
+    st.header(formats.plain(occurrences.alert_name(row["kind"])), anchor=False)
     if row["seconds_to_deadline"] is not None:
         left = formats.time_left(row["seconds_to_deadline"])
         st.container(key="deadline").metric(
@@ -117,11 +126,18 @@ def card(row: views.Row) -> None:
         st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
     elif row["next_action"] is not None:
         st.markdown(f":material/arrow_forward: **{next_actions.either(row['next_action'])}**")
-    said = formats.plain(standing(row))
-    is_of_names = row["is_open"] and not row["undelivered"]
-    st.markdown(_("Notified: {names}", names=said) if is_of_names else said)
     if row["raised_at"] is not None and casework.is_open():
         _take(row)
+    if row["undelivered"]:
+        st.error(
+            _("Somebody should have been notified of it and was not: a deadline may pass unseen."),
+            icon=":material/notification_important:",
+        )
+    said = formats.plain(standing(row))
+    if not row["is_open"]:
+        st.markdown(said)
+    elif not row["undelivered"]:
+        st.markdown(_("Notified: {names}", names=said))
     links.to_process(row["process_id"])
     links.to_seller(row["seller_id"])
     if row["raised_at"] is not None:
@@ -143,20 +159,24 @@ def _who_knows(alert: str) -> None:
 
 def _take(row: views.Row) -> None:
     own = views.shown("alert_id", row["alert_id"])
+    # Not in a popover: from the bell it is the row, and this button, which a laptop's window shows.
+    with st.form(f"snooze {own}", border=False):
+        st.selectbox(
+            _("Until when?"),
+            list(SNOOZES),
+            format_func=_snooze_end,
+            key=f"snooze_hours {own}",
+            label_visibility="collapsed",
+        )
+        st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
+        acting.say_at(f"snooze_reason {own}")
+        _submit("snooze", _("Snooze"), _snooze, row, own, icon=":material/snooze:")
     if row["acknowledged_at"] is None:
         place = folds.popover(_("Take it"), icon=":material/check:", key=f"see {own}")
         if place is not None:
             label = _("Record it: nobody else is notified")
             with place, st.form(f"acknowledge {own}", border=False):
                 _submit("acknowledge", label, _acknowledge, row, own)
-    # Not in a popover: from the bell it is the row, and this button.
-    with st.form(f"snooze {own}", border=False):
-        st.selectbox(
-            _("Until when?"), list(SNOOZES), format_func=_snooze_end, key=f"snooze_hours {own}"
-        )
-        st.text_input(_("Why can it wait?"), key=f"snooze_reason {own}")
-        acting.say_at(f"snooze_reason {own}")
-        _submit("snooze", _("Snooze"), _snooze, row, own, icon=":material/snooze:")
 
 
 def _until(code: str) -> int:
@@ -168,7 +188,7 @@ def _until(code: str) -> int:
 
 def _snooze_end(code: str) -> str:
     if code != MONDAY:
-        return formats.seconds(SNOOZES[code] * 3600)
+        return _("for {time}", time=formats.seconds(SNOOZES[code] * 3600))
     at = instants.naive(_until(code))
     return _("until {day}, {instant}", day=formats.weekday(0), instant=formats.minute(at))
 
@@ -505,7 +525,12 @@ else:
         ),
         beside_count=lambda: contents.link(_("Who is notified"), WHO),
     )
-lists.about(_("Open alerts, most severe first; each is sent once to those who must know in time."))
+lists.about(
+    _(
+        "Most severe first, taken and snoozed ones last; each is sent once to those who must know"
+        " in time."
+    )
+)
 try:
     in_force = alert_rules.load(service.current().settings.alerts_file)
     recipients(in_force)

@@ -1,7 +1,7 @@
 -- One row per alert that is due: for whom, since when, and what is to be done (docs/alerts.md#what-is-due).
 -- It stays while what it is about lasts, whether anybody was told or not.
 -- key: alert_id
--- order: case severity when 'breach' then 1 when 'risk' then 2 else 3 end, since, alert_id
+-- order: not is_open, case severity when 'breach' then 1 when 'risk' then 2 else 3 end, since, alert_id
 -- column: kind | text | a rung (opened, overdue, before_..., expired), a rule of `findings`, or another condition (docs/alerts.md#conditions)
 -- column: severity | word | breach once expired or for a breach, risk with less than 72 hours left to the deadline and for most conditions, else notice
 -- column: role | word | who sees to it: officer or admin

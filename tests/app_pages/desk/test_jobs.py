@@ -5,20 +5,28 @@ The clicks of each are counted and asserted; the seconds that it took are printe
 machine. One server and one tab go through them all.
 """
 
+import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, ViewportSize
 
+from pipeline import instants
+from pipeline.alert import entries
+from pipeline.alert.entries import Due, Subject
+from pipeline.inbox import open_inbox
 from tests.app_pages.support.occurrences import attempt, review, seller_event
 from tests.support.dashboard import FITS, Reader
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 ROW, HEAD = 36, 36
 DESK: ViewportSize = {"width": 1440, "height": 1100}
+LAPTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 NARROWEST = 320
 """A page of this width is read without scrolling sideways (WCAG 1.4.10): the lines above a list
@@ -298,6 +306,39 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     tab.settled()
     assert said.count() == 1  # a second one was recorded six milliseconds after the first
     assert tab.complaints == []
+
+
+def test_from_the_bell_an_alert_is_snoozed_on_a_laptop_without_scrolling(
+    hand: Hand, folder: Path
+) -> None:
+    """*Why can it wait?* and *Snooze* stood below the window."""
+    tab, page = hand.tab, hand.tab.page
+    deadline = instants.from_datetime(before(minutes=5))
+    expired = hashlib.sha256(f"expired:{deadline}:prc_expired".encode()).hexdigest()[:32]
+    due = Due(expired, "expired", "breach", "officer", 0)
+    subject = Subject(process_id="prc_expired", seller_id="sel_ana")
+    with closing(open_inbox(str(folder / "inbox.db"))) as inbox:
+        inbox.append([entries.raised(due, subject, instants.now())])
+    page.set_viewport_size(LAPTOP)
+    try:
+        go(tab, "/findings")
+        hand.clicks = 0
+        hand.click(page.get_by_role("link", name="to act on"))
+        page.locator('[data-testid="stDataFrame"] canvas').first.wait_for()
+        hand.click_row(1)  # the other breach is older
+        snooze = page.locator(".st-key-card").get_by_role("button", name="Snooze")
+        snooze.wait_for()
+        foot = page.locator(".st-key-freshness_line").bounding_box()
+        box = snooze.bounding_box()  # below the question why
+        assert box is not None
+        assert foot is not None
+        assert box["y"] + box["height"] <= foot["y"]
+        page.get_by_label("Why can it wait?").fill("she is ill")
+        hand.click(snooze)
+        page.get_by_text("Snoozed until Monday").first.wait_for()
+        assert hand.clicks == 3
+    finally:
+        page.set_viewport_size(DESK)
 
 
 @pytest.mark.long
