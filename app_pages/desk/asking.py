@@ -99,8 +99,10 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         return
     try:
         sending = Sending(service.current().settings, service.current().inbox)
-        first = [sending.sellers.look(it) for it in drawn[:LOOKED_AT]]
-        ways, way = sending.ways(), sending.way_to(first)
+        ways = sending.ways()
+        # Without a way nobody has to be looked at, which takes longer than the rest of the form.
+        first = [sending.sellers.look(it) for it in drawn[:LOOKED_AT]] if ways else []
+        way = sending.way_to(first)
     except PrazoError as error:
         elements.say(error)
         return
