@@ -88,15 +88,15 @@ def _draw() -> None:
         access.return_to_asked()
         visits.remember()
         acting.keep_name()
-    with search:
-        find.box(current.title)
-    with bell:
-        frame.bell(people.mine)
-    with heading:
+    with heading:  # before what asks the ledger, which has little time beside a long act
         frame.working()
         acting.say_what_was_masked()
         acting.say_what_goes_on()
         seller_names.mask_in_time()
+    with search:
+        find.box(current.title)
+    with bell:
+        frame.bell(people.mine)
     line = freshness.place(heading)
     views.begin()
     lists.begin()

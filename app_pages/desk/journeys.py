@@ -352,10 +352,12 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
     if not actor:
         return acting.Feedback(_("A name is needed: it goes into the log."))
     settings, ready_now = service.current().settings, _still_ready(process_ids)
+    step = acting.progressing(len(ready_now))
     held: list[Ready] = []
     ended: list[tuple[str, str]] = []
 
     def note(process_id: str, result: Result) -> None:
+        step()
         if isinstance(result, Sent):
             ended.append((process_id, result.outcome))
 

@@ -41,7 +41,8 @@ DOUBLE_CLICK_SECONDS: Final = 1.0
 """For so long after an act, a press of the same button counts as the second click of a double
 click."""
 PATIENCE_SECONDS: Final = 10.0
-"""For so long a page is not drawn while its reader's act goes on; from then on it says so."""
+"""For so long a page, or a press, waits for its reader's act; from then on the page says that it
+goes on, and the press does nothing. No page waits for an act that says how far it is."""
 LOOK_SECONDS: Final = 3
 """Between two looks at whether such an act has ended."""
 
@@ -245,6 +246,7 @@ class _Presses:
     def __init__(self) -> None:
         self.turn = threading.Lock()
         self.made = 0  # of all keys, also those that were refused
+        self.progress: tuple[int, int] | None = None  # of the act that goes on: done, of how many
         self._by_key: dict[str, _Pressed] = {}
 
     def of(self, key: str) -> _Pressed:
@@ -352,13 +354,28 @@ def wait_for_acts() -> None:
     many submissions. Streamlit draws a page at once for whatever is clicked or left meanwhile, and
     breaks off the one that would have shown what was done."""
     presses: _Presses | None = st.session_state.get(_PRESSES)
-    if presses is not None and presses.turn.acquire(timeout=PATIENCE_SECONDS):
+    if presses is None or presses.progress is not None:
+        return
+    if presses.turn.acquire(timeout=PATIENCE_SECONDS):
         presses.turn.release()
 
 
+def progressing(total: int) -> Callable[[], None]:
+    """For an act of many steps, such as sending many submissions: what it calls after each step.
+    Until it ends, the reader's other pages are drawn at once, and say how far it is."""
+    presses: _Presses = st.session_state[_PRESSES]
+    presses.progress = 0, total
+
+    def step() -> None:
+        done, _total = presses.progress or (0, total)
+        presses.progress = done + 1, total
+
+    return step
+
+
 def say_what_goes_on() -> None:
-    """Says that an act goes on for which `wait_for_acts` has waited in vain, and draws the page
-    again once it has ended."""
+    """Says that an act goes on, and how far it is where that is known, and draws the page again
+    once it has ended."""
     presses: _Presses | None = st.session_state.get(_PRESSES)
     if presses is not None and presses.turn.locked():
         _say_while_it_goes_on(presses)
@@ -369,7 +386,11 @@ def say_what_goes_on() -> None:
 def _say_while_it_goes_on(presses: _Presses) -> None:
     if not presses.turn.locked():
         st.rerun()
-    st.info(_("What you pressed is still going on. Once it has ended, this page is drawn again."))
+    said = _("What you pressed is still going on. Once it has ended, this page is drawn again.")
+    if presses.progress is not None:
+        done, total = map(formats.number, presses.progress)
+        said = _("Done: {n} of {total}", n=done, total=total) + f". {said}"
+    st.info(said, icon=":material/hourglass_top:")
 
 
 def _asked(key: str, press: Press, may: Permission, in_past: bool) -> tuple[Any, ...]:
@@ -383,7 +404,11 @@ def _press(
     """Acts, unless this is the second click of a double click, which comes from a page that was
     drawn before the act, or right after it. The second click broke off the page that would have
     said what became of the first, so it says that itself."""
-    with _unbroken(), presses.turn:
+    with _unbroken(), _turn(presses) as is_free:
+        if not is_free:
+            said = _("Nothing was recorded: what you pressed before is still going on.")
+            st.session_state.setdefault(_FEEDBACK, {})[key] = Feedback(said)
+            return
         before, feedback = presses.of(key), _refused(may, in_past)
         is_second = acts != before.acts or time.monotonic() - before.ended_at < DOUBLE_CLICK_SECONDS
         if feedback is None and is_second:
@@ -405,6 +430,19 @@ def _press(
             # Only the last act can be undone: an earlier one may be what that rests on.
             said = "" if feedback.undo is None else feedback.text
             st.session_state[_DONE] = _Done(feedback.undo, may, said)
+
+
+@contextlib.contextmanager
+def _turn(presses: _Presses) -> Iterator[bool]:
+    """The turn of a press, or false once it has waited for long: an act may take many minutes."""
+    if not presses.turn.acquire(timeout=PATIENCE_SECONDS):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        presses.progress = None
+        presses.turn.release()
 
 
 class _Done(NamedTuple):

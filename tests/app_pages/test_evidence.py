@@ -287,3 +287,20 @@ def test_a_page_does_not_wait_for_an_act_that_takes_long(
         with app.session_state["presses"].turn:
             assert goes_on in page_text(app.run())
         assert goes_on not in page_text(app.run())
+
+
+def test_a_page_says_how_far_a_long_act_is_and_a_press_does_not_wait_for_its_end(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its body stayed empty, and a second press waited until all was sent."""
+    with open_log(HISTORY) as service:
+        app = visit("evidence", list="sample", as_of=None)
+        presses, size = app.session_state["presses"], service.inbox.last()[0]
+        with presses.turn:
+            presses.progress = (3, 10)
+            assert "Done: 3 of 10. What you pressed is still going on." in page_text(app.run())
+            monkeypatch.setattr(acting, "PATIENCE_SECONDS", 0.0)
+            press(app, "Draw and make the package")
+            refused = "Nothing was recorded: what you pressed before is still going on."
+            assert refused in page_text(app)
+        assert service.inbox.last()[0] == size
