@@ -67,17 +67,17 @@ def test_a_forwarder_that_is_killed_again_and_again_leaves_nothing_out(
     has_begun(inbox)
     for _ in range(3):
         count = len(market.all)
-        for _ in range(20):
+        for _ in range(8):
             for seller in SELLERS:
                 bodies[seller].append(of_seller(seller))
                 deliver(inbox, bodies[seller][-1])
-        some = count + chance.randrange(60)
+        some = count + chance.randrange(24)
         wait_until(lambda some=some: len(market.all) > some)  # type: ignore[misc]
         start[-1].kill()
         begin(start, tmp_path, location, market)
-    wait_until(lambda: len(market.once()) == 180, seconds=150)
+    wait_until(lambda: len(market.once()) == 72, seconds=150)
     assert_in_order(market, bodies)
-    assert len({it.id for it in market.all}) == 180
+    assert len({it.id for it in market.all}) == 72
     assert start[-1].terminate() == 0
     assert progress.standings(inbox)["to_1"].position >= inbox.find(seller_id="sel_3")[-1].seq
 
