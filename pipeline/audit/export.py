@@ -34,7 +34,6 @@ from pipeline.contract.body import canonical_json
 from pipeline.errors import NoRoom, OperatorError
 from pipeline.files.disk import is_full, written_whole
 from pipeline.files.temporary import OwnFolder
-from pipeline.inbox import Outcome
 from pipeline.inbox.artifacts import artifact_store
 from pipeline.log import tree
 from pipeline.log.actions import By
@@ -168,7 +167,8 @@ def _clearance(service: LedgerService, request: Request) -> Clearance | None:
 def _record(
     service: LedgerService, request: Request, prepared: Prepared, clearance: Clearance | None
 ) -> Entry | None:
-    """The export's entry, or None if its scope has grown since the package was prepared."""
+    """The export's entry; None, and nothing in the log, if its stream has grown since the package
+    was prepared."""
     scope = request.scope
     draft = exporting(
         reason=request.reason,
@@ -185,17 +185,14 @@ def _record(
     )
     if scope.process_id is not None:
         draft = draft._replace(expected_process_n=prepared.process_n)
+    if scope.seller_id is not None:
+        draft = draft._replace(expected_seller_n=len(prepared.of_seller))
     if clearance is not None:
         draft = clearance.begun_by(draft)
     [receipt] = service.inbox.append([draft])
     if clearance is not None:
         clearance.check(receipt)
-    if receipt.outcome is not Outcome.RECORDED or receipt.entry is None:
-        return None
-    entry = receipt.entry
-    if scope.seller_id is not None and entry.seller_n != len(prepared.of_seller) + 1:
-        return None  # this export stays in the log, but has no package
-    return entry
+    return receipt.entry
 
 
 def _write(

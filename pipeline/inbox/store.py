@@ -313,7 +313,11 @@ class Inbox(ABC):
             if draft.ingest_key in keys:
                 yield Receipt(Outcome.DUPLICATE, None)
                 continue
-            if draft.expected_process_n not in (None, process.n):
+            has_moved_on = draft.expected_process_n not in (
+                None,
+                process.n,
+            ) or draft.expected_seller_n not in (None, seller.n)
+            if has_moved_on:
                 yield Receipt(Outcome.CONFLICT, None)
                 continue
             if draft.occurred_at is None:

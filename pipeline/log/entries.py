@@ -66,10 +66,11 @@ class Draft(NamedTuple):
     `occurred_at` is in microseconds since 1970, UTC; None for what happens as it is recorded, which
     gets the inbox's time. `body` is kept byte for byte. `particulars` are what we know beside it
     (how it arrived, why it was refused): flat JSON without personal values, since exports show them
-    unmasked. `ingest_key`: drafts with the same one are recorded once. With `expected_process_n`,
-    the draft is recorded only if the process has exactly that many entries, so that a decision made
-    from those entries still holds. `actor`: the name of who answers for it, whose pseudonym the
-    body, JSON, gets as it is recorded; or the person, of a body that has it.
+    unmasked. `ingest_key`: drafts with the same one are recorded once. With `expected_process_n`
+    or `expected_seller_n`, the draft is recorded only if the process, or the seller, has exactly
+    that many entries, so that a decision made from those entries still holds. `actor`: the name of
+    who answers for it, whose pseudonym the body, JSON, gets as it is recorded; or the person, of a
+    body that has it.
     """
 
     kind: str
@@ -85,6 +86,7 @@ class Draft(NamedTuple):
     status: int | None = None
     ingest_key: bytes | None = None
     expected_process_n: int | None = None
+    expected_seller_n: int | None = None
     actor: str | Actor | None = None
 
     @property

@@ -191,7 +191,7 @@ def test_a_line_with_a_known_ingest_key_adds_nothing(inbox: Inbox):
     assert inbox.last()[0] == 3
 
 
-# --- expected_process_n ----------------------------------------------------------------------
+# --- expected_process_n, expected_seller_n ---------------------------------------------------
 
 
 def test_a_draft_is_a_conflict_once_its_process_has_moved_on(inbox: Inbox):
@@ -213,6 +213,27 @@ def test_a_draft_is_a_conflict_once_its_process_has_moved_on(inbox: Inbox):
         Outcome.RECORDED,
     ]
     assert [it.seq for it in inbox.find(process_id="p1")] == [1, 2, 4]
+    assert_sound(all_entries(inbox), inbox.log)
+
+
+def test_a_draft_is_a_conflict_once_its_seller_has_moved_on(inbox: Inbox):
+    inbox.append([note(seller_id="s1")])
+    receipts = inbox.append(
+        [
+            note(seller_id="s1", expected_seller_n=0),
+            note(seller_id="s1", expected_seller_n=1),
+            note(seller_id="s1", expected_seller_n=1),
+            note(seller_id="s2", expected_seller_n=0),
+            note(seller_id="s1", expected_seller_n=2),
+        ]
+    )
+    assert [it.outcome for it in receipts] == [
+        Outcome.CONFLICT,
+        Outcome.RECORDED,
+        Outcome.CONFLICT,
+        Outcome.RECORDED,
+        Outcome.RECORDED,
+    ]
     assert_sound(all_entries(inbox), inbox.log)
 
 
