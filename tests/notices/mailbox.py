@@ -46,7 +46,7 @@ class Mailbox:
         with socketserver.ThreadingTCPServer(("localhost", 0), Session) as server:
             server.daemon_threads = True
             self.port = server.server_address[1]
-            thread = threading.Thread(target=server.serve_forever, daemon=True)
+            thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
             thread.start()
             try:
                 yield self

@@ -194,6 +194,7 @@ def test_a_disk_that_is_full_midway_keeps_the_room_for_the_next_copy(
         assert vault.copies() == [whole, again]
 
 
+@pytest.mark.long  # Arrow tries three times, for six seconds each
 def test_a_store_that_goes_away_midway_has_no_half_copy_once_it_is_back(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
