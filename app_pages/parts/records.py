@@ -71,14 +71,14 @@ def show(seller: views.Row) -> None:
 def was_erased(seller_id: str, last_event_at: datetime | None) -> bool:
     """Whether what the platform sent was erased since it last sent anything. As of an earlier
     instant, too: it is gone from every page."""
-    rows = service.current().reader.read(
+    rows = service.current().reader.records(
         "timeline",
         as_of=max(views.as_of() or 0, service.current().now()),
         where={"seller_id": seller_id, "kind": ERASURE},
         order_by="occurred_at desc",
         limit=1,
     )
-    erased = [it["occurred_at"] for it in rows.to_pylist()]
+    erased = [it["occurred_at"] for it in rows.by_name()]
     return any(last_event_at is None or it > last_event_at for it in erased)
 
 

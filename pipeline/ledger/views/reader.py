@@ -370,9 +370,11 @@ def _statement(
         return materialized.of_kept_rows(sql, asked, rows), True
     if subject == "seller_id":
         return materialized.of_sellers(sql, asked), True
-    if not needs_narrowing(sql):
-        return sql, False
-    return materialized.of_asked_processes(sql, asked), True
+    if needs_narrowing(sql):
+        return materialized.of_asked_processes(sql, asked), True
+    if "kept_attempts" in sql:  # whose index for processes a limit's condition would keep away
+        return materialized.of_kept_rows(sql, asked, "attempts_of_processes"), True
+    return sql, False
 
 
 def _subject(
