@@ -118,6 +118,13 @@ def how_many_ready() -> int | None:
     return views.count("open_processes", where=_READY)
 
 
+def is_any_answered() -> bool:
+    """Whether any review is answered in full, be its seller's type known or not; false for a reader
+    who may not see them."""
+    answered = {"next_action": _SUBMIT}
+    return access.may_read("open_processes") and views.count("open_processes", where=answered) > 0
+
+
 def ready_to_send() -> None:
     """The reviews that are fully answered, and the buttons that check and submit those that were
     chosen, or all; and those of which somebody has to ask one thing more."""

@@ -37,7 +37,11 @@ def oldest() -> None:
     if given := _endpoints():
         looked_at[_("deliveries to endpoints")] = [*_deliveries(given)]
     found = [it for kind in looked_at.values() for it in kind]
-    about = _("Looked at: {kinds}.", kinds=", ".join(looked_at))
+    about = _(
+        "Looked at: {kinds}. Messages of the schedule to sellers are not: *Sellers* says how each"
+        " fares.",
+        kinds=", ".join(looked_at),
+    )
     if not found:
         elements.fact(_("Oldest to go out"), "–", _("nothing waits"), "green", about=about)
         return

@@ -133,23 +133,25 @@ def ask_contact(key: str) -> None:
         format_func=lambda code: code_texts.word(codes.SELLER_CHANNELS, code),
         key=f"contact_channel {key}",
     )
-    # Side by side: the calendar, which opens above where a form ends, lay over the other answers.
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.segmented_control(
-            _("What came of the call?"),
-            list(codes.CALL_OUTCOMES),
-            format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
-            key=f"contact_outcome {key}",
-            width="stretch",
-        )
-        st.date_input(
-            _("If reached: promised for when?"),
-            value=None,
-            format="DD/MM/YYYY",
-            key=f"contact_promise {key}",
-            width=200,
-        )
-    acting.say_at(f"contact_outcome {key}")
+    # Once one is chosen, nothing is said to lack any more (`static/page.css`).
+    with st.container(gap="small", key=f"call_outcome {key}"):
+        # Side by side: the calendar, which opens above where a form ends, lay over other answers.
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            st.segmented_control(
+                _("What came of the call?"),
+                list(codes.CALL_OUTCOMES),
+                format_func=lambda code: code_texts.word(codes.CALL_OUTCOMES, code),
+                key=f"contact_outcome {key}",
+                width="stretch",
+            )
+            st.date_input(
+                _("If reached: promised for when?"),
+                value=None,
+                format="DD/MM/YYYY",
+                key=f"contact_promise {key}",
+                width=200,
+            )
+        acting.say_at(f"contact_outcome {key}")
     acting.say_at(f"contact_promise {key}")
     st.text_area(
         _("What was said"),

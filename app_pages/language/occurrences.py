@@ -108,17 +108,19 @@ class EntryInWords(NamedTuple):
 
 
 def entry(row: Mapping[str, Any]) -> EntryInWords:
-    """A row of `timeline` in words; what came from outside is shown as plain text."""
+    """A row of `timeline` in words; what came from outside is shown as plain text. A review event
+    that is known to be its review's first has a true `is_request`."""
     kind, status, error = row["kind"], row["status"], row["error"]
     reason = row["reason"] and word(_reasons(row), row["reason"])
     if kind == WEBHOOK and row["event_type"] == REVIEW_REQUIRED:
-        reported = word(codes.STATES, row["reported_status"])
-        detail = _(
-            "The platform reports {status}, deadline {deadline}",
-            status=formats.plain(reported),
-            deadline=formats.minute(row["deadline_at"]),
+        status = formats.plain(word(codes.STATES, row["reported_status"]))
+        title = (
+            _("Review requested: {status}", status=status)
+            if row.get("is_request")
+            else _("Review reported: {status}", status=status)
         )
-        return EntryInWords(":material/campaign:", _(codes.EVENT_TYPES[REVIEW_REQUIRED]), detail)
+        detail = _("deadline {deadline}", deadline=formats.minute(row["deadline_at"]))
+        return EntryInWords(":material/campaign:", title, detail)
     if kind == WEBHOOK:
         title = formats.plain(word(codes.EVENT_TYPES, row["event_type"]))
         return EntryInWords(webhook.KIND.icon, title, "")

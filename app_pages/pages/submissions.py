@@ -514,7 +514,7 @@ figures = views.read_one("submission_figures")
 assert figures is not None  # the view is one row, always
 ready = journeys.how_many_ready()
 if not figures["attempts"] and not figures["refused"]:
-    if ready:
+    if journeys.is_any_answered():
         journeys.ready_to_send()
     elements.empty(
         _("Nothing has been submitted yet"),

@@ -233,6 +233,13 @@ def page_number(pages: int) -> int:
     return number
 
 
+def only_page() -> int:
+    """The same of a list that has no other: the page of a longer one, seen before, holds no more,
+    or the first click here would draw the whole page, as if another page had been asked for."""
+    st.session_state.pop(PAGE, None)
+    return 1
+
+
 def turn_pages(pages: int) -> None:
     """The links to the pages of a long list; called after `page_number`."""
     # Sized by its content it would have no room for two pages, and show one.

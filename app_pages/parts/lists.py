@@ -103,7 +103,7 @@ def paged(
     if not total:
         return Page(0, None)
     pages = -(-total // ROWS)
-    number = address.page_number(pages) if pages > 1 else 1
+    number = address.page_number(pages) if pages > 1 else address.only_page()
     file = views.source(service.current())  # another one once somebody in it was forgotten
     asked = file, views.as_of(), chosen, order_by, number
     rows = _staying(view, asked, partial(rows_of, number))

@@ -1,6 +1,6 @@
 """Shows the newest entries of the log on one process or seller, each in words."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -9,6 +9,7 @@ import streamlit as st
 from app_pages.language import formats, occurrences
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import elements, views
+from pipeline.contract.event_types import REVIEW_REQUIRED
 
 MAX_ENTRIES: Final = 40
 VISIBLE_ENTRIES: Final = 16
@@ -59,8 +60,9 @@ def show(of: Timeline) -> None:
 
 def _show_entries(of: Timeline) -> None:
     st.header(_("Audit trail"), anchor=False)
+    requests = _requests(of)
     for entries in _at_once(of.entries):
-        _show_once(entries)
+        _show_once([it | {"is_request": it["seq"] in requests} for it in entries])
     if of.total > len(of.entries):
         shown = ngettext(
             "The newest {n} of {total} entries",
@@ -70,6 +72,16 @@ def _show_entries(of: Timeline) -> None:
             total=formats.number(of.total),
         )
         st.markdown(formats.muted(shown))
+
+
+def _requests(of: Timeline) -> Set[int]:
+    """Which entries asked for a review, by their `seq`: the first event of each. Nothing where some
+    entries are not shown, since the first may be among those."""
+    if of.total > len(of.entries):
+        return frozenset()
+    events = [it for it in of.entries if it["event_type"] == REVIEW_REQUIRED]
+    in_order = sorted(events, key=itemgetter("occurred_at", "seq"), reverse=True)
+    return frozenset({it["process_id"]: it["seq"] for it in in_order}.values())
 
 
 def _at_once(entries: Sequence[views.Row]) -> Sequence[Sequence[views.Row]]:

@@ -14,7 +14,7 @@ from pipeline import instants
 from pipeline.hosts import parts_of_url
 from pipeline.journey import page_texts
 from pipeline.journey.page_texts import Language
-from pipeline.language import catalogue
+from pipeline.language import catalogue, figures
 from pipeline.language.catalogue import N_
 from pipeline.language.codes import REVIEWS_TO_SELLERS
 from pipeline.notices.rules import (
@@ -261,7 +261,7 @@ def clock(at: int | None, language: Language, zone: tzinfo) -> str:
         return _said(_NO_DEADLINE, language)
     locale = _LOCALES[language]
     local: datetime = instants.of(at).astimezone(zone)
-    named = dates.get_timezone_name(local, locale=locale)
+    named = figures.clock(local, locale)
     time = f"{local:%Hh%M}" if language == "pt-BR" else f"{local:%H:%M}"
     return f"{dates.format_date(local.date(), 'long', locale=locale)}, {time} ({named})"
 

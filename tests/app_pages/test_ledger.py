@@ -114,7 +114,8 @@ def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_i
             [figure] = [it for it in figures if it.label == "Oldest to go out"]
             assert figure.help == (
                 "Looked at: submissions to repeat, messages of open alerts, deliveries to"
-                " endpoints."
+                " endpoints. Messages of the schedule to sellers are not: *Sellers* says how each"
+                " fares."
             )
             return figure.value, figure.delta, figure.proto.MetricColor.Name(figure.proto.color)
 

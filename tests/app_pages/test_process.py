@@ -250,7 +250,24 @@ def test_a_status_and_a_type_that_the_contract_does_not_know_are_shown_as_they_c
 ) -> None:
     with open_log(HISTORY):
         shown = page_text(visit("process", process="prc_odd"))
-    assert "The platform reports FROZEN" in shown
+    assert "Review requested: FROZEN" in shown
+
+
+def test_each_event_of_a_review_is_titled_by_what_it_reports(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """All three were *Review requested*."""
+    reports = [
+        review("prc_1", before(days=45), kind="ACP"),
+        review("prc_1", before(days=45), kind="ACP", status="OVERDUE", at=before(days=14)),
+        review("prc_1", before(days=45), kind="ACP", status="FINISHED", at=before(days=1)),
+    ]
+    with open_log(reports):
+        shown = page_text(visit("process", process="prc_1"))
+    assert "Review requested: PENDING · in time" in shown
+    assert "Review reported: OVERDUE · in time" in shown
+    assert "Review reported: FINISHED · done" in shown
+    assert shown.count("Review requested") == 1
 
 
 def test_what_is_cut_is_said_to_be_and_the_trail_names_whoever_an_alert_went_to(

@@ -14,7 +14,7 @@ from app_pages.charts.outcomes import LOOKS, outcome_days
 from app_pages.language import formats
 from pipeline.language import codes
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import attempt, before, review
+from tests.app_pages.support.occurrences import attempt, before, collected, review
 from tests.app_pages.support.reading import chart, links, metrics, page_text, table
 from tests.support.dashboard import BACKGROUNDS, contrast
 
@@ -120,6 +120,20 @@ def test_with_nothing_sent_the_page_says_how_to_begin(open_log: OpenLog, visit: 
         shown = page_text(visit("submissions"))
     assert "Nothing has been submitted yet" in shown
     assert "Send in the guide For the marketplace's developers" in shown
+
+
+def test_before_anything_is_sent_what_lacks_a_type_of_seller_is_listed(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It was, only where something else was ready to be sent."""
+    answered = [
+        review("prc_1", before(days=2)),
+        collected("prc_1", "answered", before(days=1), fields={"revenue": "1000_to_5000"}),
+    ]
+    with open_log(answered):
+        shown = page_text(visit("submissions"))
+    assert "Nothing has been submitted yet" in shown
+    assert "Answered, but of an unknown type of seller (1)" in shown
 
 
 def test_what_needs_a_person_is_listed_with_the_reason(drawn: Visit) -> None:

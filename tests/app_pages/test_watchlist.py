@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from app_pages.parts import address
 from pipeline import instants
 from pipeline.alert.summaries import reports
 from pipeline.alert_rules import AlertRules
@@ -283,7 +284,8 @@ def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_pa
 ) -> None:
     many = [review(f"prc_{n:03}", before(days=40, minutes=200 - n)) for n in range(120)]
     few = [review(f"prc_z{n}", before(days=45), kind="ACP") for n in range(60)]
-    with open_log([*many, *few]):
+    other = review("prc_bia", before(days=1), seller="sel_bia", kind="ACP")
+    with open_log([*many, *few, other]):
         first = visit("watchlist", type="ACI")
         assert listed(first) == [f"prc_{n:03}" for n in range(119, 69, -1)]
         assert "120 processes" in page_text(first)
@@ -294,6 +296,11 @@ def test_a_long_list_is_paged_in_the_url_and_a_new_filter_starts_at_its_first_pa
         assert listed(visit("watchlist", type="ACI", page="x")) == listed(first)
         app.pills(key="type").set_value(["ACP"]).run()
         assert listed(app)[0] == "prc_z0"
+        # A list without other pages keeps none, by which its first click drew the whole page.
+        alone = visit("watchlist", type="ACP", page="2")
+        alone.text_input(key="seller").set_value("sel_bia").run()
+        assert listed(alone) == ["prc_bia"]
+        assert address.PAGE not in alone.session_state
         assert "page" not in app.query_params
 
 

@@ -44,7 +44,7 @@ def test_a_file_says_who_writes_by_what_and_in_which_words(tmp_path: Path) -> No
     assert texts.templates(read) == {"first": 3, "reminder": 1, "correct": 1, "moved": 1}
     asked = [Asked("ACP", DEADLINE, is_late=False, missing=["revenue"])]
     own = texts.written("first", asked, "pt-BR", sender(read))
-    assert own.subject == "Loja do Zé: até 4 de junho de 2026, 23h00 (Horário Padrão de Brasília)"
+    assert own.subject == "Loja do Zé: até 4 de junho de 2026, 23h00 (horário de Brasília)"
     assert own.text.startswith("Oi!\nAtualização periódica do seu cadastro: a plataforma")
     assert own.text.endswith("Dúvidas? Write to help@market.example, or call 0800 123 456.")
     same = texts.written("first", asked, "pt-BR", sender(read), code_comes_along=True)
@@ -114,7 +114,7 @@ def test_a_slip_leaves_in_force_what_was_read_before(
         (
             Asked("ACI", DEADLINE, is_late=True, missing=["owner.address.city"]),
             "Correction of your registration: the payment platform asked you to bring your"
-            " registration up to date by 4 June 2026, 23:00 (Brasilia Standard Time), and that"
+            " registration up to date by 4 June 2026, 23:00 (Brasilia Time), and that"
             " time has passed. You can still answer, and should do so today. We still need: the"
             " owner's address (City).\n"
             "It takes a few minutes: [link]",

@@ -291,12 +291,11 @@ def test_a_seller_is_reminded_in_their_language_of_what_is_still_needed(
         asked = texts.Asked("ACP", at, is_late=True, missing=["revenue", "company.size"])
         portuguese = texts.to_copy(asked, "pt-BR", formats.zone())
     # 02:00 UTC is still the day before in São Paulo; a day alone would promise the rest of it.
-    assert "up to date by 4 June 2026, 23:00 (Brasilia Standard Time). We" in english
+    assert "up to date by 4 June 2026, 23:00 (Brasilia Time). We" in english
     fields = "your revenue, your address (City, State) and the owner's revenue"
     assert f"We still need: {fields}." in english
     assert "It takes a few minutes: [link]" in english
     assert (
-        "até 5 de maio de 2026, 09h00 (Horário Padrão de Brasília), e esse prazo já passou"
-        in portuguese
+        "até 5 de maio de 2026, 09h00 (horário de Brasília), e esse prazo já passou" in portuguese
     )
     assert "seu faturamento e os dados que o formulário pede." in portuguese

@@ -235,6 +235,8 @@ def test_what_a_long_form_lacks_is_in_sight_beside_what_records_it(
         assert box is not None
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= size[1]
+        page.get_by_role("radio", name="no answer").click()  # it was said until the next press
+        lacking.wait_for(state="hidden")
         page.keyboard.press("Escape")
     finally:
         page.set_viewport_size({"width": 1440, "height": 1100})
