@@ -13,6 +13,7 @@ from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
 from pipeline.alert.acting import take_back as take_back_step
 from pipeline.continuity import service
+from pipeline.errors import PrazoError
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
 from pipeline.log.actions import ASSIGNED, MAX_REASON_CHARACTERS, UNDONE, By, action
@@ -202,11 +203,10 @@ def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "")
     )
 
 
-def _retracted_already(contacts: Sequence[views.Row]) -> acting.Feedback | None:
+def _retracted_already(contacts: Sequence[views.Row]) -> str | None:
     """Why nothing is taken back: one of these calls and letters was. None where none was."""
     for now in _retracted(contacts):
-        at = formats.minute(now["retracted_at"])
-        return acting.Feedback(_("Nothing was recorded: it was undone already, {at}.", at=at))
+        return _("It was undone already, {at}.", at=formats.minute(now["retracted_at"]))
     return None
 
 
@@ -271,7 +271,7 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
     closes = partial(ticket, "closed", reason=UNDONE)
     undo = partial(_undo_ticket, processes, "opened", number, closes, actor)
     return _record_unless(
-        lambda rows: _ticket_in_the_way(rows, number),
+        _ticket_in_the_way,
         processes,
         lambda row: ticket("opened", number=number, **signed(row, actor)),
         actor,
@@ -314,9 +314,7 @@ def _undo_ticket(
     )
 
 
-def _another_ticket(
-    processes: Sequence[views.Row], step: str, number: str | None
-) -> acting.Feedback | None:
+def _another_ticket(processes: Sequence[views.Row], step: str, number: str | None) -> str | None:
     """Why nothing is recorded of a ticket: it is not the latest word of one of the processes that
     it was opened, or closed. None where it is."""
     ids = [it["process_id"] for it in processes]
@@ -326,8 +324,8 @@ def _another_ticket(
         return None
     shown = formats.plain(views.shown("number", number or "–"))
     if step == "opened":
-        return acting.Feedback(_("Ticket {number} is not open any more.", number=shown))
-    return acting.Feedback(_("Not undone: it was changed meanwhile."))
+        return _("Ticket {number} is not open any more.", number=shown)
+    return _("It was changed meanwhile.")
 
 
 def assign(
@@ -361,7 +359,7 @@ def assign(
     )
 
 
-InTheWay = Callable[[Sequence[views.Row]], acting.Feedback | None]
+InTheWay = Callable[[Sequence[views.Row]], str | None]
 """Says why nothing is to be recorded about these processes, by what the pages see now."""
 
 
@@ -381,13 +379,32 @@ def _record_unless(
     left = list(processes)
     for _time in range(MOST_TIMES):
         found = _record_once(in_the_way, left, draft, actor)
-        if isinstance(found, acting.Feedback):
-            return found._replace(kept=kept)
+        if isinstance(found, (str, PrazoError)):
+            return _not_of(left, processes, found, kept)
         if not found:
             return done or recorded(processes)
         left = found
-    busy = _("Something else was recorded at the same moment: press again.")
-    return acting.Feedback(busy, kept=kept)
+    busy = _("Something else about it was recorded at the same moment: press again.")
+    return _not_of(left, processes, busy, kept)
+
+
+def _not_of(
+    left: Sequence[views.Row], processes: Sequence[views.Row], why: str | PrazoError, kept: str
+) -> acting.Feedback:
+    """Why nothing was recorded about those that are left of these processes, behind what was
+    recorded about the others: somebody acted at the same moment, and was seen at a second look."""
+    done = [key_of(it) for it in processes if it not in left]
+    if done:
+        lead = _(
+            "Recorded for {processes}, and not for {others}.",
+            processes=elements.paths(done),
+            others=elements.paths([key_of(it) for it in left]),
+        )
+    else:
+        lead = _("Nothing was recorded.")
+    if isinstance(why, PrazoError):
+        return acting.Feedback(lead if done else "", error=why, kept=kept)
+    return acting.Feedback(f"{lead} {why}", kept=kept)
 
 
 def _record_once(
@@ -395,7 +412,7 @@ def _record_once(
     processes: Sequence[views.Row],
     draft: Callable[[views.Row], Draft],
     actor: str,
-) -> list[views.Row] | acting.Feedback:
+) -> list[views.Row] | str | PrazoError:
     """Tries once. The processes about which something else was recorded meanwhile, so that they
     have to be tried again; or why nothing was recorded."""
     lengths: dict[str, int] = {}
@@ -411,7 +428,7 @@ def _record_once(
         return standing
     error = error or acting.tried(append, actor)
     if error is not None:
-        return acting.Feedback("", error=error)
+        return error
     pairs = zip(processes, receipts, strict=True)
     return [row for row, receipt in pairs if receipt.outcome is Outcome.CONFLICT]
 
@@ -428,7 +445,7 @@ def number_of(recorded: views.Row) -> str:
     return formats.plain(views.shown("number", recorded["number"] or "–"))
 
 
-def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Feedback | None:
+def _ticket_in_the_way(processes: Sequence[views.Row]) -> str | None:
     """Why a ticket is not recorded: somebody has opened another one. None where none of the
     processes has an open ticket, by what the pages see."""
     ids = [it["process_id"] for it in processes]
@@ -436,32 +453,29 @@ def _ticket_in_the_way(processes: Sequence[views.Row], number: str) -> acting.Fe
     if not found:
         return None
     other = found[0]
-    text = _(
-        "{number} was not recorded: for {process}, ticket {other} has been open since {instant}, by"
-        " {name}. Close that one first.",
-        number=formats.plain(number),
+    return _(
+        "For {process}, ticket {other} has been open since {instant}, by {name}. Close that one"
+        " first.",
         process=formats.plain(key_of(other)),
         other=number_of(other),
         instant=formats.minute(other["recorded_at"]),
         name=formats.plain(other["actor"] or "–"),
     )
-    return acting.Feedback(text)
 
 
-def _assigned_since(processes: Sequence[views.Row], assignee: str | None) -> acting.Feedback | None:
+def _assigned_since(processes: Sequence[views.Row], assignee: str | None) -> str | None:
     """Why nothing is assigned: one of the processes was assigned to somebody else since the page
     was drawn. None where none was."""
     drawn = {row["process_id"]: row["assignee"] for row in processes}
     for now in views.read("assignments", where={"process_id": list(drawn)}):
         if now["assignee"] not in (drawn[now["process_id"]], assignee):
-            text = _(
-                "Nothing was recorded: {process} has been assigned to {name} since {instant}."
-                " Press again to assign it all the same.",
+            return _(
+                "{process} has been assigned to {name} since {instant}. Press again to assign it"
+                " all the same.",
                 process=formats.plain(views.shown("process_id", now["process_id"])),
                 name=formats.plain(now["assignee"] or _("Unassigned")),
                 instant=formats.minute(now["assigned_at"]),
             )
-            return acting.Feedback(text)
     return None
 
 

@@ -94,7 +94,7 @@ def test_a_call_is_undone_once_whoever_else_still_sees_it(
         press(app, "Record the reason and undo")
         say_why(other, "a mistake", "why")
         press(other, "Record the reason and undo")
-        assert "Nothing was recorded: it was undone already" in page_text(other)
+        assert "Nothing was recorded. It was undone already" in page_text(other)
         said = service.reader.read("timeline", where={"kind": "retraction"}).to_pylist()
     assert [it["reason"] for it in said] == ["another seller"] * 2, "one for each review"
 

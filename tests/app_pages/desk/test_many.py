@@ -222,7 +222,7 @@ def test_a_second_ticket_is_not_recorded_and_keeps_its_number_and_none_closes_fo
         shown = page_text(bruno)
         [row] = service.reader.read("tickets").to_pylist()
         assert (row["number"], row["actor"]) == ("T-1", "Ana")
-        assert "T-2 was not recorded: for prc_2, ticket T-1 has been open since" in shown
+        assert "Nothing was recorded. For prc_2, ticket T-1 has been open since" in shown
         assert "by Ana. Close that one first." in shown
         assert "T-2" in [it.value for it in bruno.code]
         assert "Record T-1 as closed" in [it.label for it in bruno.button]
@@ -252,7 +252,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
         assert assigns(drawn, "Ana", "Ana") == ("Recorded for `prc_2`.", "Ana")
         said, assignee = assigns(drawn, "Bia", "Bia")
         assert (said.partition(" since ")[0], assignee) == (
-            "Nothing was recorded: prc_2 has been assigned to Ana",
+            "Nothing was recorded. prc_2 has been assigned to Ana",
             "Ana",
         )
         assert recording.assign([drawn], "Bia", "he is ill", "Bia").kept == "Bia he is ill"
@@ -269,7 +269,7 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
     by = {"actor": "Bruno", "recorded_by": "test", "process_id": "prc_2", "seller_id": "sel_ana"}
     with open_log(HISTORY) as service:
 
-        def look(*asked: Any) -> acting.Feedback | None:
+        def look(*asked: Any) -> str | None:
             found = looked(*asked)
             if found is None:
                 service.inbox.append([ticket("opened", number="T-2", **by)])
@@ -282,7 +282,36 @@ def test_of_two_who_open_a_ticket_in_the_same_moment_the_second_is_refused(
         press(app, "Record it as opened")
         numbers = [json.loads(it.body or b"")["number"] for it in service.inbox.find(kind="ticket")]
     assert numbers == ["T-2"]
-    assert "T-1 was not recorded: for prc_2, ticket T-2 has been open since" in page_text(app)
+    assert "Nothing was recorded. For prc_2, ticket T-2 has been open since" in page_text(app)
+
+
+def test_whoever_comes_between_is_seen_at_a_second_look_which_says_what_was_recorded_at_the_first(
+    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said that nothing was recorded."""
+    drawn = [
+        {"process_id": process, "seller_id": "sel_ana", "assignee": None}
+        for process in ("prc_1", "prc_2")
+    ]
+    looked = recording._assigned_since
+    with open_log(HISTORY) as service:
+        inbox = service.inbox
+
+        def look(*asked: Any) -> str | None:
+            found = looked(*asked)
+            if not inbox.find(kind="assignment"):  # after the first look, and before its entries
+                inbox.append([recording.assignment(drawn[1], "Eva", "", "Eva")])
+            return found
+
+        monkeypatch.setattr(recording, "_assigned_since", look)
+        said = recording.assign(drawn, "Bia", "", "Bia")
+        service.reach(inbox.last()[0])
+        found = service.reader.read("assignments").to_pylist()
+    assert {it["process_id"]: it["assignee"] for it in found} == {"prc_1": "Bia", "prc_2": "Eva"}
+    assert said.text.startswith(
+        "Recorded for `prc_1`, and not for `prc_2`. prc_2 has been assigned to Eva since "
+    )
+    assert (said.is_done, said.undo) == (False, None)
 
 
 def test_a_double_click_acts_once_and_none_without_its_role(
