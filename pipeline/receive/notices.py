@@ -19,7 +19,7 @@ from pipeline.http.callers import TurnedAway
 from pipeline.http.preamble import admitted_body
 from pipeline.http.refusals import Refusals
 from pipeline.http.tokens import Tokens
-from pipeline.inbox import Inbox
+from pipeline.inbox import Inbox, Receipt
 from pipeline.inbox.group_commit import GroupCommit
 from pipeline.log.entries import Draft, Entry, content_of
 from pipeline.log.kinds.collection import COLLECTION
@@ -50,6 +50,7 @@ class Noticing:
         self._tokens = Tokens.of(settings)
         self._inbox: Inbox
         self._recorder: GroupCommit
+        self._retracting = asyncio.Lock()
 
     def open(self, inbox: Inbox, recorder: GroupCommit) -> None:
         """Sets where it is recorded; called once, before the first request."""
@@ -68,7 +69,10 @@ class Noticing:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 draft = await asyncio.to_thread(self._draft, body, caller.name)
-                receipt = await self._recorder.record(draft)
+                if draft.kind == RETRACTION:
+                    receipt = await self._retract(draft)
+                else:
+                    receipt = await self._recorder.record(draft)
         except Unreadable as unreadable:
             return Json(422, {"error": unreadable.what})
         except (InboxUnavailable, OperatorError, TimeoutError) as error:
@@ -87,8 +91,6 @@ class Noticing:
         require_no_later(draft, self._inbox.clock())
         if draft.kind == SELLER_NOTICE:
             return self._of_its_seller(draft, value)
-        if draft.kind == RETRACTION:
-            self._check_retraction(draft, value)
         said = value.get("detail")
         if draft.kind == SELLER_NOTICE_RESULT and isinstance(said, str):
             return draft._replace(body=content_bytes({**value, "detail": kept_of(said)}))
@@ -105,8 +107,17 @@ class Noticing:
             raise Unreadable("seller_id: the process is another seller's")
         return draft
 
-    def _check_retraction(self, draft: Draft, value: Mapping[str, JsonValue]) -> None:
+    async def _retract(self, draft: Draft) -> Receipt:
+        """Records a retraction, one at a time, so that none comes between a look and its entry.
+        Raises `Unreadable` for what is none, or not the first."""
+        async with self._retracting:
+            await asyncio.to_thread(self._check_retraction, draft)
+            return await self._recorder.record(draft)
+
+    def _check_retraction(self, draft: Draft) -> None:
         """Only who recorded a call or letter takes it back here; an administrator does on pages."""
+        value = parse_json(draft.body or b"")
+        assert isinstance(value, dict)
         for name in ("actor", "reason"):
             said = value.get(name)
             if not isinstance(said, str) or is_blank(said):
@@ -120,8 +131,8 @@ class Noticing:
 
     def _require_first(self, draft: Draft, message_id: JsonValue, about: set[str | None]) -> None:
         """Raises `Unreadable` where the call or letter about these processes is retracted already;
-        not for the same report sent again. Of two that come at once both may be recorded: then the
-        earliest counts."""
+        not for the same report sent again. Of two that come at once to two receivers, or here and
+        on a page, both may be recorded: then the earliest counts."""
         found = self._inbox.find(kind=RETRACTION)
         earlier = [it for it in found if content_of(it).get("message_id") == message_id]
         if any(it.ingest_key == draft.ingest_key for it in earlier):

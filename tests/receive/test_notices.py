@@ -1,12 +1,19 @@
 """`POST /v1/notices`: what systems of the marketplace say of notices is on disk once answered."""
 
+import asyncio
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from pipeline import instants
-from pipeline.log.entries import Entry
+from pipeline.http.asgi import Request
+from pipeline.http.refusals import Refusals
+from pipeline.inbox import Receipt
+from pipeline.inbox.group_commit import GroupCommit
+from pipeline.log.entries import Draft, Entry
+from pipeline.receive import notices
 from tests.support.gateway import Answer, Client
 from tests.support.marketplace import Marketplace, Review
 
@@ -165,6 +172,46 @@ def test_a_call_is_retracted_once_and_the_same_report_again_counts_as_that(
     of_the_other = retraction(call, process_id=second.process_id)
     assert post(gateway, of_the_other).status == 422
     assert len(seqs()) == 2
+
+
+def test_of_retractions_that_come_at_once_one_is_recorded(
+    marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All had looked before any was recorded, and all were."""
+    inbox = marketplace.inbox
+    call = notice(
+        marketplace.review(is_answered=False),
+        message_id="call 3",
+        channel="phone",
+        outcome="reached",
+    )
+    taken = {name: it for name, it in call.items() if name != "process_id"}
+
+    class Slow:
+        """Records after all who do not wait have looked."""
+
+        async def record(self, draft: Draft) -> Receipt:
+            await asyncio.sleep(0.2)
+            [receipt] = await asyncio.to_thread(inbox.append, [draft])
+            return receipt
+
+    async def admitted(request: Any, *_: object) -> tuple[Any, bytes]:
+        return SimpleNamespace(name="own"), json.dumps(request).encode()
+
+    async def statuses() -> list[int]:
+        noticing = notices.Noticing(marketplace.settings(), Refusals(["notices"]))
+        noticing.open(inbox, cast(GroupCommit, Slow()))
+        assert (await noticing.post(cast(Request, call))).status_code == 200
+        asked = [
+            retraction(taken, reason=f"reason {number}", process_id=of)
+            for number, of in enumerate((call["process_id"], call["process_id"], None))
+        ]
+        answers = await asyncio.gather(*(noticing.post(cast(Request, it)) for it in asked))
+        return sorted(it.status_code for it in answers)
+
+    monkeypatch.setattr(notices, "admitted_body", admitted)
+    assert asyncio.run(statuses()) == [200, 422, 422]
+    assert len([it for it in kept(marketplace, "retraction") if b"call 3" in (it.body or b"")]) == 1
 
 
 def test_it_takes_its_own_scope_method_and_size(marketplace: Marketplace, gateway: Client) -> None:
