@@ -1,6 +1,6 @@
 """Changes who is notified of what: one table of the alerts' file at a time, by a form."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from pipeline.written import read_small
 CHOSEN: Final = "alerts_change"
 WAS: Final = "alerts file as it was"
 HANDED_OUT: Final = "text of the alerts file"
+CHANGES: Final = "how the alerts file was changed, in words"
 DIFFERENCE: Final = "difference of the alerts file"
 SAVED: Final = "how often the alerts file was saved"
 WARNED: Final = "said of the alerts that a change sends"
@@ -469,6 +470,7 @@ def put(
                         " it says now, and save again."
                     )
                 )
+            acting.own()[CHANGES] = "  \n".join(_changes(was, fault.now))
             acting.own()[DIFFERENCE] = fault.difference
             st.session_state[CHOSEN] = None  # its inputs show what was before
         return acting.Feedback("", error=fault)
@@ -492,7 +494,9 @@ def _hand_out(path: Path) -> None:
     own = acting.own()
     if DIFFERENCE in own:
         st.markdown(_("How somebody changed the file meanwhile:"))
-        st.code(own[DIFFERENCE], language="diff")
+        st.markdown(own[CHANGES])
+        with st.expander(_("The file, line by line")):
+            st.code(own[DIFFERENCE], language="diff")
     if HANDED_OUT in own:
         st.markdown(_("The new text of {file}:", file=formats.code(str(path.name))))
         st.code(own[HANDED_OUT], language="toml")
@@ -500,6 +504,53 @@ def _hand_out(path: Path) -> None:
         st.button(_("I have seen it"), icon=":material/check:", on_click=_seen)
 
 
+def _changes(was: str, now: str) -> Iterator[str]:
+    """How two texts of the file differ in what the forms ask, a line for each value, as Markdown;
+    of all else, that there is more."""
+    before, after = editing.tables(was), editing.tables(now)
+    for place in _places(before, after):
+        old, new = editing.table(before, place), editing.table(after, place)
+        name = _name_of(place)
+        if not new and old:
+            yield _("{name}: removed", name=name)
+        for key, field in _FIELDS[place[0]].items() if new else ():
+            one, other = (_said(key, it.get(key), field) for it in (old, new))
+            if one != other:
+                label = _(field.label)
+                yield _("{name}, {what}: {old} → {new}", name=name, what=label, old=one, new=other)
+    asked = {RECIPIENTS, ROUTES, HOURS}
+    left, left_now = (
+        {key: it for key, it in said.items() if key not in asked} for said in (before, after)
+    )
+    if left != left_now:
+        yield _("Other settings: see the file, line by line.")
+
+
+def _places(*said: Mapping[str, Any]) -> Sequence[Place]:
+    """The tables of which forms ask, in any of these texts."""
+    names = dict.fromkeys(name for it in said for name in it.get(RECIPIENTS, {}))
+    routes = max(len(it.get(ROUTES, [])) for it in said)
+    return [*((RECIPIENTS, it) for it in names), *((ROUTES, n) for n in range(routes)), (HOURS,)]
+
+
+def _name_of(place: Place) -> str:
+    if len(place) == 1:
+        return _("Working hours")
+    table, which = place
+    return _("Route {n}", n=int(which) + 1) if table == ROUTES else formats.plain(which)
+
+
+def _said(key: str, value: Any, field: Field) -> str:
+    """A value of the file in words; a dash for none."""
+    shown = _shown(key, value, field)
+    if isinstance(shown, bool):
+        return _("yes") if shown else _("no")
+    if isinstance(shown, str):
+        return formats.plain(shown) or "–"
+    options = field.options or (*GROUPS,)
+    return ", ".join(option(options, it) for it in shown) or "–"
+
+
 def _seen() -> None:
-    for name in (DIFFERENCE, HANDED_OUT):
+    for name in (CHANGES, DIFFERENCE, HANDED_OUT):
         acting.own().pop(name, None)

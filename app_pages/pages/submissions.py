@@ -371,6 +371,7 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
                     _("Processes"): formats.number(row["processes"]),
                     _("Accepted since"): formats.number(row["accepted"]),
                     _("Not accepted so far"): formats.number(row["processes"] - row["accepted"]),
+                    _("These, until now in all"): took(row["seconds_unaccepted"]),
                     _("In all"): took(row["seconds"]),
                     _("Waits at the same time counted once"): took(row["seconds_once"]),
                     _("Half within"): took(row["median_seconds_to_acceptance"]),
@@ -381,8 +382,7 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
             alt=_("Time from the first failed attempt to the accepted one, by outcome"),
             note=_(
                 "For a support ticket: *Table and query* has each process with its times. Rows"
-                " may overlap in time, so that their times do not add up. What was not accepted so"
-                " far is in no time."
+                " may overlap in time, so that their times do not add up."
             ),
         )
 
@@ -424,6 +424,13 @@ def failure_times_reading(most: views.Row, month: str) -> str:
         outcome=formats.plain(code_texts.word(codes.OUTCOMES, most["failed_outcome"])),
         accepted=formats.number(most["accepted"]),
     )
+    if (still := most["processes"] - most["accepted"]) > 0:
+        waited = _(
+            "Not accepted so far: **{n}**, which have waited **{time}** in all until now.",
+            n=formats.number(still),
+            time=formats.seconds(most["seconds_unaccepted"]),
+        )
+        failed = f"{failed} {waited}"
     if not most["accepted"]:
         return failed
     took_them = _(

@@ -29,7 +29,8 @@ Place = tuple[str, str | int] | tuple[str]
 
 
 class Overtaken(CallerError):
-    """Somebody has changed the file since the change was begun. `difference`: how, line by line."""
+    """Somebody has changed the file since the change was begun. `difference`: how, line by line.
+    `now`: what the file says."""
 
     def __init__(self, path: Path, was: str, now: str) -> None:
         super().__init__(
@@ -40,7 +41,7 @@ class Overtaken(CallerError):
         lines = difflib.unified_diff(
             was.splitlines(), now.splitlines(), "before", "now", lineterm="", n=1
         )
-        self.difference = "\n".join(lines)
+        self.difference, self.now = "\n".join(lines), now
 
 
 def tables(text: str) -> dict[str, Any]:

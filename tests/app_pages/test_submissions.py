@@ -225,8 +225,8 @@ def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> No
     assert "accepted of 0" not in shown  # nothing was sent with changed content
     assert "5 min 1 s from first failures to acceptance, after “Platform error”" in shown
     assert table(app, "First failure") == [
-        ["Platform error", "1", "1", "0", "5 min 1 s", "5 min 1 s", "5 min 1 s"],
-        ["Payload refused", "1", "0", "1", "–", "–", "–"],
+        ["Platform error", "1", "1", "0", "–", "5 min 1 s", "5 min 1 s", "5 min 1 s"],
+        ["Payload refused", "1", "0", "1", "7 days", "–", "–", "–"],
     ]
 
 
@@ -270,6 +270,8 @@ def test_without_an_acceptance_no_time_from_failures_is_said(
     assert "First failures in May 2026: 3, none accepted yet" in shown
     assert "First failed in May 2026 as “Platform error”: 2; accepted since: 0." in shown
     assert "it took" not in shown
+    # It had a count, and no time: two have waited for eight days each.
+    assert "Not accepted so far: 2, which have waited 16 days in all until now." in shown
 
 
 def test_attempts_are_counted_by_week_and_by_the_hour_of_the_day(

@@ -8,6 +8,7 @@
 -- column: seconds | from the first failed attempt of these to their first 200, summed; null over nothing
 -- column: seconds_once | the same, where what several waited at once counts once; null over nothing
 -- column: median_seconds_to_acceptance | of these: the median by nearest rank; null over nothing
+-- column: seconds_unaccepted | from the first failed attempt of those that have not been accepted to as_of, summed; null over nothing
 -- column: is_retryable | the outcome is one after which the same payload is sent again, and so not our payload's
 
 with waits as (
@@ -34,6 +35,7 @@ select
     sum(ends - begins) / 1e6 as seconds,
     sum(greatest(ends - greatest(begins, covered_to), 0)) filter (where ends is not null) / 1e6 as seconds_once,
     quantile_disc(seconds_to_acceptance, 0.5) as median_seconds_to_acceptance,
+    sum(epoch_us(as_of()) - begins) filter (where ends is null) / 1e6 as seconds_unaccepted,
     is_retryable(failed_outcome) as is_retryable
 from waits
 group by month, failed_outcome

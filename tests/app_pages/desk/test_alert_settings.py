@@ -228,6 +228,24 @@ def test_a_choice_stays_where_somebody_else_changed_the_route_meanwhile(
         assert 'to = ["ana", "bruno", "carla"]' in file.read_text()
 
 
+def test_what_somebody_changed_meanwhile_is_said_in_words(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """Lines of the file with plus and minus were all that it said."""
+    with open_log([], alerts_file=file):
+        app = visit("alerts", as_of=None)
+        app.session_state[acting._NAME] = "Eva"
+        app.run().pills(key="alerts_change").set_value("hours").run()
+        app.text_input(key="alerts hours start").set_value("07:00")
+        new = '[recipients.dora]\nemail = "d@m.example"\n'
+        file.write_text(file.read_text().replace('to = ["ana"]', 'to = ["ana", "bruno"]') + new)
+        press(app, "Save")
+        said = page_text(app)
+        assert "Route 1, Notified: ana → ana, bruno" in said
+        assert "dora, E-mail address: – → d@m.example" in said.replace("\N{WORD JOINER}", "")
+        assert "Working hours, " not in said  # of what is not changed nothing is said
+
+
 def test_a_choice_goes_to_no_other_route_and_a_change_by_hand_is_nobodys(
     open_log: OpenLog, visit: Visit, file: Path
 ) -> None:

@@ -72,7 +72,7 @@ def metrics(app: AppTest) -> dict[str, tuple[str, str]]:
 def links(app: AppTest) -> list[tuple[str, str]]:
     """Label and query of the links to other pages, but for what each page has: the bell, the
     question mark that leads to Help, and at the foot the Ledger."""
-    of_every_page = ("Help on this page", "Ajuda sobre esta página", "Ledger", "Registro")
+    of_every_page = ("Help on this page", "Ajuda sobre esta página", "Ledger", "Livro de registros")
     return [it for it in all_links(app) if it[1] != BELL and it[0] not in of_every_page]
 
 

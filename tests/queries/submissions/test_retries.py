@@ -70,9 +70,10 @@ def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():
     assert table(history, "failure_time_by_month") == [
         (
             *(MARCH, "platform_error", 4, 3),
-            *(4 * hour + 3 * minute, 3 * hour + 2 * minute, hour + 60, True),
+            *(4 * hour + 3 * minute, 3 * hour + 2 * minute, hour + 60),
+            *(49 * 24 * hour - 8 * hour, True),  # of `p4`, until now
         ),
-        (APRIL, "invalid_payload", 1, 0, None, None, None, False),
+        (APRIL, "invalid_payload", 1, 0, None, None, None, 19 * 24 * hour, False),
     ]
     assert [row[0::4] for row in table(history, "failure_times")] == [
         ("p1", 2 * hour + minute),

@@ -233,6 +233,7 @@ def failure_time_by_month(log: Log) -> list[dict]:
     for (month, result), of_it in months.items():
         waits = [(start, end) for start, end in of_it if end]
         times = sorted((end - start) / timedelta(seconds=1) for start, end in waits)
+        still = [(start, log.as_of) for start, end in of_it if not end]
         rows.append(
             {
                 "month": month,
@@ -244,6 +245,7 @@ def failure_time_by_month(log: Log) -> list[dict]:
                 "median_seconds_to_acceptance": times[math.ceil(len(times) / 2) - 1]
                 if waits
                 else None,
+                "seconds_unaccepted": total(still) if still else None,
                 "is_retryable": result in RETRYABLE,
             }
         )
