@@ -234,8 +234,9 @@ def hours_said(
     rows: Sequence[views.Row], ahead: int | None, worst_day: views.Row | None
 ) -> tuple[str, str]:
     """Title and reading: the hour of which the greatest share failed, of those with attempts enough
-    to say so, beside the whole day. `ahead`: as `formats.hours_ahead` gives it. `worst_day`: that
-    on which most failed, where it stands out."""
+    to say so, beside the whole day; or the day that has most of all failures, whose hours say
+    nothing of others. `ahead`: as `formats.hours_ahead` gives it. `worst_day`: that on which most
+    failed, where it stands out."""
     sent, failed = Counter[int](), Counter[int]()
     for row in rows:
         sent[row["hour"]] += row["attempts"]
@@ -246,14 +247,20 @@ def hours_said(
         n=formats.number(sent.total()),
         share=formats.share(failed.total() / sent.total() if sent else None),
     )
-    day = ""  # that of most of them
     if worst_day is not None and 2 * worst_day["failed"] > failed.total():
-        day = formats.short_day(worst_day["day"])
-        in_all += " " + _(
+        day, most = formats.short_day(worst_day["day"]), formats.number(worst_day["failed"])
+        title = _(
+            "By the hour, most failures are those of {day}: {n} of {total}",
+            day=day,
+            n=most,
+            total=formats.number(failed.total()),
+        )
+        said = _(
             "Most of these, **{n}**, failed on {day}: the hours show that day above all.",
-            n=formats.number(worst_day["failed"]),
+            n=most,
             day=day,
         )
+        return title, f"{in_all} {said}"
     enough = [hour for hour in sent if sent[hour] >= LEAST_OF_AN_HOUR and failed[hour]]
     if not enough:
         return _("Attempts by the hour of the day"), in_all
@@ -272,8 +279,6 @@ def hours_said(
         number=formats.number(LEAST_OF_AN_HOUR),
         **numbers,
     )
-    if day:
-        title += "; " + _("of all failures, most on {day}", day=day)
     return title, in_all
 
 
@@ -355,7 +360,7 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
 
 def draw_failure_times(rows: Sequence[views.Row]) -> None:
     """How long it took from first failures to acceptance: what a support ticket can say. `rows`: of
-    one month, the longest first."""
+    one month, what the platform caused first, each longest first."""
     if not rows:
         return
     month = rows[0]["month"]
@@ -388,11 +393,10 @@ def draw_failure_times(rows: Sequence[views.Row]) -> None:
 
 
 def worst_of(rows: Sequence[views.Row]) -> Sequence[views.Row]:
-    """The longest time of a month's outcomes and, where a payload of ours caused that, the longest
-    that the platform caused; `rows`: the longest first."""
-    if rows[0]["is_retryable"]:
-        return rows[:1]
-    return [rows[0], *[row for row in rows if row["is_retryable"] and row["accepted"]][:1]]
+    """Of a month's outcomes the longest time that the platform caused, then the longest that a
+    payload of ours did, if any was accepted; `rows`: as above."""
+    longest = {row["is_retryable"]: row for row in reversed(rows) if row["accepted"]}
+    return [longest[it] for it in (True, False) if it in longest] or rows[:1]
 
 
 def time_from_failures(row: views.Row) -> str:
@@ -404,7 +408,7 @@ def time_from_failures(row: views.Row) -> str:
 
 
 def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
-    """The longest times of a month's outcomes, and how many have none; `rows`: longest first."""
+    """The longest times of a month's outcomes, and how many have none; `rows`: as above."""
     failed, accepted = (sum(row[it] for row in rows) for it in ("processes", "accepted"))
     if not accepted:
         failed = formats.number(failed)
@@ -456,7 +460,10 @@ def list_waiting() -> None:
     for row in rows:
         waiting_row(row)
     if not rows:
-        elements.empty(_("Nothing waits"), _("What failed and can be sent again appears here."))
+        elements.empty(
+            _("Nothing waits"),
+            _("An open review whose last attempt was not accepted appears here."),
+        )
     elif len(rows) == MOST_WAITING:
         lists.about(_("Showing the {n} nearest to their deadline.", n=formats.number(MOST_WAITING)))
 
@@ -544,7 +551,7 @@ by_month = views.read("failure_time_by_month")
 last_month = max((row["month"] for row in by_month), default=None)
 last_failed = sorted(
     (row for row in by_month if row["month"] == last_month),
-    key=lambda row: (-(row["seconds_once"] or 0), -row["processes"]),
+    key=lambda row: (not row["is_retryable"], -(row["seconds_once"] or 0), -row["processes"]),
 )
 failing = views.read("failures_by_day", where={"stands_out": True})
 since = views.moment().date() - timedelta(days=27)
@@ -560,8 +567,8 @@ if retried:
     found.append((retries_title(retried[0]), "retries_by_outcome"))
 if last_month is not None:
     title = (
-        time_from_failures(last_failed[0])  # the first alone: these links end above the fold
-        if last_failed[0]["accepted"]
+        time_from_failures(worst)  # the first alone: these links end above the fold
+        if (worst := worst_of(last_failed)[0])["accepted"]
         else failure_times_title(last_failed, formats.month(last_month))
     )
     found.append((title, "failure_time_by_month"))
@@ -569,7 +576,7 @@ if last_month is not None:
 # --- the lists -----------------------------------------------------------------------------------
 
 waiting = views.count("waiting_submissions")
-names = {ATTEMPTS: _("Attempts"), WAITING: _("Waiting ({n})", n=formats.number(waiting))}
+names = {ATTEMPTS: _("Attempts"), WAITING: _("Not accepted yet ({n})", n=formats.number(waiting))}
 if ready is not None:
     names[READY] = _("Ready to send ({n})", n=formats.number(ready))
 with lists.filters():

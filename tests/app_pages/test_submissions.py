@@ -234,7 +234,8 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
     open_log: OpenLog, visit: Visit
 ) -> None:
     """Two waited for the same five minutes, another for eight: after a payload of ours, whose cost
-    was not in the title though it was the greatest. What has not been accepted is said, too."""
+    follows in the title what the platform's failures cost, though it is the greatest. What has not
+    been accepted is said, too."""
     history = [
         *(review(f"prc_{n}", before(days=10)) for n in (1, 2, 3)),
         *(it for n in (1, 2) for it in attempt(f"prc_{n}", before(days=8), status=500)),
@@ -245,12 +246,15 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
         *attempt("prc_4", before(days=6), status=500),
     ]
     with open_log(history):
-        shown = page_text(visit("submissions"))
+        app = visit("submissions")
+    shown, the_platforms = page_text(app), "5 min 1 s from first failures to acceptance, after"
     assert (
-        "8 min 1 s from first failures to acceptance, after “Payload refused”;"
-        " 5 min 1 s from first failures to acceptance, after “Platform error”;"
+        f"{the_platforms} “Platform error”;"
+        " 8 min 1 s from first failures to acceptance, after “Payload refused”;"
         " not accepted so far: 1" in shown
     )
+    link = f"[{the_platforms} “Platform error”](#failure_time_by_month)"
+    assert link in [it.value for it in app.markdown]
     assert (
         "it took 5 min 1 s, where time in which several waited counts once, and 10 min in all"
         in shown
@@ -326,7 +330,8 @@ def test_hours_that_one_day_makes_say_that_day(open_log: OpenLog, visit: Visit) 
     ends = [(10.4, 500)] * 10 + [(10.4, 200)] * 2 + [(day, 200) for day in range(1, 25)]
     with open_log(ended(ends)):
         shown = page_text(visit("submissions", tz="UTC"))
-    assert "between 02:00 and 03:00: 10 of 12 (83.3%); of all failures, most on 22 May" in shown
+    assert "By the hour, most failures are those of 22 May: 10 of 10" in shown
+    assert "greatest share" not in shown
     assert "Most of these, 10, failed on 22 May: the hours show that day above all." in shown
 
 
