@@ -741,6 +741,8 @@ class Package:
             _check_directory(self._file)
             self._zip = zipfile.ZipFile(self._file)
             infos = self._zip.infolist()
+            if not any(it.filename.endswith("bagit.txt") for it in infos):
+                raise Fault(f"{NO_PACKAGE}: it has no bagit.txt")
             self._check_layout(self._file, infos)
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
             raise Fault(f"this is not a zip file: {quoted(error)}") from None
@@ -922,6 +924,7 @@ def _check_directory(file: IO[bytes]) -> None:
         raise Fault("bytes that belong to no file lie before the zip, or behind its files")
 
 
+NO_PACKAGE = "this is not an audit package of Prazo"
 _PACKED_AGAIN = "no package has that, and another program may have packed this one again"
 _FIRST_DAY = (0, 33)  # the time and the day of each file, as a zip spells them
 LARGE = 2**31 - 1  # of a larger file, or one behind it, a zip says sizes and places in more bytes

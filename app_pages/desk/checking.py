@@ -16,7 +16,7 @@ from pipeline.audit.apart import Found
 from pipeline.audit.ours import Origin, Whose
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
-from pipeline.verify import read_key
+from pipeline.verify import NO_PACKAGE, read_key
 
 _SAID: Final = "what was found in a package"
 
@@ -113,6 +113,9 @@ def _say_result(found: Found, origin: Origin, unproved: int) -> None:
     if found.exit_code == 1:
         name, say, icon = _("Not verified"), st.error, ":material/gpp_bad:"
         means = [_("Do not rely on it: what is wrong stands below. Ask for it again.")]
+        if any(it.startswith(NO_PACKAGE) for it in found.faults):
+            name = _("This is not a package of Prazo")
+            means = [_("Drop the ZIP itself that *Collection and audit export* handed out.")]
     elif found.exit_code:
         name, say, icon = _("It cannot be decided"), st.warning, ":material/gpp_maybe:"
     elif origin.whose is Whose.GROWN:
@@ -131,7 +134,10 @@ def _how_complete(unproved: int) -> str:
     """Whether entries are missing may itself be among what the verifier leaves open, so that a
     plain yes is said only where nothing is."""
     if unproved:
-        return _("**Complete, but for what is listed below ({n}).**", n=formats.number(unproved))
+        return _(
+            "**Complete, but for what is listed below ({n}), of which nothing is a fault.**",
+            n=formats.number(unproved),
+        )
     return _(
         "**Complete: yes.** Of what *Scope* names, no entry that the package has to hold is"
         " missing."
@@ -147,8 +153,8 @@ def _say_whose(found: Found, origin: Origin) -> None:
                 ":material/check_circle: "
                 + _(
                     "It is of the log of this server, {log}: a key of it signed the package. The"
-                    " package ends at entry {entries}, up to which this log has the same root; it"
-                    " is now at entry {size}, so since then it has only grown.",
+                    " package's checkpoint reaches entry {entries}, up to which this log has the"
+                    " same root; it is now at entry {size}, so since then it has only grown.",
                     log=_log(found),
                     entries=entries,
                     size=size,

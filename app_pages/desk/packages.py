@@ -573,8 +573,10 @@ def _offer(made: _Package) -> None:
                 _("Scope"): _scope_line(made.request.scope),
                 _("Profile"): formats.plain(_(_PROFILES[made.request.profile])),
                 "SHA-256": formats.code(exported.sha256),
-                _("Entries"): formats.number(exported.entries),
-                _("Of these, the export's own"): _("1, which report and tables do not list"),
+                _("Entries"): _(
+                    "{n}, and the export's own, which report and tables do not list",
+                    n=formats.number(exported.entries - 1),
+                ),
                 _("Bodies left out"): formats.number(exported.withheld),
                 _("Artifacts left out"): formats.number(exported.artifacts_left_out),
                 _("Recorded as entry"): formats.number(exported.seq),

@@ -32,6 +32,13 @@ MOST: Final = 4
 May = Callable[[Person], bool]
 
 
+class Made(NamedTuple):
+    """A file whose name says what is only known once it was made."""
+
+    content: bytes
+    name: str
+
+
 class _File(NamedTuple):
     """One file, as its button made it."""
 
@@ -50,7 +57,7 @@ _LOCK: Final = threading.Lock()
 
 def button(
     label: str,
-    make: Callable[[], bytes | Path],
+    make: Callable[[], bytes | Path | Made],
     *,
     file_name: str,
     mime: str,
@@ -60,26 +67,28 @@ def button(
 ) -> None:
     """A button that makes a file once it is pressed, when the page's run is long over, and the
     session of whoever looks may be, too. `make`: the content, or a file that is there for as long
-    as the tab is. `may`: whether somebody's roles allow it, asked now and when it is taken.
-    `pressed`: what else follows a press, before the file is made; then what the button stands in is
-    drawn again."""
+    as the tab is; `file_name` is its name, unless it was made with another. `may`: whether
+    somebody's roles allow it, asked now and when it is taken. `pressed`: what else follows a press,
+    before the file is made; then what the button stands in is drawn again."""
     session = access.session()
     context = get_script_run_ctx()
     tab = context.session_id if context else ""
 
-    def made() -> bytes:
+    def pass_on() -> bytes:
         whoever = session()
         if whoever is None or not may(whoever):
             raise CallerError(f"{file_name} is not handed out", "the session or the role is over")
         stands_for_it = secrets.token_bytes(32)
         place = _calculate_file_id(stands_for_it, mime, file_name)
         until = time.monotonic() + SECONDS
-        _keep(place, _File(make(), file_name, mime, tab, session, may, until))
+        made = make()
+        content, name = made if isinstance(made, Made) else (made, file_name)
+        _keep(place, _File(content, name, mime, tab, session, may, until))
         return stands_for_it
 
     st.download_button(
         label,
-        made,
+        pass_on,
         file_name=file_name,
         mime=mime,
         icon=":material/download:",

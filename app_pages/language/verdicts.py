@@ -3,10 +3,12 @@ of what scope that is (docs/evidence.md#on-a-page)."""
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import time
 from typing import Final
 
 from app_pages.language import formats
 from app_pages.language.i18n import N_, _
+from pipeline import instants
 
 OPEN: Final = (
     (
@@ -273,7 +275,7 @@ _LABELS: Final[Mapping[str, str]] = {
     "until": N_("Until before"),
     "profile": N_("Profile"),
     "n": N_("Entries"),
-    "size": N_("Of the log's first"),
+    "size": N_("Chosen from the log up to entry"),
     "actor": N_("Made by"),
     "reason": N_("Reason"),
     "seq": N_("Recorded as entry"),
@@ -288,5 +290,17 @@ def scope(line: str) -> dict[str, str] | None:
     found = _ABOUT.fullmatch(line)
     if found is None:
         return None
-    said = found.groupdict()
-    return {_(label): formats.plain(said[it]) for it, label in _LABELS.items() if said[it]}
+    said = {name: value for name, value in found.groupdict().items() if value}
+    for name in ("n", "size", "seq"):
+        said[name] = formats.number(int(said[name]))
+    for name in said.keys() & {"since", "until", "at"}:
+        said[name] = _instant(said[name])
+    return {_(label): formats.plain(said[it]) for it, label in _LABELS.items() if it in said}
+
+
+def _instant(text: str) -> str:
+    """An instant of the verifier's as pages show one; the start of a UTC day as that day."""
+    at = instants.of(instants.parse(text))
+    if at.time() == time():
+        return _("{day} (UTC)", day=formats.day(at.date()))
+    return formats.second(at)

@@ -117,8 +117,8 @@ def offer(question: Question, *, rows: int, key: str) -> None:
         st.markdown(
             _(
                 "Every row ({n}), not only those on this page. The name says which filters and"
-                " which instant were chosen; XLSX and Parquet say it inside, too. Personal data is"
-                " masked.",
+                " which instant were chosen, and up to which entry of the log it goes; XLSX and"
+                " Parquet say it inside, too. Personal data is masked.",
                 n=formats.number(rows),
             )
         )
@@ -154,6 +154,12 @@ def beside(question: Question, *, rows: int, key: str) -> None:
         for form in forms_for(rows):
             button(question, form, reader, key=key)
     say_names(question)
+    if question.as_of is None:
+        newer = _(
+            "A file goes to the end of the log, up to the entry in its name: this page may be"
+            " older."
+        )
+        st.markdown(formats.muted(newer))
 
 
 def forms_for(rows: int) -> list[Form]:
@@ -181,7 +187,7 @@ def button(question: Question, form: Form, reader: Reader, *, key: str) -> None:
     handed.button(
         _(OFFERED[form]),
         maker(question, form, reader, showing),
-        file_name=file_name(question, form, views.moment(), reader.zone),
+        file_name=file_name(question, form, views.moment(), reader.zone),  # until it is made
         mime=tables.MEDIA_TYPES["csv" if form == "spreadsheet" else form],
         may=may,
         key=f"download {key} {form}",
@@ -219,15 +225,19 @@ def _may_name(question: Question) -> bool:
 
 def maker(
     question: Question, form: Form, reader: Reader, showing: Showing | None = None
-) -> Callable[[], bytes]:
-    """Makes the file once its button is pressed. `showing`: by what it has the names of sellers, if
-    that is not over by then."""
+) -> Callable[[], handed.Made]:
+    """Makes the file once its button is pressed, and names it. `showing`: by what it has the names
+    of sellers, if that is not over by then."""
 
-    def make() -> bytes:
-        view = question.view
+    def make() -> handed.Made:
         held = service.current()
         at = held.now() if question.as_of is None else question.as_of
         last_seq = held.ledger.size
+        named = file_name(question, form, instants.of(at), reader.zone, last_seq)
+        return handed.Made(content(held, at, last_seq), named)
+
+    def content(held: service.LedgerService, at: int, last_seq: int) -> bytes:
+        view = question.view
         seen = None if showing is None or showing.is_over else showing
         rows = _rows(question, held, at, seen)
         if form == "spreadsheet":
@@ -366,9 +376,12 @@ def _conditions(question: Question, reader: Reader) -> Iterator[tuple[str, str]]
                 yield column, said_in(into, word, end=said(column, end))
 
 
-def file_name(question: Question, form: Form, moment: datetime, zone: ZoneInfo) -> str:
-    """View, filters and date, so that nobody has to open a file to know what it is. `moment` is the
-    page's instant, naive UTC: a past one stands in the name to the minute."""
+def file_name(
+    question: Question, form: Form, moment: datetime, zone: ZoneInfo, last_seq: int | None = None
+) -> str:
+    """View, filters, date and the last entry that counts, so that nobody has to open a file to know
+    what it is, nor takes it for the page whose button made it: that is older. `moment` is naive
+    UTC: a past one stands in the name to the minute. `last_seq`: None until the file is made."""
     asked = []
     for column, value in question.where.items():
         either = value if isinstance(value, list | tuple) else [value]
@@ -383,6 +396,8 @@ def file_name(question: Question, form: Form, moment: datetime, zone: ZoneInfo) 
         asked.append(f"since-{instants.of(question.compared_with):%Y-%m-%dT%H%MZ}")
     day = f"{moment.replace(tzinfo=UTC).astimezone(zone):%Y-%m-%d}"
     when = day if question.as_of is None else f"{moment:%Y-%m-%dT%H%MZ}"
+    if last_seq is not None:
+        when += f"_entry-{last_seq}"
     filters = "_".join(_NOT_IN_NAMES.sub("-", it).strip("-") for it in asked)
     most = _NAME_CHARACTERS - len(question.view) - len(when)
     filters = filters if len(filters) <= most else f"{filters[:most]}-etc"

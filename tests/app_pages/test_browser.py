@@ -283,7 +283,8 @@ def test_filters_stand_in_the_url_and_in_the_file_of_the_list_and_the_back_butto
     download.value.save_as(file)
     name = download.value.suggested_filename
     assert re.fullmatch(
-        r"prazo_open_processes_queue-act_now_review_type-ACI_20\d\d-\d\d-\d\d\.csv", name
+        r"prazo_open_processes_queue-act_now_review_type-ACI_20\d\d-\d\d-\d\d_entry-\d+\.csv",
+        name,
     )
     lines = file.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("process_id,seller_id,")

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Request
 from streamlit.testing.v1 import AppTest
 
+from pipeline import verify
 from pipeline.audit import export as evidence
 from pipeline.audit.apart import Found
 from pipeline.audit.ours import Origin, Whose
@@ -48,10 +49,11 @@ def packages_in(folder: Path) -> None:
     files["data/report.html"] = report[:at] + b"q" + report[at + 1 :]
     forgery.write(folder / CHANGED, files)
     with zipfile.ZipFile(folder / BOMB, "w", zipfile.ZIP_DEFLATED) as bomb:
-        info = zipfile.ZipInfo("data/parameters.json", (1980, 1, 1, 0, 0, 0))
-        info.create_system, info.external_attr = 3, 0o100644 << 16
-        info.compress_type = zipfile.ZIP_DEFLATED
-        bomb.writestr(info, bytes(80 << 20))
+        for name, size in (("bagit.txt", 1), ("data/parameters.json", 80 << 20)):
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o100644 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            bomb.writestr(info, bytes(size))
     (folder / NO_ZIP).write_bytes(b"<script>VERIFIED</script>\n" * 50)
 
 
@@ -80,11 +82,33 @@ def verdict(reader: Reader, said: str) -> str:
     return place.inner_text()
 
 
+def said(found: Found, whose: Whose) -> AppTest:
+    def page(found: object, origin: object) -> None:  # in a script of its own: no name from here
+        from app_pages.desk import checking
+
+        checking._say(found, origin)  # type: ignore[arg-type]
+
+    return AppTest.from_function(page, kwargs={"found": found, "origin": Origin(whose, 9)}).run()
+
+
+def test_a_zip_of_something_else_is_called_that(tmp_path: Path) -> None:
+    """Its first file was said not to be marked as a plain file."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as ordinary:
+        ordinary.writestr("a.txt", "a")
+    with pytest.raises(verify.Fault, match="not an audit package") as fault:
+        verify.Package(tmp_path / "a.zip")
+    found = Found("ab", "NOT VERIFIED", 1, [], [], [], [], [], [str(fault.value)])
+    assert "This is not a package of Prazo" in page_text(said(found, Whose.UNKNOWN))
+
+
 @pytest.mark.parametrize(
     ("unchecked", "complete"),
     [
         ([], "Complete: yes. Of what Scope names, no entry that the package has to hold is"),
-        (["that nothing stands between 7 and 9"], "Complete, but for what is listed below (1)."),
+        (
+            ["that nothing stands between 7 and 9"],
+            "Complete, but for what is listed below (1), of which nothing is a fault.",
+        ),
     ],
 )
 def test_a_plain_yes_to_complete_is_said_only_where_nothing_is_left_open(
@@ -92,14 +116,7 @@ def test_a_plain_yes_to_complete_is_said_only_where_nothing_is_left_open(
 ) -> None:
     """It was said of each genuine package, with what the verifier had not compared folded away."""
     found = Found("ab", "VERIFIED", 0, [], ["its digests"], [], unchecked, [], [], signer=KEY)
-
-    def page(found: object, origin: object) -> None:  # in a script of its own: no name from here
-        from app_pages.desk import checking
-
-        checking._say(found, origin)  # type: ignore[arg-type]
-
-    given = {"found": found, "origin": Origin(Whose.GROWN, 9)}
-    app = AppTest.from_function(page, kwargs=given).run()
+    app = said(found, Whose.GROWN)
     shown = page_text(app)
     assert "Genuine: yes." in shown
     assert [it for it in ("Complete: yes", "Complete, but") if it in shown] == [complete[:13]]

@@ -2,8 +2,11 @@
 
 import ast
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
-from app_pages.language import verdicts
+import pytest
+
+from app_pages.language import formats, verdicts
 from pipeline import verify
 from pipeline.audit import reproduce
 from tests.app_pages.support.reading import plain
@@ -59,7 +62,9 @@ def test_what_several_lines_mean_is_said_once_and_a_foreign_line_stands_as_it_is
     ]
 
 
-def test_the_scope_is_said_by_labels_and_what_a_package_calls_itself_cannot_end_its_marks() -> None:
+def test_the_scope_is_said_by_labels_and_what_a_package_calls_itself_cannot_end_its_marks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The line is one of `prazo verify`; its reason tries to say who made the package."""
     line = (
         "a sample of 10, from 2026-09-01T00:00:00Z, to 2026-12-01T00:00:00Z; as of"
@@ -67,14 +72,25 @@ def test_the_scope_is_said_by_labels_and_what_a_package_calls_itself_cannot_end_
         ' exported by "Rui", because of "a \\", because of \\"b", entry 2726 of'
         ' 2026-11-30T14:45:51.410233Z, with "prazo 0.9.0 (50c4)"'
     )
+    monkeypatch.setattr(formats, "zone", lambda: ZoneInfo("America/Sao_Paulo"))
     found = verdicts.scope(line)
     assert found is not None
     assert [*found] == [
-        *("Processes drawn", "From", "Until before", "Profile", "Entries", "Of the log's first"),
-        *("Made by", "Reason", "Recorded as entry", "Recorded at", "Made with"),
+        *("Processes drawn", "From", "Until before", "Profile", "Entries"),
+        *(
+            "Chosen from the log up to entry",
+            "Made by",
+            "Reason",
+            "Recorded as entry",
+            "Recorded at",
+            "Made with",
+        ),
     ]
     said = {label: plain(text) for label, text in found.items()}
     assert said["Processes drawn"] == "10"
+    assert (said["From"], said["Until before"]) == ("1 Sep 2026 (UTC)", "1 Dec 2026 (UTC)")
+    assert said["Recorded at"] == "30 Nov 2026, 11:45:51"  # in São Paulo
+    assert said["Chosen from the log up to entry"] == "2,723"
     assert said["Made by"] == '"Rui"'
     assert said["Reason"].startswith('"a ')
     assert said["Reason"].endswith('b"')

@@ -100,8 +100,8 @@ def test_a_file_says_what_differs_and_since_when(open_log: OpenLog) -> None:
     )
     reader = downloads.Reader("en", ZoneInfo("UTC"))
     with open_log(HISTORY):
-        content = downloads.maker(question, "csv", reader)()
-        sheet = downloads.maker(question, "xlsx", reader)()
+        content = downloads.maker(question, "csv", reader)().content
+        sheet = downloads.maker(question, "xlsx", reader)().content
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     assert [[*row.values()] for row in rows] == [
         ["changed", "prc_changed", "OVERDUE", "EXPIRED"],

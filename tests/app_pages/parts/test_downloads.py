@@ -64,7 +64,7 @@ def made(
     reader: downloads.Reader = ANA,
 ) -> bytes:
     with open_log(HISTORY):
-        return downloads.maker(ASKED, form, reader)()
+        return downloads.maker(ASKED, form, reader)().content
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_parquet_says_no_id_that_it_was_asked_by(open_log: OpenLog) -> None:
     """The id of a seller whose page shows a mask stood in the file, as the filter."""
     of_one = downloads.Question("open_processes", where={"seller_id": ["52998224725"]})
     with open_log(HISTORY):
-        content = downloads.maker(of_one, "parquet", ANA)()
+        content = downloads.maker(of_one, "parquet", ANA)().content
     metadata = pyarrow.parquet.read_schema(io.BytesIO(content)).metadata
     assert metadata[b"prazo.where seller_id"] == b"***25"
 
@@ -301,7 +301,7 @@ def test_xlsx_says_in_words_what_alerts_changes_and_collections_are_about(
     found: dict[str, set[object]] = {}
     with open_log(history):
         for name, question in asked.items():
-            content = downloads.maker(question, "xlsx", BIA)()
+            content = downloads.maker(question, "xlsx", BIA)().content
             first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
             for place, label in enumerate(first):
                 found[f"{name}: {label}"] = {row[place] for row in rows}
@@ -338,7 +338,7 @@ def test_xlsx_says_in_words_why_sellers_were_denied_and_deliveries_could_not_be_
     found: dict[str, list[object]] = {}
     with open_log(history):
         for name, question in asked.items():
-            content = downloads.maker(question, "xlsx", BIA)()
+            content = downloads.maker(question, "xlsx", BIA)().content
             first, *rows = openpyxl.load_workbook(io.BytesIO(content))["Linhas"].values
             for place, label in enumerate(first):
                 found[f"{name}: {label}"] = [row[place] for row in rows]
@@ -364,12 +364,14 @@ def test_a_file_is_named_by_view_filters_and_date(open_log: OpenLog) -> None:
             what: downloads.file_name(question, "csv", moment, ANA.zone)
             for what, question in asked.items()
         }
+        made = downloads.maker(asked["now"], "csv", ANA)().name
     assert named["past"] == (
         "prazo_open_processes_review_type-ACI_process_id~prc_2026-06-01T0130Z.csv"
     )
     assert named["now"] == "prazo_findings_2026-05-31.csv"
     assert "390" not in named["tax id"]
     assert named["hostile"] == "prazo_denials_detail~..-..-a-b-c_2026-05-31.csv"
+    assert re.fullmatch(r"prazo_findings_20\d\d-\d\d-\d\d_entry-\d+\.csv", made)
     assert len(named["long"]) < 140
     assert named["long"].endswith("x-etc_2026-05-31.csv")
 

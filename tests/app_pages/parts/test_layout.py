@@ -171,6 +171,12 @@ def test_what_a_page_finds_stands_in_one_line_above_its_list_on_a_phone(tab: Rea
         assert grid is not None
         assert found["y"] + found["height"] <= grid["y"] <= PHONE["height"] / 2
         assert found["height"] < 40
+        # It made the page 1,480 pixels wide, and the foot ended before its way to Ledger.
+        assert tab.fits_soon()
+        for said in page.locator(".st-key-freshness :is(.stMarkdownBadge, a)").all():
+            box = said.bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= PHONE["width"]
     finally:
         page.set_viewport_size(WINDOW)
 

@@ -232,11 +232,11 @@ def test_a_file_has_the_names_while_they_are_shown(open_log: OpenLog) -> None:
     question = downloads.Question("seller_watchlist", where={"worst_state": ["EXPIRED"]})
     with open_log(HISTORY) as service:
         showing = shown_names.begin(service, By("a call", "Bia", "dashboard"))
-        named = downloads.maker(question, "csv", ANA, showing)().decode()
+        named = downloads.maker(question, "csv", ANA, showing)().content.decode()
         assert "sel_caio,Caio Araújo," in named
         assert [it["sellers"] for it in shown_by(service)] == [["sel_ana", "sel_caio"]]
         over = shown_names.Showing(showing.by, 0, None)
-        assert "Caio" not in downloads.maker(question, "csv", ANA, over)().decode()
+        assert "Caio" not in downloads.maker(question, "csv", ANA, over)().content.decode()
         assert len(shown_by(service)) == 1
 
 
