@@ -92,7 +92,7 @@ BESIDE_THE_LOG: Final[Mapping[str, Condition]] = {
     ),
     "backup_old": Condition(
         "risk",
-        N_("The last backup is old"),
+        N_("There is no recent backup"),
         N_("Run `prazo backup DIR`, and look why the last ones failed"),
         lasts=True,
     ),

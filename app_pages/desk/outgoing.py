@@ -29,8 +29,9 @@ class Waiting(NamedTuple):
     is_given_up: bool = False  # waits for a person
 
 
-def oldest() -> None:
-    """The figure of what waits to go out the longest now, as far as the reader may see it."""
+def oldest() -> bool:
+    """The figure of what waits to go out the longest now, as far as the reader may see it. Whether
+    anything waits for too long."""
     looked_at = {_("submissions to repeat"): [*_submissions(), *_of_the_gateway()]}
     if access.may_read("alerts_sent") and access.may_read("alerts"):
         looked_at[_("messages of open alerts")] = [*_messages()]
@@ -44,7 +45,7 @@ def oldest() -> None:
     )
     if not found:
         elements.fact(_("Oldest to go out"), "–", _("nothing waits"), "green", about=about)
-        return
+        return False
     now = views.moment()
     longest = timedelta(microseconds=operating.LONGEST_LAG)
     is_late = any(it.is_given_up or now - it.since > longest for it in found)
@@ -57,6 +58,7 @@ def oldest() -> None:
         lead=first.lead,
         about=about,
     )
+    return is_late
 
 
 def _submissions() -> Iterator[Waiting]:
@@ -147,9 +149,9 @@ def _deliveries(given: Sequence[Endpoint]) -> Iterator[Waiting]:
             yield Waiting(instants.naive(min(given_up)), said, to_them, is_given_up=True)
 
 
-def backup() -> None:
+def backup() -> bool:
     """The figure of the last backup, and whether putting one back was tried. What is too old has an
-    alert, to which it leads."""
+    alert, to which it leads. Whether the backup is too old, or there is none."""
     held = service.current()
     beats, watched = heartbeats(held.inbox), people.rules().watch
     made, tried = beats.get(Part.BACKUP), beats.get(Part.REHEARSAL)
@@ -158,7 +160,8 @@ def backup() -> None:
     def is_old(at: int | None, days: int) -> bool:
         return bool(days) and (at is None or now - at > days * instants.DAY)
 
-    is_late = is_old(made, watched.backup_days) or is_old(tried, watched.rehearsal_days)
+    has_none = is_old(made, watched.backup_days)
+    is_late = has_none or is_old(tried, watched.rehearsal_days)
     elements.fact(
         _("Last backup"),
         _("none yet") if made is None else formats.seconds((now - made) / instants.SECOND),
@@ -168,3 +171,4 @@ def backup() -> None:
         "orange" if is_late else "gray" if made is None or tried is None else "green",
         lead=elements.lead_if(is_late, links.to_alerts, _("View the alerts")),
     )
+    return has_none

@@ -300,7 +300,10 @@ def scope(line: str) -> dict[str, str] | None:
 
 def _instant(text: str) -> str:
     """An instant of the verifier's as pages show one; the start of a UTC day as that day."""
-    at = instants.of(instants.parse(text))
+    known = instants.parse(text)
+    if known is None:
+        return text
+    at = instants.of(known)
     if at.time() == time():
         return _("{day} (UTC)", day=formats.day(at.date()))
     return formats.second(at)

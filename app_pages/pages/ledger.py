@@ -99,6 +99,28 @@ def say_how_it_stands(
             )
 
 
+def in_short(
+    health: views.Row, is_late: bool | None, has_no_backup: bool, is_nearly_full: bool
+) -> str:
+    """Whether anything is lost, late or full, in a line, and what else needs somebody. `is_late`:
+    None of an instant that is over."""
+    missing, quarantined = (formats.number(health[it]) for it in ("missing", "quarantined"))
+    said = [
+        (_("missing entries: {n}", n=missing), _("no entry missing"), health["missing"]),
+        (_("something late to go out"), _("nothing late to go out"), is_late),
+        (_("a disk nearly full"), _("no disk nearly full"), is_nearly_full),
+        (_("in quarantine: {n}", n=quarantined), "", health["quarantined"]),
+        (_("no recent backup"), "", has_no_backup),
+    ]
+    bad, good = [], []
+    for wrong, right, is_wrong in said:
+        if is_wrong:
+            bad.append(f"**{wrong}**")
+        elif right and is_wrong is not None:
+            good.append(right)
+    return " · ".join([*bad, *good])
+
+
 def quarantined(rows: Sequence[views.Row], key: str) -> None:
     lists.grid(
         [row | {"reason": occurrences.unreadable(row["reason"])} for row in rows],
@@ -231,6 +253,8 @@ assert health is not None  # the view is one row, always
 
 room = standing.machine(held).least_room()
 is_nearly_full = room is not None and room.free < FREE_BYTES
+is_late, has_no_backup = None, False
+short = st.container(key="in_short")  # before the figures, by which it is known
 with elements.facts(7, least=150):
     elements.fact(
         _("Entries"),
@@ -282,18 +306,20 @@ with elements.facts(7, least=150):
         _("the platform waits 30 s"),
     )
     if views.as_of() is None:  # neither endpoints nor backups are known as of another instant
-        outgoing.oldest()
-        outgoing.backup()
+        is_late = outgoing.oldest()
+        has_no_backup = outgoing.backup()
     elements.fact(
         _("Fullest disk"),
         "–" if room is None else _("{n} GB free", n=formats.number(round(room.free / 1e9, 1))),
         "–"
         if room is None
-        else _("{share} of it: nearly full", share=formats.share(room.free / room.size))
+        else _("{share} of it free: nearly full", share=formats.share(room.free / room.size))
         if is_nearly_full
-        else _("{share} of it", share=formats.share(room.free / room.size)),
+        else _("{share} of it free", share=formats.share(room.free / room.size)),
         "red" if is_nearly_full else "green",
     )
+with short:
+    st.markdown(in_short(health, is_late, has_no_backup, is_nearly_full))
 if room is not None and is_nearly_full:
     st.error(
         _(

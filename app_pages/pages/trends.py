@@ -391,6 +391,7 @@ def draw_backlog() -> None:
         trends.backlog(rows, nobody),
         rests_on=("backlog_by_person",),
         alt=_("Unfinished reviews of each person by how long they have been open"),
+        note=_("Unfinished now, by the days since each was opened."),
         found_in=findings,
     )
     if oldest:
@@ -489,9 +490,14 @@ def flow_said(rows: Sequence[views.Row]) -> tuple[str, str]:
         return _("The backlog is what it was four weeks before: {n}", n=numbers["n"]), reading
     if now < before:
         return _(
-            "The backlog shrinks: {n} unfinished, {before} four weeks before", **numbers
+            "The backlog shrinks: {n} unfinished at the end of last week, {before} four weeks"
+            " before",
+            **numbers,
         ), reading
-    return _("The backlog grows: {n} unfinished, {before} four weeks before", **numbers), reading
+    return _(
+        "The backlog grows: {n} unfinished at the end of last week, {before} four weeks before",
+        **numbers,
+    ), reading
 
 
 def draw_forecast() -> None:
@@ -516,8 +522,10 @@ def draw_forecast() -> None:
         reading = _("Nothing that is open now is due in the next 8 weeks.")
     notes = [
         _(
-            "A review that is opened tomorrow can expire in week five, and is not counted. The"
-            " forecast says how earlier ones fared, not why."
+            "A review that is opened tomorrow can expire in week five, and is not counted; nor is"
+            " what is finished, so that of what is still open a greater share expires than of all"
+            " reviews. Each week is rounded by itself. The forecast says how earlier ones fared,"
+            " not why."
         )
     ]
     if silent:
@@ -653,7 +661,7 @@ def draw_one_score(score: forecast_score.Score) -> None:
     )
     if score.brier is None:
         return
-    st.markdown(f"{forecast_score.of_100(score, language())} {score_reading(score)}")
+    st.markdown(f"{forecast_score.in_numbers(score, language())} {score_reading(score)}")
     show(
         trends.calibration(score),
         alt=_("What was forecast against what came, in ten bands"),

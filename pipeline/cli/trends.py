@@ -99,7 +99,7 @@ def _say_score(of: "Score") -> None:
     say(f"{of.days} days ago: {counted(of.forecasts, 'forecast')} whose deadline has passed")
     if of.brier is None or of.brier_of_share is None:
         return
-    say(f"  {forecast_score.of_100(of, 'en')}")
+    say(f"  {forecast_score.in_numbers(of, 'en')}")
     say(
         f"  Brier score {of.brier:.3f}"
         f" (0 is perfect, {of.brier_of_share:.3f} is what the average scores)"

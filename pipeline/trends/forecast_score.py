@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from math import floor
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pipeline import instants
@@ -17,7 +18,7 @@ JUDGED_AFTER: Final = (30, 60)
 """Days between a forecast and what it is judged by."""
 _ASKED_AT_ONCE: Final = 2_000
 """Ids in one question."""
-_OF_100: Final = N_("Of 100 such reviews {said} were expected to expire, and {came} did.")
+_JUDGED: Final = N_("Judged: {n}; expected to expire: {said}; expired: {came}.")
 
 
 class Band(NamedTuple):
@@ -57,12 +58,18 @@ def scores(reader: "Reader", *, as_of: int) -> tuple[Score, ...]:
     return tuple(score(reader, made_at=it, as_of=as_of) for it in made)
 
 
-def of_100(of: Score, into: Language) -> str:
-    """What some forecasts said and what came, in whole numbers; nothing where there was none."""
+def in_numbers(of: Score, into: Language) -> str:
+    """What some forecasts said and what came, in whole reviews, of how many: of few, a number of a
+    hundred would say more than is known. Nothing where there was none."""
     if of.mean_chance is None or of.in_time_share is None:
         return ""
-    said, came = (round(100 * (1 - it)) for it in (of.mean_chance, of.in_time_share))
-    return said_in(into, _OF_100, said=figures.number(said, into), came=figures.number(came, into))
+    numbers = {
+        "n": of.forecasts,
+        "said": floor(of.forecasts * (1 - of.mean_chance) + 0.5),
+        "came": round(of.forecasts * (1 - of.in_time_share)),
+    }
+    said = {name: figures.number(it, into) for name, it in numbers.items()}
+    return said_in(into, _JUDGED, **said)
 
 
 def plain(found: Sequence[Score]) -> list[dict[str, Any]]:

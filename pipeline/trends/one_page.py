@@ -60,8 +60,9 @@ _EXPECTED_ON_SCALE: Final = N_(
 _WEEK: Final = N_("week up to {day}")
 _OF_DUE: Final = N_("{expected} of {due} due")
 _TO_COME: Final = N_(
-    "In brackets: where it ends up four times in five. Reviews that are still to be opened are not"
-    " counted."
+    "In brackets: where it ends up four times in five. Each week is rounded by itself. Reviews that"
+    " are still to be opened are not counted; nor is what is finished, so that more of these expire"
+    " than of all."
 )
 _SILENT: Final = N_("Not counted, for lack of comparable reviews in the year before: {n}.")
 _SCORE: Final = N_("How good were the forecasts of {days} days ago? {said}")
@@ -263,7 +264,7 @@ def _expected(
 
 
 def _score_said(of: Score, into: Language) -> str:
-    said = forecast_score.of_100(of, into)
+    said = forecast_score.in_numbers(of, into)
     return said_in(into, _SCORE if said else _NO_SCORE, days=of.days, said=said)
 
 

@@ -63,15 +63,16 @@ def test_a_disk_that_is_nearly_full_stands_where_one_asks_whether_anything_is_fu
 ) -> None:
     with open_log(HISTORY):
         app = visit("ledger")
-        assert "nearly full" not in page_text(app)
+        assert "A disk is nearly full" not in page_text(app)
         assert ("Ledger", "") in all_links(app)  # at the foot of each page
     usage = shutil.disk_usage("/")._replace(total=5_120_000_000, free=512_000_000)
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage)
     with open_log(HISTORY):
         app = visit("ledger")
         shown = page_text(app)
-        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "10.0% of it: nearly full")
+        assert metrics(app)["Fullest disk"] == ("0.5 GB free", "10.0% of it free: nearly full")
     assert "A disk is nearly full" in shown
+    assert "a disk nearly full · in quarantine: 1 · no entry missing" in shown
     assert "512 MB are free on the fullest disk of inbox, ledger" in shown
 
 
@@ -133,6 +134,10 @@ def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_i
             "none yet",
             "no restore rehearsed",
         )
+        assert (
+            "in quarantine: 1 · no recent backup · no entry missing · nothing late to go out"
+            " · no disk nearly full"
+        ) in page_text(visit("ledger", as_of=None))
         came = deliveries.delivery(b"{}", occurred_at=now, recorded_by="webhook")
         service.inbox.append([came])
         for name, position in (("gone", 0), ("desk", service.inbox.last()[0])):
@@ -150,6 +155,7 @@ def test_what_waits_to_go_out_and_an_old_backup_are_where_one_asks_whether_all_i
         service.inbox.execute("delete from forward_waiting where lane = 'sel_1'")
         value, said, colour = oldest()
         assert (said, colour) == ("1 delivery given up for desk", "ORANGE")
+        assert "something late to go out · " in page_text(visit("ledger", as_of=None))
         assert value.endswith(" s")
         beat(service.inbox, Part.BACKUP)
         beat(service.inbox, Part.REHEARSAL)

@@ -133,7 +133,7 @@ def test_more_finished_than_opened_is_a_backlog_that_shrinks(
     ]
     with open_log(history):
         shown = page_text(visit("trends"))
-    assert "The backlog shrinks: 1 unfinished, 2 four weeks before" in shown
+    assert "The backlog shrinks: 1 unfinished at the end of last week, 2 four weeks before" in shown
     assert "In the week of 25 May, 0 were opened and 1 finished; 1 were unfinished" in shown
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline import instants
 from pipeline.errors import WrongUsage
-from pipeline.trends.forecast_score import of_100, plain, read, score, scores
+from pipeline.trends.forecast_score import in_numbers, plain, read, score, scores
 from tests.queries.trends.test_forecast import HISTORY, NOW, opened_with
 from tests.support.commands import here
 from tests.support.ledgers import ledger_of
@@ -34,8 +34,8 @@ def test_forecasts_are_judged_by_the_deadline_as_it_stood_once_it_has_passed():
         found = score(reader, made_at=MADE_AT, as_of=MADE_AT + 20 * instants.DAY)
     assert (early.forecasts, early.brier) == (0, None)
     assert (found.forecasts, found.brier, found.brier_of_share) == (2, 0.25, 0.25)
-    assert of_100(found, "en") == "Of 100 such reviews 50 were expected to expire, and 50 did."
-    assert of_100(early, "en") == ""
+    assert in_numbers(found, "en") == "Judged: 2; expected to expire: 1; expired: 1."
+    assert in_numbers(early, "en") == ""
     [band] = [band for band in found.bands if band.forecasts]
     assert tuple(band) == pytest.approx((0.5, 2, 0.5, 0.5))
 
@@ -67,6 +67,6 @@ def test_the_command_says_it(folder):
     assert (of_sixty["days"], of_sixty["brier"]) == (60, None)
     assert (
         "30 days ago: 2 forecasts whose deadline has passed\n"
-        "  Of 100 such reviews 75 were expected to expire, and 100 did.\n"
+        "  Judged: 2; expected to expire: 2; expired: 2.\n"
         "  Brier score 0.125 (0 is perfect, 0.000 is what the average scores)"
     ) in said()

@@ -88,7 +88,7 @@ def test_what_an_admin_saves_is_in_the_file_and_its_name_in_the_log(
 
         app.pills(key="alerts_change").set_value("routes.1").run()
         kinds = app.multiselect(key="alerts routes.1 kinds")
-        assert {"Less than 3 days left", "The last backup is old"} < {*kinds.options}
+        assert {"Less than 3 days left", "There is no recent backup"} < {*kinds.options}
         kinds.set_value(["before_3d", "backup_old"])
         press(app, "Save")
         assert 'kinds = ["before_3d", "backup_old"]\n' in file.read_text()
