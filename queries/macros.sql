@@ -87,8 +87,8 @@ create or replace macro retry_pause(retry, spread) as
     retry_wait(retry) + retry_wait(retry) // 5 * spread // 2147483648;
 
 -- Whether a try was given up with its retry still wanted (docs/rules.md#tries-and-retries).
-create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ended_at) as coalesce(
-    is_retryable and gives_up_at <= as_of()
+create or replace macro was_retry_given_up(is_retryable, gives_up_at, retry_ended_at, as_of) as coalesce(
+    is_retryable and gives_up_at <= as_of
     and (retry_ended_at is null or gives_up_at < retry_ended_at),
     false
 );
@@ -104,12 +104,11 @@ create or replace macro change_order(change) as
 -- By which unfinished processes are in order of what can still be saved: a deadline ahead, the soonest first;
 -- then what has passed, the latest first; none is null, and comes last. No span of the calendar is as long as what
 -- parts them.
-create or replace macro savable_order(deadline_at) as
-    if(
-        deadline_at > as_of(),
-        epoch_us(deadline_at) - epoch_us(as_of()),
-        epoch_us(as_of()) - epoch_us(deadline_at) + 400000000000000000
-    );
+create or replace macro savable_order(deadline_at, as_of) as
+    list_transform(
+        [epoch_us(deadline_at) - epoch_us(as_of)],
+        lambda left_us: if(left_us > 0, left_us, 400000000000000000 - left_us)
+    )[1];
 
 -- Wilson's interval of a share of so many, as wide as so many deviations of a normal distribution: its middle,
 -- and half of its width.

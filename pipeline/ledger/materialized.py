@@ -195,6 +195,13 @@ def when_settled() -> StandIns:
 
 
 @cache
+def of_held_rows() -> StandIns:
+    """As `when_settled`, where the tables have nothing but rows of few processes or sellers
+    (`prepared.py`): what follows from those that went back needs no narrowing of its own."""
+    return {name: sql for name, sql in when_settled().items() if name != "unsteady_stays"}
+
+
+@cache
 def before_settled() -> StandIns:
     """Stand-ins for an earlier instant, whose rows a connection sees (`earlier_instants.py`)."""
     kept = dict(while_behind())

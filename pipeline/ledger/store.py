@@ -16,7 +16,7 @@ from typing import Final
 import duckdb
 
 from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, OperatorError
-from pipeline.ledger import arrow, facts, file, refresh
+from pipeline.ledger import arrow, facts, file, prepared, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
 from pipeline.ledger.earlier_instants import EarlierInstants
@@ -110,6 +110,7 @@ class Ledger(Contents):
             raise self._damaged("contradicts itself", why)
         self.last_named, self.last_occurred = LastNamed(self.size), LastOccurred(self.size)
         self.earlier = EarlierInstants(self._connection)
+        self.prepared = prepared.Connections(self._connection)
         self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
         watermarks = self._rows("select entries from kept_watermark")
         if len(watermarks) != 1:

@@ -1,15 +1,15 @@
 """A question about one subject reads its entries alone, and says what the whole view says of it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 
 import duckdb
 import pytest
 
 from pipeline import instants
+from pipeline.ledger import prepared
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.views.catalogue import catalogue
 from pipeline.ledger.views.reader import Reader
@@ -99,77 +99,49 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 
 @pytest.mark.parametrize(
-    ("view", "limit"),
-    [
-        ("process_state", None),
-        ("process_phases", None),
-        ("submission_attempts", None),
-        ("submission_attempts", 30),
-        ("evidence_coverage", None),
-        ("timeline", None),
-        ("timeline", 500),
-    ],
+    ("column", "subject", "rows"), [("process_id", "prc", 100), ("seller_id", "sel", 500)]
 )
-def test_few_rows_are_read_for_one_process_however_many_there_are(
-    view: str, limit: int | None, many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_few_rows_are_read_for_one_subject_however_many_there_are(
+    many: Ledger, tmp_path: Path, column: str, subject: str, rows: int
 ) -> None:
     """Attempts had no index by process, and were all looked through: one process took 9 ms at a
-    million entries, and 23 at five. While ids were in their order, DuckDB knew where each is. A
-    limit brings a condition of its own, and had the whole timeline looked through."""
-    profile = _profile(view, many, monkeypatch, tmp_path, limit=limit)
-    [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile)
-    assert int(scanned) < 100
-
-
-@pytest.mark.parametrize(
-    ("view", "limit"),
-    [
-        ("seller_state", 1),
-        ("process_state", 100),
-        ("submission_attempts", 30),
-        ("denials", 100),
-    ],
-)
-def test_few_rows_are_read_for_one_seller_however_many_there_are(
-    view: str, limit: int, many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """DuckDB took a seller's processes for thousands, and read all attempts and collections for
-    them, in four places: the open processes of one took 124 ms, its state 61."""
-    where = {"seller_id": queries.named("sel", 1_330)}
-    profile = _profile(view, many, monkeypatch, tmp_path, where=where, limit=limit)
-    [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile)
-    assert int(scanned) < 500
+    million entries, and 23 at five. While ids were in their order, DuckDB knew where each is. It
+    took a seller's processes for thousands, and read all attempts and collections for them."""
+    cursor, profile = _profiled(many.cursor(), tmp_path)
+    number = {"prc": 2_000, "sel": 1_330}[subject]
+    cursor.execute("set variable asked = $1::varchar[]", [[queries.named(subject, number)]])
+    read = {}
+    for name, reading in prepared._readings(column, tuple(prepared._queries(column))):
+        cursor.execute(reading)
+        [scanned] = re.findall(r'"total_rows_scanned": *(\d+)', profile.read_text("utf-8"))
+        read[name] = int(scanned)
+    del read["fact_actions"]  # what is decided about all sellers is looked for in all actions
+    del read["fact_answered_fields"]  # in order of their seq: of these the groups with ours
+    assert max(read.values()) < rows, read
+    assert sum(read.values()) > 0
 
 
 def test_findings_of_one_process_find_its_row_by_an_index(
     many: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They follow from facts of all, but copied the rows of all processes: 84 ms for 32."""
-    profile = _profile("findings", many, monkeypatch, tmp_path)
-    how = re.findall(r'main\.kept_processes",\s*"Type": *"([^"]+)"', profile)
+    made = prepared.Prepared(many.cursor(), prepared.Settings(False, None, None))
+    _, profile = _profiled(made.cursor, tmp_path)
+    monkeypatch.setattr(many.prepared, "_free", [made])
+    found = Reader(many).read(
+        "findings", as_of=queries.AS_OF, where={"process_id": queries.named("prc", 2_000)}
+    )
+    assert found.num_rows > 0
+    how = re.findall(r'main\.kept_processes",\s*"Type": *"([^"]+)"', profile.read_text("utf-8"))
     assert set(how) == {"Index Scan"}
 
 
-def _profile(
-    view: str,
-    many: Ledger,
-    monkeypatch: pytest.MonkeyPatch,
-    folder: Path,
-    *,
-    where: Mapping[str, str] = MappingProxyType({"process_id": queries.named("prc", 2_000)}),
-    limit: int | None = None,
-) -> str:
-    """What DuckDB says of a question about one process or seller."""
-    profile, made = folder / "profile.json", many.cursor
-
-    def profiled() -> duckdb.DuckDBPyConnection:
-        cursor = made()
-        cursor.execute("set enable_profiling = 'json'")
-        cursor.execute(f"set profiling_output = '{profile}'")
-        cursor.execute("set profiling_mode = 'detailed'")
-        return cursor
-
-    monkeypatch.setattr(many, "cursor", profiled)
-    found = Reader(many).read(view, as_of=queries.AS_OF, where=where, limit=limit)
-    assert found.num_rows > 0
-    return profile.read_text(encoding="utf-8")
+def _profiled(
+    cursor: duckdb.DuckDBPyConnection, folder: Path
+) -> tuple[duckdb.DuckDBPyConnection, Path]:
+    """The cursor, and the file into which it writes what DuckDB says of its last statement."""
+    profile = folder / "profile.json"
+    cursor.execute("set enable_profiling = 'json'")
+    cursor.execute(f"set profiling_output = '{profile}'")
+    cursor.execute("set profiling_mode = 'detailed'")
+    return cursor, profile

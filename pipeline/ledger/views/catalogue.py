@@ -29,7 +29,7 @@ from pipeline.log.kinds import notice_schedule
 from pipeline.shipped import QUERIES
 
 _NOT_VIEWS: Final = frozenset(
-    {"schema", "indexes", "guards", "macros", "refresh", "narrowed", "earlier"}
+    {"schema", "indexes", "guards", "macros", "refresh", "narrowed", "held", "earlier"}
 )
 """Files at the top, and folders, that hold other SQL."""
 _LABELS: Final = frozenset({"open to", "in", "key", "order", "by", "column"})
@@ -204,7 +204,7 @@ def _read(path: Path) -> View:
         summary=header.summary,
         reads=sources.read_by(sources.bare(header.sql)),
         key=header.names("key"),
-        order=header.names("order") or header.names("key"),
+        order=tuple(sources.parts(header.first("order") or header.first("key"))),
         by=header.names("by"),
         columns={name: meaning for name, (_, meaning) in columns.items()},
         kinds={name: kind for name, (kind, _) in columns.items() if kind},

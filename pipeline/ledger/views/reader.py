@@ -14,6 +14,7 @@ from pipeline.ledger import materialized
 from pipeline.ledger.earlier_instants import StateMoved
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.narrowing import needs_narrowing
+from pipeline.ledger.prepared import Asked, Few, Prepared, Settings
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
@@ -89,6 +90,13 @@ class _Snapshot(NamedTuple):
     is_latest: bool  # nothing that the ledger holds occurred after the instant
     waits: bool  # materialized rows of any kind could not be worked out
     show_earlier: ShowEarlier  # has the cursor see the instant's rows, where they are kept
+    state: Watermark | None  # None within a transaction, whose state others need not see
+    prepared: Prepared | None  # of a question about few ids
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether materialized rows are what the instant has."""
+        return self.is_latest and not self.is_behind and not self.waits
 
 
 def _only_in_a_transaction(*_: object, **__: object) -> bool:
@@ -166,7 +174,13 @@ class Reader:
         if asked.limit is not None and asked.limit <= FOUND_BY_INDEX:
             finder = _finder(found, asked.where, asked.contains, asked.between, asked.order_by)
 
+        few = _few(found, asked.where)
+
         def rows(snapshot: _Snapshot) -> Rows:
+            if few is not None and snapshot.prepared is not None and snapshot.is_settled:
+                question = _asked_of_few(found, asked)
+                if answered := snapshot.prepared.answer(few, question, snapshot.state):
+                    return taken(answered)
             wanted = asked
             if finder is not None and not snapshot.waits:
                 [key] = found.key
@@ -179,7 +193,7 @@ class Reader:
             return taken(whole.run(snapshot.cursor, values))
 
         with _errors_of_asking(view, asked.where, asked.contains, asked.between):
-            return self._of_one_state(as_of, unmask, rows)
+            return self._of_one_state(as_of, unmask, rows, few)
 
     def ask(
         self,
@@ -255,21 +269,47 @@ class Reader:
             return self._of_one_state(as_of, False, rows)
 
     def _of_one_state(
-        self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
+        self,
+        as_of: int | None,
+        unmask: bool,
+        ask: Callable[[_Snapshot], Answer],
+        few: Few | None = None,
     ) -> Answer:
         """Asks one state of the ledger; once more if the file was closed and opened meanwhile,
         which happens after a writer's error."""
         times_reopened = self._ledger.times_reopened
         try:
-            return self._asked_of_one_state(as_of, unmask, ask)
+            return self._asked_by_a_connection(as_of, unmask, ask, few)
         except duckdb.Error as error:
             self._ledger.saw(error)
             if self._ledger.times_reopened == times_reopened:
                 raise
-        return self._asked_of_one_state(as_of, unmask, ask)
+        return self._asked_by_a_connection(as_of, unmask, ask, few)
+
+    def _asked_by_a_connection(
+        self,
+        as_of: int | None,
+        unmask: bool,
+        ask: Callable[[_Snapshot], Answer],
+        few: Few | None,
+    ) -> Answer:
+        with contextlib.suppress(OperatorError):  # the follower shows it, and tries again
+            self._ledger.settle()
+        rules = self._alert_rules() if self._alert_rules is not None else None
+        settings = Settings(unmask, self._await_seller_hours, rules)
+        if few is None:
+            cursor = self._ledger.cursor()  # its variables are its own
+            return self._asked_of_one_state(cursor, None, settings, as_of, ask)
+        with self._ledger.prepared.taken(few, settings) as prepared:
+            return self._asked_of_one_state(prepared.cursor, prepared, settings, as_of, ask)
 
     def _asked_of_one_state(
-        self, as_of: int | None, unmask: bool, ask: Callable[[_Snapshot], Answer]
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        prepared: Prepared | None,
+        settings: Settings,
+        as_of: int | None,
+        ask: Callable[[_Snapshot], Answer],
     ) -> Answer:
         """Asks one state of the ledger at one instant. Without `as_of` that is now, read after the
         state is fixed, so that no entry of the state is later.
@@ -278,40 +318,43 @@ class Reader:
         it saw is the state that it was made for. Else, and where materialized rows cannot be worked
         out, it is asked in a transaction, which costs as much as a look-up.
         """
-        with contextlib.suppress(OperatorError):  # the follower shows it, and tries again
-            self._ledger.settle()
-        cursor = self._ledger.cursor()  # its variables are its own
-        if unmask:
+        if settings.unmask:
             cursor.execute("set variable unmask = true")
-        if self._await_seller_hours is not None:
-            cursor.execute(f"set variable await_seller_hours = {self._await_seller_hours}")
-        if self._alert_rules is not None:
-            cursor.execute("set variable alert_rules = ?", [self._alert_rules()])
+        if settings.await_seller_hours is not None:
+            cursor.execute(f"set variable await_seller_hours = {settings.await_seller_hours}")
+        if settings.alert_rules is not None:
+            cursor.execute("set variable alert_rules = ?", [settings.alert_rules])
         watermark = self._ledger.watermark
         if watermark is not None and watermark.has_all_rows:
             with contextlib.suppress(StateMoved):
-                answer = ask(self._snapshot(cursor, watermark, as_of))
+                answer = ask(self._snapshot(cursor, prepared, watermark, as_of, state=watermark))
                 if self._ledger.watermark is watermark:
                     return answer
         for _ in range(TRIES):
             with contextlib.suppress(StateMoved), self._ledger.snapshot(cursor) as watermark:
-                return ask(self._snapshot(cursor, watermark, as_of, self._ledger.earlier.show))
+                return ask(
+                    self._snapshot(cursor, prepared, watermark, as_of, self._ledger.earlier.show)
+                )
         with self._ledger.snapshot(cursor) as watermark:
-            return ask(self._snapshot(cursor, watermark, as_of, _not_shown))
+            return ask(self._snapshot(cursor, prepared, watermark, as_of, _not_shown))
 
     def _snapshot(
         self,
         cursor: duckdb.DuckDBPyConnection,
+        prepared: Prepared | None,
         watermark: Watermark,
         as_of: int | None,
         show_earlier: ShowEarlier = _only_in_a_transaction,
+        *,
+        state: Watermark | None = None,
     ) -> _Snapshot:
         entries, is_behind, waits = watermark.entries, watermark.is_behind, watermark.waits
         at = self._now() if as_of is None else as_of
         instant = instants.naive(at)
         cursor.execute(parsed("set variable as_of = $1").statement(cursor), [instant])
         show = partial(show_earlier, cursor, at, entries, is_now=as_of is None)
-        return _Snapshot(cursor, entries, is_behind, watermark.settled_at <= at, waits, show)
+        is_latest = watermark.settled_at <= at
+        return _Snapshot(cursor, entries, is_behind, is_latest, waits, show, state, prepared)
 
 
 def _table(answered: Answered) -> "pa.Table":
@@ -319,15 +362,36 @@ def _table(answered: Answered) -> "pa.Table":
     return rows
 
 
+def _few(view: View, where: Mapping[str, object] | None) -> Few | None:
+    """The few ids that rows of a view are asked for by, if any."""
+    if view.reading.sets:
+        return None
+    column, ids = _subject({**view.reading.led, **dict.fromkeys(view.by)}, where)
+    return None if column is None else Few(column, ids)
+
+
+def _asked_of_few(view: View, asked: _Asked) -> Asked:
+    """What prepared statements are made of."""
+    condition, values = filters.condition(view, asked.where, asked.contains, asked.between)
+    order, window, own_order = _clauses(view, asked)
+    return Asked(view, own_order, condition, order + window, values)
+
+
+def _clauses(view: View, asked: _Asked) -> tuple[str, str, str]:
+    """The order that is asked for, the window, and the view's own order where it is needed."""
+    order = filters.order(view, asked.order_by) if asked.order_by else ""
+    window = f" limit {int(asked.limit)}" if asked.limit is not None else ""
+    window += f" offset {int(asked.offset)}" if asked.offset else ""
+    own_order = "" if order else _own_order(view, asked.where, is_limited=bool(window))
+    return order, window, own_order
+
+
 def _question(
     snapshot: _Snapshot, view: View, asked: _Asked, selected: str
 ) -> tuple[Question, list[object]]:
     """What asks for some columns of rows of a view, and its parameters."""
     condition, parameters = filters.condition(view, asked.where, asked.contains, asked.between)
-    order = filters.order(view, asked.order_by) if asked.order_by else ""
-    window = f" limit {int(asked.limit)}" if asked.limit is not None else ""
-    window += f" offset {int(asked.offset)}" if asked.offset else ""
-    own_order = "" if order else _own_order(view, asked.where, is_limited=bool(window))
+    order, window, own_order = _clauses(view, asked)
     sql, ids = _sql(snapshot, view.name, asked.where, own_order)
     whole = question(f"select {selected} from ({sql}){condition}{order}{window}").counted()
     return whole, [*ids, *parameters]

@@ -67,11 +67,11 @@ def _listed(sql: str) -> tuple[list[str], str]:
     listed = sql[begins + len("\nselect") :].removeprefix(" distinct")
     for end in _ENDS.finditer(listed):
         if _is_closed(columns := listed[: end.start()]):
-            return _parts(columns), listed[end.start() :]
-    return _parts(listed), ""
+            return parts(columns), listed[end.start() :]
+    return parts(listed), ""
 
 
-def _parts(listed: str) -> list[str]:
+def parts(listed: str) -> list[str]:
     """What stands between the commas of a list, without those within brackets."""
     parts, part = list[str](), ""
     for piece in listed.split(","):

@@ -10,7 +10,7 @@
 with judged as (
     select
         *,
-        was_retry_given_up(is_retryable, gives_up_at, retry_ended_at) as is_given_up
+        was_retry_given_up(is_retryable, gives_up_at, retry_ended_at, as_of()) as is_given_up
     from attempt_facts
 ),
 

@@ -1,7 +1,7 @@
 -- One row per unfinished review process: how it stands, without what the seller has answered and what its
 -- last try leaves to be done, which take far longer to work out.
 -- key: process_id
--- order: savable_order(deadline_at) nulls last, process_id
+-- order: savable_order(deadline_at, as_of()) nulls last, process_id
 -- column: state | word | EXPIRED, OVERDUE, PENDING or UNKNOWN
 -- column: is_due_within_7_days | neither late nor more than 7 days away
 -- column: fields | how many they are

@@ -8,8 +8,12 @@
 -- column: fields_answered | those that the seller has answered since the request
 -- column: lacks_type | nothing can be sent: neither the log nor the seller says whether the seller is an individual or a business
 
+with states as (
+    select *, as_of() as as_of from unfinished_states
+)
+
 select
-    states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open),
+    states.* exclude (confirmed_at, contacted_at, contact_channel, contact_message_id, contacted_by, was_asked, is_ticket_open, as_of),
     case
         when seller_deleted_at is not null and state <> 'UNKNOWN' then 'ask_platform'
         when last_attempts.outcome = 'in_flight' then 'await_answer'
@@ -31,7 +35,7 @@ select
         when opened_at is null then 'find_event'
         when required is null then 'ask_platform'
         when answered = required then 'submit'
-        when contacted_at > as_of() - seller_patience() then 'await_seller'
+        when contacted_at > as_of - seller_patience() then 'await_seller'
         when was_asked then 'remind_seller'
         else 'start_collection'
     end as next_action,
@@ -41,8 +45,8 @@ select
         when not starts_with(next_action, 'await_')
             or (
                 next_action <> 'await_answer'
-                and deadline_at > as_of()
-                and deadline_at < as_of() + to_hours(alert_rules().even_while_awaiting)
+                and deadline_at > as_of
+                and deadline_at < as_of + to_hours(alert_rules().even_while_awaiting)
             )
             then 'act_now'
         when state = 'EXPIRED' then 'expired'
@@ -52,7 +56,7 @@ select
     required as fields_required,
     answered as fields_answered,
     coalesce(lacks_type, false) as lacks_type
-from unfinished_states as states
+from states
 left join clocked_attempts as last_attempts on last_attempts.process_id = states.process_id and last_attempts.is_last
 left join answer_progress on answer_progress.process_id = states.process_id
 left join scheduled_processes as scheduled on scheduled.process_id = states.process_id

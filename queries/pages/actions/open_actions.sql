@@ -20,7 +20,7 @@ select
     min(deadline_at) filter (where deadline_at > as_of()) as next_deadline_at,
     arg_min(
         process_id,
-        struct_pack(place := coalesce(savable_order(deadline_at), 9223372036854775807), process_id),
+        struct_pack(place := coalesce(savable_order(deadline_at, as_of()), 9223372036854775807), process_id),
         5
     ) as first_processes
 from unfinished_work

@@ -2,7 +2,7 @@
 -- assignment gives each to somebody (docs/operations.md#assignment-by-rule). One that a person gave back to nobody is not
 -- among them.
 -- key: process_id
--- order: savable_order(deadline_at) nulls last, unfinished_states.process_id
+-- order: savable_order(deadline_at, as_of()) nulls last, unfinished_states.process_id
 
 select
     unfinished_states.process_id,

@@ -18,7 +18,7 @@
 with failed as (
     select
         *,
-        was_retry_given_up(is_retryable, gives_up_at, retry_ended_at) as is_given_up
+        was_retry_given_up(is_retryable, gives_up_at, retry_ended_at, as_of()) as is_given_up
     from attempt_facts
     where (is_retryable or (is_last and was_given_up))
         -- No attempt is given up before its end.

@@ -1,0 +1,257 @@
+"""Answers questions about few processes or sellers by prepared statements over their rows.
+
+DuckDB plans a view of views for 5 to 50 ms and works it out over few rows in 1 to 10. It keeps the
+plan of a prepared statement that reads neither a table nor a variable. So the rows that the ids
+need are read first, once for all questions about them (`queries/held/`), and a statement is
+executed with these, and with the instant, as its parameters.
+"""
+
+import contextlib
+import functools
+import itertools
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import duckdb
+
+from pipeline.ledger import materialized
+from pipeline.ledger.narrowing import named, narrowed
+from pipeline.ledger.refresh import Watermark
+from pipeline.ledger.syntax.parsed import parsed
+from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
+from pipeline.ledger.views.sources import bare
+
+MOST_CONNECTIONS: Final = 4
+"""That are kept for later questions; more are opened while more are asked at once."""
+
+MOST_STATEMENTS: Final = 128
+"""That a connection keeps."""
+
+_ROWS: Final = {"process_id": "held/processes", "seller_id": "held/sellers"}
+"""Column -> the file under `queries/` that says which rows its ids need."""
+
+_ROWS_OF_A_TABLE: Final = re.compile(r"^(?:with )?(\w+) as \(\n(.*?)\n\)", re.DOTALL | re.MULTILINE)
+_NARROWED: Final = re.compile(r"^(?:with )?(\w+) as (?:materialized )?\($", re.MULTILINE)
+_INSTANT: Final = re.compile(r"\bas_of\(\)")
+_PARAMETER: Final = re.compile(r"\$((?:as_of|value)_\d+)\b")
+
+
+class Few(NamedTuple):
+    """The few ids that a question asks for."""
+
+    column: str
+    ids: Sequence[object]
+
+
+class Settings(NamedTuple):
+    """What views depend on beside rows and instant: other variables of `queries/macros.sql`."""
+
+    unmask: bool
+    await_seller_hours: int | None
+    alert_rules: str | None
+
+
+class Asked(NamedTuple):
+    """A question about a view's rows: its clauses, with `?` for each value, and these values."""
+
+    view: View
+    own_order: str
+    condition: str
+    rest: str
+    values: Sequence[object]
+
+
+class _Statement(NamedTuple):
+    name: str
+    tables: Sequence[str]  # whose held rows it is executed with
+    execute: str
+
+
+class Prepared:
+    """A connection that holds the rows of few processes or sellers as values, and statements that
+    are prepared over such rows. For one thread at a time."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+        self.cursor = cursor
+        self.settings = settings
+        self._types = _types(cursor)
+        self._few: Few | None = None
+        self._state: Watermark | None = None
+        self._held = set[str]()  # the tables of whose rows it holds those that the ids need
+        self._statements: OrderedDict[tuple[str, ...], _Statement | None] = OrderedDict()
+        self._numbers = itertools.count()
+        cursor.execute(_constants(settings))
+
+    def holds(self, few: Few) -> bool:
+        """Whether it was asked about these ids last."""
+        return self._few == few
+
+    def answer(
+        self, few: Few, asked: Asked, state: Watermark | None
+    ) -> duckdb.DuckDBPyConnection | None:
+        """The connection, with the rows of a question; None where its view needs more than the rows
+        of these ids. The variable `as_of` is set. Rows that were read in one `state` serve again in
+        it; in None they do not."""
+        statement = self._statement(few.column, asked)
+        if statement is None:
+            return None
+        for number, value in enumerate(asked.values):
+            self._run(f"set variable value_{number} = $1", value)
+        self._hold(few, statement.tables, state)
+        return self._run(statement.execute)
+
+    def _run(self, sql: str, *values: object) -> duckdb.DuckDBPyConnection:
+        return self.cursor.execute(parsed(sql).statement(self.cursor), values)
+
+    def _hold(self, few: Few, tables: Sequence[str], state: Watermark | None) -> None:
+        if state is None or self._state is not state or self._few != few:
+            self._few, self._state, self._held = few, state, set()
+            self._run("set variable asked = $1::varchar[]", few.ids)
+        for name, reading in _readings(few.column, tuple(tables)):
+            if name not in self._held:
+                self._run(reading)
+                self._held.add(name)
+
+    def _statement(self, column: str, asked: Asked) -> _Statement | None:
+        """The question's statement, which is prepared the first time."""
+        key = (column, asked.view.name, asked.own_order, asked.condition, asked.rest)
+        if key not in self._statements:
+            self._statements[key] = self._prepared(column, asked)
+            if len(self._statements) > MOST_STATEMENTS:
+                _, oldest = self._statements.popitem(last=False)
+                if oldest is not None:
+                    self.cursor.execute(f"deallocate {oldest.name}")
+        self._statements.move_to_end(key)
+        return self._statements[key]
+
+    def _prepared(self, column: str, asked: Asked) -> _Statement | None:
+        sql = whole_sql(asked.view, materialized.of_held_rows(), order=asked.own_order)
+        words = {*re.findall(r"\w+", bare(sql))}
+        tables = [it for it in self._types if it in words]
+        if not _complete(asked.view.name, column).issuperset(tables):
+            return None
+        whole = f"select * from ({sql}){_numbered(asked.condition)}{asked.rest}"
+        # A statement that has one parameter twice is planned again each time.
+        numbers = itertools.count()
+        whole = _INSTANT.sub(lambda _: f"$as_of_{next(numbers)}::timestamp", whole)
+        rows = {it: f"select unnest(${it}::{self._types[it]}, max_depth := 2)" for it in tables}
+        name = f"question_{next(self._numbers)}"
+        self.cursor.execute(f"prepare {name} as {narrowed(whole, named(rows))}")
+        values = {it: f"held_{it}" for it in tables}
+        for parameter in _PARAMETER.findall(whole):
+            values[parameter] = "as_of" if parameter.startswith("as_of") else parameter
+        given = (f"{parameter} := getvariable('{value}')" for parameter, value in values.items())
+        return _Statement(name, tables, f"execute {name}({', '.join(given)})")
+
+
+class Connections:
+    """Connections to one open ledger, each `Prepared`, that questions take and give back."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._free: list[Prepared] = []  # the one that was used last at the end
+
+    @contextlib.contextmanager
+    def taken(self, few: Few, settings: Settings) -> Iterator[Prepared]:
+        """One for the block: rather one that was asked about these ids last, else the last one."""
+        with self._lock:
+            fitting = [it for it in reversed(self._free) if it.settings == settings]
+            fitting.sort(key=lambda free: not free.holds(few))
+            prepared = next(iter(fitting), None)
+            if prepared is not None:
+                self._free.remove(prepared)
+        if prepared is None:
+            prepared = Prepared(self._connection.cursor(), settings)
+        try:
+            yield prepared
+        except BaseException:
+            prepared.cursor.close()
+            raise
+        with self._lock:
+            self._free.append(prepared)
+            too_many = self._free[:-MOST_CONNECTIONS]
+            del self._free[:-MOST_CONNECTIONS]
+        for each in too_many:
+            each.cursor.close()
+
+
+def _types(cursor: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
+    """Each table of the ledger, and the type of a list of its rows."""
+    columns = """
+        select table_name, string_agg(
+            '"' || column_name || '" ' || data_type, ', ' order by column_index
+        )
+        from duckdb_columns()
+        where database_name = current_database() and schema_name = 'main' and not internal
+            and table_oid in (select table_oid from duckdb_tables())
+        group by table_name
+    """
+    return {table: f"struct({of})[]" for table, of in cursor.execute(columns).fetchall()}
+
+
+def _numbered(condition: str) -> str:
+    """A condition with numbered parameters in place of `?`."""
+    numbers = itertools.count()
+    return re.sub(r"\?", lambda _: f"$value_{next(numbers)}", condition)
+
+
+@functools.cache
+def _queries(column: str) -> Mapping[str, str]:
+    """Table, or what stands between tables -> the query of the rows that ids of a column need."""
+    return dict(_ROWS_OF_A_TABLE.findall(script(_ROWS[column])))
+
+
+@functools.lru_cache(maxsize=1000)
+def _readings(column: str, tables: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """What is read for tables, and the statement that reads it into a variable, in order."""
+    queries = _queries(column)
+    needed = dict[str, str]()
+
+    def add(name: str) -> None:
+        query = queries[name]
+        from_others = [it for it in queries if re.search(rf"(?<!main\.)\b{it}\b", query)]
+        for other in from_others:
+            add(other)
+        held = {"asked": f"select unnest(getvariable('asked')) as {column}"}
+        for other in from_others:
+            held[other] = f"select unnest(getvariable('held_{other}'), max_depth := 2)"
+        rows = narrowed(f"select list(held) from (\n{query}\n) as held", named(held))
+        needed[name] = f"set variable held_{name} = (\n{rows}\n)"
+
+    for table in tables:
+        add(table)
+    return [*needed.items()]
+
+
+@functools.cache
+def _complete(view: str, column: str) -> frozenset[str]:
+    """The tables of which a view needs no other rows for ids than the held ones."""
+    found = catalogue()[view]
+    if led := found.reading.led.get(column):
+        return frozenset(_NARROWED.findall(script(f"narrowed/{led}")))
+    return frozenset(_queries(column) if column in found.by else ())
+
+
+def _constants(settings: Settings) -> str:
+    """The macros of `queries/macros.sql` that read a variable, with its value in its place; but for
+    the instant, which is a parameter."""
+    hours, rules = settings.await_seller_hours, settings.alert_rules
+    values = {
+        "unmask": "true" if settings.unmask else "false",
+        "await_seller_hours": "null" if hours is None else str(hours),
+        "alert_rules": "null" if rules is None else "'{}'".format(rules.replace("'", "''")),
+        "unraised": "false",
+    }
+
+    def constant(macro: str) -> str:
+        for name, value in values.items():
+            macro = macro.replace(f"getvariable('{name}')", value)
+        return macro
+
+    macros = ((it, constant(it)) for it in script("macros").split(";\n"))
+    made = (it.replace("replace macro", "replace temp macro") for was, it in macros if it != was)
+    return ";\n".join(made)

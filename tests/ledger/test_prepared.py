@@ -1,0 +1,143 @@
+"""Questions about few processes or sellers are answered by statements that DuckDB planned once."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from pipeline.continuity.service import LedgerService
+from pipeline.errors import WrongUsage
+from pipeline.ledger import prepared
+from pipeline.ledger.prepared import Few, Prepared
+from pipeline.ledger.views.catalogue import public
+from pipeline.ledger.views.reader import Reader
+from tests.ledger.conftest import deliver
+from tests.support.ledgers import ledger_of
+from tests.support.lines import seller
+from tests.support.rich import RICH
+
+NEEDS_ALL = {
+    ("findings", "process_id"),  # which use of an answer was the first, say
+    ("seller_entries", "seller_id"),  # what a reveal of a name covers
+}
+"""Views of which the held rows of few ids are not enough."""
+
+
+@pytest.fixture
+def reader() -> Iterator[Reader]:
+    with ledger_of(RICH) as opened:
+        opened._ledger.prepared = prepared.Connections(opened._ledger._connection)
+        yield opened
+
+
+def _connection(reader: Reader) -> Prepared:
+    [connection] = reader._ledger.prepared._free
+    return connection
+
+
+def test_a_statement_is_not_planned_again(reader, tmp_path):
+    asked = {
+        (name, column): reader.read(name, where={column: id_}, limit=20)
+        for column, id_ in (("process_id", "p1"), ("seller_id", "s1"))
+        for name, view in public().items()
+        if column in {*view.by, *view.reading.led}
+    }
+    connection = _connection(reader)
+    statements = connection._statements
+    unanswered = {key[1::-1] for key, it in statements.items() if it is None}
+    assert unanswered == NEEDS_ALL
+    assert {key[1::-1] for key in statements} == asked.keys()
+    assert sum(map(len, asked.values())) > 20
+    profile = tmp_path / "profile.json"
+    connection.cursor.execute("set enable_profiling = 'json'")
+    connection.cursor.execute(f"set profiling_output = '{profile}'")
+    connection.cursor.execute("set profiling_mode = 'detailed'")
+
+    def is_planned(sql: str) -> bool:
+        connection.cursor.execute(sql).fetchall()
+        said = json.loads(profile.read_text(encoding="utf-8"))
+        return "expression_rewriter" in said["optimizer"]
+
+    assert is_planned("select as_of()")
+    again = [key[:2] for key, it in statements.items() if it is not None and is_planned(it.execute)]
+    assert again == []
+
+
+def test_who_may_see_less_is_answered_by_another_connection():
+    named = seller("created", "e1", first_name="Ana", last_name="Souza")
+    with ledger_of([named]) as reader:
+        reader._ledger.prepared = prepared.Connections(reader._ledger._connection)
+        where = {"seller_id": "s1"}
+        [clear] = reader.read("seller_names", where=where, unmask=True).to_pylist()
+        [masked] = reader.read("seller_names", where=where).to_pylist()
+        assert clear["seller_name"] == "Ana Souza"
+        assert masked["seller_name"] == "A*** S***"
+        assert len(reader._ledger.prepared._free) == 2
+
+
+def test_rows_are_read_again_once_an_entry_comes(followed):
+    with closing(LedgerService(followed)) as service:
+        asked = {"view": "process_state", "where": {"process_id": "p300"}}
+        assert len(service.reader.records(**asked)) == 0
+        deliver(service.inbox, range(300, 301))
+        service.catch_up()
+        assert len(service.reader.records(**asked)) == 1
+
+
+def test_rows_serve_the_next_question_about_the_same_ids(reader, monkeypatch):
+    reader.records("process_state", where={"process_id": "p1"})
+    run, sqls = Prepared._run, []
+
+    def noted(self, sql, *values):
+        sqls.append(sql)
+        return run(self, sql, *values)
+
+    monkeypatch.setattr(Prepared, "_run", noted)
+    reader.records("process_phases", where={"process_id": "p1"})
+    assert not any(sql.startswith("set variable held") for sql in sqls)
+    reader.records("process_phases", where={"process_id": "p2"})
+    assert sum(sql.startswith("set variable held") for sql in sqls) == 2
+
+
+def test_the_statement_that_was_used_last_stays(reader, monkeypatch):
+    monkeypatch.setattr(prepared, "MOST_STATEMENTS", 2)
+    views = ("process_state", "timeline", "submission_attempts", "evidence_coverage")
+    once = [len(reader.records(view, where={"process_id": "p1"})) for view in views]
+    assert [len(reader.records(view, where={"process_id": "p1"})) for view in views] == once
+    assert len(_connection(reader)._statements) == 2
+    names = _connection(reader).cursor.execute("select name from duckdb_prepared_statements()")
+    assert len(names.fetchall()) == 2
+
+
+def test_a_question_that_fails_leaves_its_connection_to_nobody(reader):
+    reader.records("process_state", where={"process_id": "p1"})
+    with pytest.raises(WrongUsage):
+        reader.records("process_state", where={"process_id": "p1", "deadline_at": "soon"})
+    assert reader._ledger.prepared._free == []
+    assert len(reader.records("process_state", where={"process_id": "p1"})) == 1
+
+
+def test_many_at_once_are_each_answered_about_their_own_ids(reader):
+    found: dict[str, set[str]] = {f"p{number}": set() for number in range(1, 9)}
+
+    def ask(process: str) -> None:
+        for _ in range(5):
+            rows = reader.records("timeline", where={"process_id": process}).by_name()
+            found[process] |= {row["process_id"] for row in rows}
+
+    threads = [threading.Thread(target=ask, args=(process,)) for process in found]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    with_entries = {process for process, ids in found.items() if ids}
+    assert all(found[process] == {process} for process in with_entries)
+    assert len(with_entries) > 3
+    assert len(reader._ledger.prepared._free) <= prepared.MOST_CONNECTIONS
+
+
+def test_few_ids_are_equal_by_what_they_are():
+    assert Few("process_id", ["p1"]) == Few("process_id", ["p1"])
+    assert Few("process_id", ["p1"]) != Few("seller_id", ["p1"])
