@@ -265,7 +265,7 @@ def test_prazo_resume_waits_for_a_dead_attempt_no_longer_than_it_is_allowed(
 ) -> None:
     review = marketplace.review()
     marketplace.platform.add_fault(kind="never_answers", process_id=review.process_id)
-    settings = marketplace.settings(request_timeout_seconds=15)
+    settings = marketplace.settings(request_timeout_seconds=10)
     sender = threading.Thread(
         target=lambda: sending.submit(
             settings, review.process_id, review.payload, recorded_by="test", patience_seconds=0
@@ -274,8 +274,7 @@ def test_prazo_resume_waits_for_a_dead_attempt_no_longer_than_it_is_allowed(
     sender.start()
     wait_until(lambda: bool(marketplace.starts(review.process_id)))
     [start] = marketplace.starts(review.process_id)
-    began = time.monotonic()
-    assert resume(marketplace, 1) == [(review.process_id, start.occurred_at + 15 * instants.SECOND)]
-    assert time.monotonic() - began < 10
+    assert resume(marketplace, 1) == [(review.process_id, start.occurred_at + 10 * instants.SECOND)]
+    assert sender.is_alive(), "it has waited to the end of the attempt"
     marketplace.platform.clear_faults()
     sender.join()
