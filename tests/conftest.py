@@ -82,7 +82,7 @@ WAITING: Final = {
     "notices/test_killed_schedule.py": 10,
     "receive/test_credentials.py": 10,
     "receive/test_guard.py": 10,
-    "serve/test_intake.py": 10,
+    "serve/test_intake.py": 5,
     "submit/test_never_lost.py": 10,
     "acceptance/test_copies.py": 5,
     "alert/away/test_standing_still.py": 5,

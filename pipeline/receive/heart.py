@@ -15,13 +15,13 @@ BEAT_SECONDS: Final = 10.0
 
 
 async def beat_for_ever(inbox: Inbox) -> None:
-    """Beats until it is cancelled. A beat is as durable as an entry, so a receiver that could not
-    record misses it. One that hangs does so on a thread that nothing waits for."""
+    """Beats at once, and on until it is cancelled. A beat is as durable as an entry, so a receiver
+    that could not record misses it. One that hangs does so on a thread that nothing waits for."""
     beating: Aside[None] | None = None
     while True:
-        await asyncio.sleep(BEAT_SECONDS)
         if beating is None or _is_over(beating):
             beating = Aside(lambda: beat(inbox, Part.RECEIVER), name="heartbeat")
+        await asyncio.sleep(BEAT_SECONDS)
 
 
 def _is_over(beating: Aside[None]) -> bool:
