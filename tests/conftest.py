@@ -77,7 +77,7 @@ WAITING: Final = {
     "faults/test_disk.py": 10,
     "fixtures/test_migrations.py": 10,
     "forward/test_not_for_it.py": 10,
-    "inbox/test_wal.py": 10,
+    "inbox/test_wal.py": 5,
     "journey/test_submitting.py": 10,
     "notices/test_killed_schedule.py": 10,
     "receive/test_credentials.py": 10,

@@ -2,7 +2,8 @@
 
 `python -m tests.inbox.appender LOCATION NAME` opens the inbox at its first command. Commands, one a
 line: a number of drafts to append in one batch. Answers, one JSON object a line: `{"seqs": [...],
-"seconds": ...}` or `{"failed": ..., "seconds": ...}`. Event ids are NAME:1, NAME:2 and so on.
+"seconds": ...}` or `{"failed": ..., "seconds": ...}`. Event ids are NAME:1, NAME:2 and so on. With
+`TEND_SECONDS` in its environment, whoever tends the file holds it for so long.
 """
 
 import json
@@ -17,6 +18,7 @@ from typing import Any
 
 from pipeline.errors import InboxUnavailable
 from pipeline.inbox import Inbox, open_inbox
+from pipeline.inbox.sqlite import inbox as sqlite_inbox
 from tests import fork_server
 from tests.inbox.drafts import webhook
 
@@ -78,6 +80,8 @@ def appenders(
 
 def _main(location: str, name: str) -> None:
     inbox: Inbox | None = None
+    if seconds := os.environ.get("TEND_SECONDS"):
+        sqlite_inbox.TEND_SECONDS = int(seconds)  # type: ignore[misc]
     count = 0
     for command in sys.stdin:
         drafts = [
