@@ -323,7 +323,9 @@ def _order(subject: _Subject) -> acting.Feedback:
     is_full = st.session_state.get("profile") == "full" and may_take_everything()
     st.session_state.pop(_MADE, None)
     chosen = _chosen(subject)
-    if chosen._replace(sample=subject.sample) != subject._replace(id=subject.id.strip()):
+    # An id that was typed right before the press takes the place of no other one's contents.
+    shown = subject._replace(id=subject.id.strip() or chosen.id)
+    if chosen._replace(sample=subject.sample) != shown:
         unseen = _(
             "What goes in was not shown yet for what you chose: look at it, and press again."
         )

@@ -10,6 +10,7 @@ from app_pages.language import formats, occurrences
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import elements, views
 from pipeline.contract.event_types import REVIEW_REQUIRED
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 
 MAX_ENTRIES: Final = 40
 VISIBLE_ENTRIES: Final = 16
@@ -86,14 +87,26 @@ def _requests(of: Timeline) -> Set[int]:
 
 def _at_once(entries: Sequence[views.Row]) -> Sequence[Sequence[views.Row]]:
     """The same entries. Those that say one thing at one moment about several processes of a
-    message, call or letter are together: it was one conversation."""
+    message, call or letter are together: it was one conversation. With a message stands the making
+    of the link that it brought, which invites nobody by itself."""
     together: dict[Hashable, list[views.Row]] = {}
+    brought = {it["journey_id"]: _same(it) for it in entries if it["kind"] == SELLER_NOTICE}
+    links = []
     for entry in entries:
-        same = (entry["seq"], entry["process_id"])
-        if entry["message_id"] is not None:
-            same = tuple(entry[it] for it in ("message_id", "kind", "step", "occurred_at"))
-        together.setdefault(same, []).append(entry)
+        if entry["step"] == "invited" and entry["journey_id"] in brought:
+            links.append(entry)
+        else:
+            together.setdefault(_same(entry), []).append(entry)
+    for entry in links:
+        together[brought[entry["journey_id"]]].append(entry)
     return [*together.values()]
+
+
+def _same(entry: views.Row) -> Hashable:
+    """What entries have in common that say one thing at one moment."""
+    if entry["message_id"] is None:
+        return entry["seq"], entry["process_id"]
+    return tuple(entry[it] for it in ("message_id", "kind", "step", "occurred_at"))
 
 
 def show_entry(entry: views.Row) -> None:

@@ -13,6 +13,7 @@
 -- column: deadline_at | the deadline a review event carries
 -- column: attempt_id | our id of a submission attempt
 -- column: message_id | text | of a message, call or letter to a seller: its id, shared by the processes that it speaks of
+-- column: journey_id | the collection journey of a seller's step, or to which the link of a message leads
 -- column: status | HTTP status of an answer
 -- column: error | text | timeout, tls_refused, network_error or refused, where there was no answer; another system's words are masked for everybody, but for those that say what failed
 -- column: step | text | step of a collection journey; opened or closed, of a support ticket; how far it came, of an alert; requested, approved or refused, of what needs a second person; what became of a seller notice, or of its schedule
@@ -45,6 +46,10 @@ select
     reviews.deadline_at,
     log.attempt_id,
     coalesce(notices.message_id, results.message_id) as message_id,
+    coalesce(
+        fact_collections.journey_id,
+        case when log.kind = 'seller_notice' then actions.content ->> '$.journey_id' end
+    ) as journey_id,
     log.status,
     mask_error(finishes.error) as error,
     coalesce(fact_collections.step, actions.step) as step,

@@ -113,6 +113,21 @@ def test_no_package_is_made_without_a_reason_and_a_name(open_log: OpenLog, visit
         assert service.status().last_seq == 6
 
 
+def test_one_press_makes_the_package_of_an_id_that_was_just_typed(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """No contents of another were in sight, and it took a second press."""
+    with open_log(HISTORY):
+        app = visit("evidence", list="package")
+        app.text_area(key="reason").set_value("yearly audit")
+        app.text_input(key="actor").set_value("Ana")
+        app.text_input(key="subject").set_value("prc_2")
+        press(app, "Make the package")
+        shown = page_text(app)
+    assert "The package is ready" in shown
+    assert "prc_2" in shown
+
+
 def test_a_package_is_made_of_what_the_page_has_shown_and_recorded_under_reason_and_name(
     open_log: OpenLog, visit: Visit
 ) -> None:

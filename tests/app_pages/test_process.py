@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from app_pages.door import access
-from app_pages.parts import explained
+from app_pages.parts import explained, views
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
+from pipeline.log.kinds.seller_notice import handed_over
 from pipeline.serve.roles import Person, Role
 from tests import depth
 from tests.app_pages.conftest import OpenLog, Visit, follow
@@ -361,6 +362,25 @@ def test_beside_what_was_refused_stands_that_the_seller_was_asked_since(
     at = "The seller was contacted since, on "
     assert (at in shown) == is_said
     assert ("e-mail, Bia." in shown) == is_said
+
+
+def test_a_message_and_the_link_that_it_brought_are_one_line_of_the_trail(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """One WhatsApp message stood there twice: as a seller notice, and as an invitation by chat."""
+    link = collected("prc_1", "invited", before(days=2), source="marketplace", channel="chat")
+    by = {"actor": "Bia", "recorded_by": "test", "process_id": "prc_1", "seller_id": "sel_ana"}
+    with open_log([review("prc_1", before(days=5)), link]) as service:
+        sent = handed_over("msg_1", "whatsapp", {"journey_id": link["journey_id"]}, **by)
+        service.inbox.append([sent])
+        follow(service)
+        views.forget_answers()
+        shown = page_text(visit("process", as_of=None, process="prc_1"))
+        trail = service.reader.read("timeline", where={"process_id": "prc_1"}).to_pylist()
+    assert "Seller notice · WhatsApp · Bia" in shown
+    assert "entries 2, 3" in shown
+    assert "Seller invited" not in shown.partition("Audit trail")[2]
+    assert [it["kind"] for it in trail] == ["webhook", "collection", "seller_notice"]
 
 
 def test_how_an_answer_differs_where_nobody_sees_it_is_said(
