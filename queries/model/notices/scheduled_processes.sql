@@ -9,24 +9,34 @@ with for_all as (
     where process_id is null and seller_id is null
 ),
 
-schedules as (
-    select unnest(schedules, recursive := true)
+-- One row, whose lists each review is compared with: a join would group all reviews by what it compares.
+runs as (
+    select
+        list(struct_pack(seq, next_seq, has_backlog)) as starts,
+        any_value(schedules) filter (where next_seq is null) as schedules
     from for_all
-    where step = 'started' and next_seq is null
+    where step = 'started'
 ),
 
 reviews as (
-    select process_id, seller_id, review_type, opened_at, deadline_at
+    select
+        process_id,
+        seller_id,
+        opened_at,
+        deadline_at,
+        contacted_at,
+        [it for it in schedules if it.review_type = process_facts.review_type] as of_type,
+        if(of_type = [], [it for it in schedules if it.review_type is null], of_type) as schedules
     from process_facts
+    cross join runs
     where finished_at is null
-        and exists (
-            from for_all
-            where step = 'started'
-                and case
-                    when first_received_seq < seq then has_backlog
-                    else was_received_live and first_received_seq < coalesce(next_seq, 1e18)
-                end
-        )
+        and [
+            start for start in starts
+            if case
+                when first_received_seq < start.seq then start.has_backlog
+                else was_received_live and first_received_seq < coalesce(start.next_seq, 1e18)
+            end
+        ] <> []
 ),
 
 decisions as (
@@ -54,12 +64,9 @@ offered_rungs as (
         seller_id,
         opened_at,
         deadline_at,
-        unnest(schedules.rungs) as rung
+        contacted_at,
+        unnest(flatten([it.rungs for it in schedules])) as rung
     from reviews
-    join schedules
-        on schedules.review_type is not distinct from case
-            when reviews.review_type in (select review_type from schedules) then reviews.review_type
-        end
     where process_id not in (from kept_back)
 ),
 
@@ -68,6 +75,7 @@ rungs as (
         process_id,
         seller_id,
         opened_at,
+        contacted_at,
         coalesce(rung.channel, 'email') as channel,
         coalesce(rung.if_silent, false) as if_silent,
         coalesce(
@@ -78,10 +86,13 @@ rungs as (
     from offered_rungs
 ),
 
-calls as (
-    select process_id, max(occurred_at) as called_at
+-- Whether the seller was called about a process, or has got a message about it.
+said as (
+    select
+        process_id,
+        max(occurred_at) filter (where channel = 'phone' and retracted_at is null) as called_at,
+        bool_or(delivered_at is not null or opened_at is not null) as was_reached
     from notice_fates
-    where channel = 'phone' and retracted_at is null
     group by process_id
 ),
 
@@ -122,10 +133,6 @@ ended as (
 
 heard as (
     select process_id
-    from notice_fates
-    where delivered_at is not null or opened_at is not null
-    union
-    select process_id
     from fact_collections
     where occurred_at <= as_of()
         and step in ('opened', 'answered', 'confirmed')
@@ -134,13 +141,12 @@ heard as (
 
 select rungs.process_id
 from rungs
-left join calls on calls.process_id = rungs.process_id
+left join said on said.process_id = rungs.process_id
 left join asked_for on asked_for.process_id = rungs.process_id
-left join process_facts on process_facts.process_id = rungs.process_id
 left join ended on ended.seller_id = rungs.seller_id and ended.channel = rungs.channel
 -- One that would come before the review was opened does not.
 where due_at >= rungs.opened_at
-    and not (if_silent and rungs.process_id in (from heard))
+    and not (if_silent and (coalesce(was_reached, false) or rungs.process_id in (from heard)))
 group by rungs.process_id
 having bool_or(due_at > as_of() and ended.seller_id is null)
     and not bool_or(
