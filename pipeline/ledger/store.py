@@ -16,12 +16,13 @@ from typing import Final
 import duckdb
 
 from pipeline.errors import LedgerClosed, LedgerDamaged, LedgerMadeAgain, OperatorError
-from pipeline.ledger import arrow, facts, file, prepared, refresh
+from pipeline.ledger import arrow, facts, file, refresh
 from pipeline.ledger.batch import Batch, LastEntry
 from pipeline.ledger.contents import NO_ROW_OF_THEM, Contents
 from pipeline.ledger.earlier_instants import EarlierInstants
 from pipeline.ledger.last_named import LastNamed
 from pipeline.ledger.last_occurred import LastOccurred
+from pipeline.ledger.prepared import Connections, Few, Prepared, Settings
 from pipeline.ledger.refresh import ANY_TABLE, Watermark
 from pipeline.log import tree
 from pipeline.log.entries import Entry
@@ -110,7 +111,7 @@ class Ledger(Contents):
             raise self._damaged("contradicts itself", why)
         self.last_named, self.last_occurred = LastNamed(self.size), LastOccurred(self.size)
         self.earlier = EarlierInstants(self._connection)
-        self.prepared = prepared.Connections(self._connection)
+        self._prepared = Connections(self._connection)
         self.erased_to = file.erased_to(self._connection)  # the newest when the file was begun
         watermarks = self._rows("select entries from kept_watermark")
         if len(watermarks) != 1:
@@ -424,3 +425,11 @@ class Ledger(Contents):
             self._check_not_closed()
             self._check_not_shut()
             return self._connection.cursor()
+
+    def prepared(self, few: Few, settings: Settings) -> contextlib.AbstractContextManager[Prepared]:
+        """For the block, as `cursor` and with its errors: one that is prepared for questions about
+        few ids."""
+        with self._opening:
+            self._check_not_closed()
+            self._check_not_shut()
+            return self._prepared.taken(few, settings)

@@ -64,7 +64,12 @@ def test_it_is_closed_once_a_reader_has_made_its_rows_and_nobody_opens_it_again(
     service.close()
     assert isinstance(counted.exception(10), LedgerClosed | duckdb.Error)
     assert entries_for_another_process(settings.ledger) == "302"
-    for ask in (ledger.cursor, ledger.reopen, lambda: service.reader.count("process_state")):
+    for ask in (
+        ledger.cursor,
+        ledger.reopen,
+        lambda: service.reader.count("process_state"),
+        lambda: service.reader.records("process_state", where={"process_id": "p1"}),
+    ):
         with pytest.raises(LedgerClosed, match="try again in a moment"):
             ask()
 
@@ -91,3 +96,15 @@ def test_a_rebuild_beside_a_reader_is_followed_and_not_what_it_set_aside(
     assert service.reader.count("process_state") == 340
     service.close()
     assert entries_for_another_process(settings.ledger) == "340"
+
+
+def test_a_connection_that_waits_for_the_next_question_does_not_keep_the_file_open(
+    service, settings
+):
+    asked = {"view": "process_state", "where": {"process_id": "p1"}}
+    found = service.reader.records(**asked)
+    assert len(found) == 1
+    service.ledger.reopen()
+    assert service.reader.records(**asked) == found
+    service.close()
+    assert entries_for_another_process(settings.ledger) == "302"

@@ -28,12 +28,12 @@ NEEDS_ALL = {
 @pytest.fixture
 def reader() -> Iterator[Reader]:
     with ledger_of(RICH) as opened:
-        opened._ledger.prepared = prepared.Connections(opened._ledger._connection)
+        opened._ledger._prepared = prepared.Connections(opened._ledger._connection)
         yield opened
 
 
 def _connection(reader: Reader) -> Prepared:
-    [connection] = reader._ledger.prepared._free
+    [connection] = reader._ledger._prepared._free
     return connection
 
 
@@ -68,13 +68,13 @@ def test_a_statement_is_not_planned_again(reader, tmp_path):
 def test_who_may_see_less_is_answered_by_another_connection():
     named = seller("created", "e1", first_name="Ana", last_name="Souza")
     with ledger_of([named]) as reader:
-        reader._ledger.prepared = prepared.Connections(reader._ledger._connection)
+        reader._ledger._prepared = prepared.Connections(reader._ledger._connection)
         where = {"seller_id": "s1"}
         [clear] = reader.read("seller_names", where=where, unmask=True).to_pylist()
         [masked] = reader.read("seller_names", where=where).to_pylist()
         assert clear["seller_name"] == "Ana Souza"
         assert masked["seller_name"] == "A*** S***"
-        assert len(reader._ledger.prepared._free) == 2
+        assert len(reader._ledger._prepared._free) == 2
 
 
 def test_rows_are_read_again_once_an_entry_comes(followed):
@@ -115,7 +115,7 @@ def test_a_question_that_fails_leaves_its_connection_to_nobody(reader):
     reader.records("process_state", where={"process_id": "p1"})
     with pytest.raises(WrongUsage):
         reader.records("process_state", where={"process_id": "p1", "deadline_at": "soon"})
-    assert reader._ledger.prepared._free == []
+    assert reader._ledger._prepared._free == []
     assert len(reader.records("process_state", where={"process_id": "p1"})) == 1
 
 
@@ -135,7 +135,7 @@ def test_many_at_once_are_each_answered_about_their_own_ids(reader):
     with_entries = {process for process, ids in found.items() if ids}
     assert all(found[process] == {process} for process in with_entries)
     assert len(with_entries) > 3
-    assert len(reader._ledger.prepared._free) <= prepared.MOST_CONNECTIONS
+    assert len(reader._ledger._prepared._free) <= prepared.MOST_CONNECTIONS
 
 
 def test_few_ids_are_equal_by_what_they_are():

@@ -300,7 +300,7 @@ class Reader:
         if few is None:
             cursor = self._ledger.cursor()  # its variables are its own
             return self._asked_of_one_state(cursor, None, settings, as_of, ask)
-        with self._ledger.prepared.taken(few, settings) as prepared:
+        with self._ledger.prepared(few, settings) as prepared:
             return self._asked_of_one_state(prepared.cursor, prepared, settings, as_of, ask)
 
     def _asked_of_one_state(
