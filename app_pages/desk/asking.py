@@ -2,7 +2,7 @@
 what becomes of them while it does."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from functools import partial
 from typing import Final
 
@@ -11,7 +11,7 @@ import streamlit as st
 from app_pages.desk import casework
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
-from app_pages.parts import acting, elements, folds, lists, seller_names, views
+from app_pages.parts import acting, elements, folds, links, lists, seller_names, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import PrazoError
@@ -97,12 +97,15 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     total = len(drawn)
     if not total:
         return
+    if total == 1:  # it covers the card that says who is chosen
+        st.markdown(f"**{_who(drawn[0])}**")
     try:
         sending = Sending(service.current().settings, service.current().inbox)
         ways = sending.ways()
         # Without a way nobody has to be looked at, which takes longer than the rest of the form.
-        first = [sending.sellers.look(it) for it in drawn[:LOOKED_AT]] if ways else []
-        way = sending.way_to(first)
+        with st.spinner(_("Reading what there is to ask")):
+            first = [sending.sellers.look(it) for it in drawn[:LOOKED_AT]] if ways else []
+            way = sending.way_to(first)
     except PrazoError as error:
         elements.say(error)
         return
@@ -133,12 +136,13 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         language, template = _words(key, sending)
     order = Order(channel or way or ways[0], acting.RECORDED_BY, None, language, template)
     try:
-        shown = sending.preview(_looked_at(key, first) if total > 1 else first[0], order)
         refused = sending.refusals(first, order) if total > 1 else {}
+        _say_refused(refused, total)
+        looked_at = _looked_at(key, first, refused) if total > 1 else first[0]
+        shown = sending.preview(looked_at, order)
     except PrazoError as error:
         elements.say(error)
         return
-    _say_refused(refused, total)
     _show(shown)
     # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
     warned = shown.warned if total == 1 and shown.refused == shown.warned else None
@@ -146,9 +150,9 @@ def _form(key: str, drawn: Sequence[str]) -> None:
     if is_refused if total == 1 else len(refused) == total:
         return  # no button where nobody is written to: what keeps them back stands above
     with st.form(f"ask_form {key}", border=False):
-        label = _label(total, total - len(refused))
+        label = _label(drawn, total - len(refused))
         if warned is not None:
-            label = _("Send all the same: cannot be undone")
+            label = _("Send to {seller} all the same: cannot be undone", seller=_who(drawn[0]))
             order = order._replace(despite={warned})
         press = partial(_send, key, drawn, order)
         chosen = [channel or "", language, template or "", warned or ""]
@@ -181,13 +185,18 @@ def _words(key: str, sending: Sending) -> tuple[Language, str | None]:
     return language or languages[0], template or None
 
 
-def _looked_at(key: str, first: Sequence[Seller]) -> Seller:
-    """Whose message is shown, of the first of the list."""
+def _looked_at(key: str, first: Sequence[Seller], refused: Container[str]) -> Seller:
+    """Whose message is shown, of the first of the list: at first of one to whom something goes."""
+    ids = [it.seller_id for it in first]
+    names = seller_names.all_in_clear([{"seller_id": it} for it in ids])
     place = st.selectbox(
-        _("Message to"),
+        _("Preview for"),
         range(len(first)),
+        index=next((at for at, it in enumerate(ids) if it not in refused), 0),
         # With its number: two masked ids may look the same.
-        format_func=lambda at: f"{at + 1}. {views.shown('seller_id', first[at].seller_id)}",
+        format_func=lambda at: (
+            f"{at + 1}. {names.get(ids[at]) or views.shown('seller_id', ids[at])}"
+        ),
         key=f"ask_looked_at {key}",
     )
     return first[min(place or 0, len(first) - 1)]
@@ -215,8 +224,11 @@ def _say_refused(refused: Mapping[str, Refused], total: int) -> None:
         st.warning("  \n".join([several, *lines]), icon=":material/block:")
 
 
-def _label(total: int, reached: int) -> str:
-    """What the button says: to how many messages go, where each was checked."""
+def _label(drawn: Sequence[str], reached: int) -> str:
+    """What the button says: to whom, or to how many messages go, where each was checked."""
+    total = len(drawn)
+    if total == 1:
+        return _("Send to {seller}: cannot be undone", seller=_who(drawn[0]))
     if total > LOOKED_AT:
         return _("Send to {n} sellers at most: cannot be undone", n=formats.number(total))
     return ngettext(
@@ -286,6 +298,7 @@ def _watch(batch: Batch) -> None:
         st.rerun()
     done, total = batch.done, len(batch.seller_ids)
     notices = _notices(done)
+    at_steps = _at_steps(batch, done, notices)
     with st.container(border=True, key="asked"):
         said = _("Done: {n} of {total}", n=formats.number(len(done)), total=formats.number(total))
         if not batch.is_over:
@@ -294,9 +307,9 @@ def _watch(batch: Batch) -> None:
             elements.say(batch.error)
         parts = [said]
         parts += [
-            f"{_(label)} **{formats.number(n)}**"
-            for label, n in zip(_STEPS, _counts(batch, done, notices), strict=True)
-            if n
+            f"{_(label)} **{formats.number(len(who))}**"
+            for label, who in zip(_STEPS, at_steps, strict=True)
+            if who
         ]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(" · ".join(parts), width="content")
@@ -304,6 +317,7 @@ def _watch(batch: Batch) -> None:
                 st.button(
                     _("Hide"), type="tertiary", on_click=_hide, args=(batch,), key="asked_hidden"
                 )
+        _lead_to(set().union(*at_steps[OF_THE_SELLER:]))
         if any(it.result != "accepted" for it in done):
             st.markdown(came_of([it for it in done if it.result != "accepted"]))
         _say_bounced(done, notices)
@@ -328,10 +342,23 @@ _STEPS: Final = (
     N_("answered"),
     N_("confirmed"),
 )
+OF_THE_SELLER: Final = 4  # from here on, what sellers did
 
 
-def _counts(batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]) -> tuple[int, ...]:
-    """How many of the sellers are at each of `_STEPS`, since the press."""
+def _lead_to(sellers: Set[str]) -> None:
+    """The way to the first of those who did something."""
+    if sellers:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            for seller_id in sorted(sellers)[:NAMED]:
+                links.to_seller(seller_id, is_named=True, name=seller_names.in_clear(seller_id))
+            if len(sellers) > NAMED:
+                st.markdown("…", width="content")
+
+
+def _at_steps(
+    batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]
+) -> tuple[Set[str], ...]:
+    """The sellers who are at each of `_STEPS`, since the press."""
     unknown = {it.seller_id for it in done if it.result == "uncertain"}
     sent = _sent(done)
     since = instants.naive(batch.began_at)
@@ -350,7 +377,7 @@ def _counts(batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]) ->
 
     delivered = {row["seller_id"] for row in notices if row["delivered_at"] is not None}
     opened = {row["seller_id"] for row in notices if row["opened_at"] is not None} | who("opened")
-    found = (
+    return (
         sent.keys() - unknown,
         unknown,
         {it.seller_id for it in done} - sent.keys(),
@@ -359,7 +386,6 @@ def _counts(batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]) ->
         who("answered"),
         who("confirmed"),
     )
-    return tuple(len(it) for it in found)
 
 
 def _sent(done: Sequence[Done]) -> dict[str, Done]:

@@ -2,7 +2,7 @@
 by mistake."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
@@ -15,7 +15,7 @@ from app_pages.parts import acting, elements, folds, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.language import codes
-from pipeline.log.kinds.seller_notice import BY_HAND
+from pipeline.log.kinds.seller_notice import BY_HAND, REACHED
 from pipeline.notices.sellers import MOST_PROCESSES
 from pipeline.serve.roles import Role
 
@@ -64,14 +64,8 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
     one_each = {row["message_id"]: row for row in found}
     shown = list(one_each.values())[:LISTED]
     for row in shown:
-        said = [code_texts.word(codes.SELLER_CHANNELS, row["channel"])]
-        if row["outcome"]:
-            said.append(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))
-        if row["promised_for"]:
-            said.append(occurrences.promised(row["promised_for"]))
-        said += [formats.minute(row["sent_at"]), row["actor"] or "–"]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(formats.plain(" · ".join(said)), width="content")
+            st.markdown(formats.plain(_in_words(row)), width="content")
             if may_act and _may_retract(row, acting.reader_name()):
                 _offer_retraction(row)
         if row["note"]:
@@ -79,6 +73,30 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
     if len(one_each) > LISTED:
         in_all = len(views.groups("seller_notices", ["message_id"], where=where))
         elements.say_cut(len(shown), in_all)
+
+
+def say_latest(process: views.Row, notices: Sequence[views.Row]) -> None:
+    """What the latest call that reached the seller came to, where the next step is to wait for
+    them, or to call them: else the next person calls again. `notices`: rows of `seller_notices`,
+    newest first."""
+    if process["next_action"] != "await_seller":
+        return
+    about = process["process_id"]
+    for row in notices:
+        if (row["process_id"], row["outcome"]) == (about, REACHED) and row["retracted_at"] is None:
+            said = _in_words(row, process["deadline_at"])
+            st.markdown(f":material/call: {formats.plain(said)}")
+            return
+
+
+def _in_words(row: views.Row, deadline_at: datetime | None = None) -> str:
+    """A call or letter, what came of it, when and by whom."""
+    said = [code_texts.word(codes.SELLER_CHANNELS, row["channel"])]
+    if row["outcome"]:
+        said.append(code_texts.word(codes.CALL_OUTCOMES, row["outcome"]))
+    if row["promised_for"]:
+        said.append(occurrences.promised(row["promised_for"], deadline_at))
+    return " · ".join([*said, formats.minute(row["sent_at"]), row["actor"] or "–"])
 
 
 def _may_retract(row: views.Row, name: str | None) -> bool:

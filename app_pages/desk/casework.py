@@ -58,13 +58,13 @@ def _take(process: views.Row) -> None:
     offered |= {it: (_("Assign to {name}", name=formats.plain(it)), "person") for it in others}
     offered[None] = (_("Unassign"), "person_remove")
     for name, (label, icon) in offered.items():
-        if name != now:
-            # By its place: a key goes to the browser, and must name nobody.
-            place = "nobody" if name is None else [me, *others].index(name)
-            key = f"take {recording.key_of(process)} {place}"
-            press = partial(recording.assign, [process], name, "", me)
-            icon = f":material/{icon}:"
-            acting.button(key, label, press, icon=icon, may=Permission.ANNOTATE)
+        # By its place: a key goes to the browser, and must name nobody.
+        place = "nobody" if name is None else [me, *others].index(name)
+        key = f"take {recording.key_of(process)} {place}"
+        press = partial(recording.assign, [process], name, "", me)
+        icon = f":material/{icon}:"
+        is_so = name == now  # it keeps its place, so that none comes to lie under a second click
+        acting.button(key, label, press, icon=icon, may=Permission.ANNOTATE, disabled=is_so)
 
 
 def assign(process: views.Row) -> None:

@@ -10,6 +10,7 @@ search by part of a name or an address is in the log before its answer is shown
 
 import re
 import secrets
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -263,6 +264,21 @@ def _hit() -> Any:
     return st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
 
 
+def _is_former(name: str | None) -> bool:
+    """Whether a name in clear is not the one that fits what was typed, which somebody has had
+    before."""
+    if name is None or seller_names.showing() is None:
+        return False
+    words = _plain(st.session_state.get(_ASKED) or st.session_state.get(_PERSON) or "").split()
+    return not all(word in _plain(name) for word in words)
+
+
+def _plain(text: str) -> str:
+    """A text without accents, in small letters: so it is searched."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(it for it in letters if not unicodedata.combining(it))
+
+
 def _about(
     found: Found,
     seller: str | None,
@@ -273,7 +289,10 @@ def _about(
     """Who it is, how it stands, and by when: what tells one hit from another."""
     parts = [formats.plain(beside or found.names.get(seller, ""))]
     if fit := found.fits.get(seller or ""):
-        parts.append(_("fits: {what}", what=_(_FITS[fit])))
+        what = _(_FITS[fit])
+        if fit == "name" and _is_former(found.names.get(seller)):
+            what = _("an earlier name")
+        parts.append(_("fits: {what}", what=what))
     if tax_id := found.tax_ids.get(seller):
         parts.append(_("tax id {digits}", digits=formats.plain(tax_id)))
     parts.append(code_texts.word(codes.STATES, state) if state else _("no open review"))

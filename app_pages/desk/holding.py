@@ -86,7 +86,10 @@ def show(seller_id: str) -> None:
         return
     with place, st.form(f"{key} form", border=False):
         st.markdown(
-            _("The schedule sends this seller nothing until somebody lets it go on.")
+            _(
+                "No messages go to this seller by themselves until somebody lets them go on. Who"
+                " writes by hand is warned first."
+            )
             if held is None
             else _("The schedule sends this seller again what comes due.")
         )

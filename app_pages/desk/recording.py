@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from app_pages.desk import people
-from app_pages.language import code_texts, formats
+from app_pages.language import code_texts, formats, occurrences
 from app_pages.language.i18n import _
 from app_pages.parts import acting, elements, views
 from pipeline.alert.acting import acknowledge
@@ -83,11 +83,15 @@ def record(
     return acting.record(drafts, actor, recorded(processes), kept=kept)
 
 
-def recorded(processes: Sequence[views.Row]) -> acting.Feedback:
-    names = [key_of(it) for it in processes]
-    return acting.Feedback(
-        _("Recorded for {processes}.", processes=elements.paths(names)), is_done=True
+def recorded(processes: Sequence[views.Row], what: str = "") -> acting.Feedback:
+    """`what` was recorded, as Markdown, where the form that is gone had a choice."""
+    names = elements.paths([key_of(it) for it in processes])
+    said = (
+        _("Recorded for {processes}: {what}.", processes=names, what=what)
+        if what
+        else _("Recorded for {processes}.", processes=names)
     )
+    return acting.Feedback(said, is_done=True)
 
 
 def key_of(process: views.Row) -> str:
@@ -180,7 +184,20 @@ def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acti
         contacts = [{**row, "message_id": ids[row["process_id"]]} for row in processes]
         return retract(contacts, UNDONE, actor)
 
+    if done.is_done:
+        done = recorded(processes, formats.plain(_said_of_contact(key, processes)))
     return done._replace(undo=undo, empties=(f"contact_note {key}",))
+
+
+def _said_of_contact(key: str, processes: Sequence[views.Row]) -> str:
+    """What was chosen of a call or letter, in words."""
+    said = [code_texts.word(codes.SELLER_CHANNELS, acting.typed(f"contact_channel {key}") or PHONE)]
+    if _is_call(key):
+        said.append(code_texts.word(codes.CALL_OUTCOMES, acting.typed(f"contact_outcome {key}")))
+        if promised := st.session_state.get(f"contact_promise {key}"):
+            deadlines = [it["deadline_at"] for it in processes if it["deadline_at"] is not None]
+            said.append(occurrences.promised(promised.isoformat(), min(deadlines, default=None)))
+    return " · ".join(said)
 
 
 def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "") -> acting.Feedback:
@@ -348,7 +365,8 @@ def assign(
             acting.taken_back(),
         )
 
-    done = recorded(processes)._replace(undo=undo)
+    what = _("unassigned") if assignee is None else _("assigned to {name}", name=assignee)
+    done = recorded(processes, formats.plain(what))._replace(undo=undo)
     return _record_unless(
         lambda rows: _assigned_since(rows, assignee),
         processes,

@@ -1,7 +1,7 @@
 """Knows when the reader was here last: their browser remembers it, in a cookie of two instants.
 
-Nothing of it is stored here. A visit ends four hours after its last page, so that whoever reloads a
-page, or opens another tab, still hears of what changed since the visit before.
+Nothing of it is stored here. A visit ends half an hour after its last page, so that whoever
+reloads a page, or opens another tab, still hears of what changed since the visit before.
 """
 
 from datetime import datetime
@@ -12,14 +12,14 @@ import streamlit as st
 from pipeline import instants
 from pipeline.continuity import service
 
-VISIT_HOURS: Final = 4
+VISIT_MINUTES: Final = 30
 KEPT: Final = 365 * instants.DAY
 """As the script says; an instant before that is of no cookie of ours."""
 SEEN, BEFORE = "prazo_seen", "prazo_before"
 SCRIPT: Final = f"""(() => {{
     const kept = '; path=/; max-age=31536000; samesite=strict'
     const seen = document.cookie.match(/{SEEN}=(\\d+)/), now = Date.now()
-    if (seen && now - seen[1] > {VISIT_HOURS} * 3600000)
+    if (seen && now - seen[1] > {VISIT_MINUTES} * 60000)
         document.cookie = '{BEFORE}=' + seen[1] + kept
     document.cookie = '{SEEN}=' + now + kept
 }})()"""
@@ -38,7 +38,9 @@ def last() -> datetime | None:
     knows of none."""
     if _LAST not in st.session_state:
         seen, before = (_instant(st.context.cookies.get(name)) for name in (SEEN, BEFORE))
-        is_over = seen is not None and service.current().now() - seen > VISIT_HOURS * instants.HOUR
+        is_over = (
+            seen is not None and service.current().now() - seen > VISIT_MINUTES * instants.MINUTE
+        )
         st.session_state[_LAST] = seen if is_over else before
     then: int | None = st.session_state[_LAST]
     return None if then is None else instants.naive(then)

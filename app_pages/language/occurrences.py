@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 
 from app_pages.language import formats, rulebook
@@ -19,7 +19,7 @@ from pipeline.log.kinds.assignment import RULES_WORDS
 from pipeline.log.kinds.collection import COLLECTION
 from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.quarantine import QUARANTINE
-from pipeline.log.kinds.seller_notice import SELLER_NOTICE
+from pipeline.log.kinds.seller_notice import BY_HAND, SELLER_NOTICE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
 from pipeline.log.kinds.webhook import WEBHOOK
 from pipeline.names import BY_RULE
@@ -147,6 +147,8 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     if kind == QUARANTINE and reason is not None:
         return EntryInWords(known.icon, title, formats.plain(unreadable(reason)))
     said: list[str] = []
+    if kind == SELLER_NOTICE and row["channel"] in BY_HAND:  # nobody was sent a notice
+        title = _("Call or letter")
     if known.steps and row["step"] is not None:
         title = formats.plain(word(known.steps, row["step"]))
     if not known.steps or row["step"] is not None:
@@ -170,12 +172,16 @@ def _reasons(row: Mapping[str, Any]) -> Mapping[str, str]:
     return WRITTEN
 
 
-def promised(day: str) -> str:
-    """For when a seller promised to answer; another system may report any text as the day."""
+def promised(day: str, deadline_at: datetime | None = None) -> str:
+    """For when a seller promised to answer, and whether that is after the deadline, naive UTC;
+    another system may report any text as the day."""
     try:
-        said = formats.day(date.fromisoformat(day))
+        promised_for = date.fromisoformat(day)
     except ValueError:
-        said = masked(day)
+        return _("promised for {day}", day=masked(day))
+    said = formats.day(promised_for)
+    if deadline_at is not None and promised_for > formats.local(deadline_at).date():
+        return _("promised for {day}, after the deadline", day=said)
     return _("promised for {day}", day=said)
 
 

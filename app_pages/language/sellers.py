@@ -54,7 +54,7 @@ EXPIRED: Final = Standing(
         "The seller is still active. A review has expired: the seller can be exposed to regulatory"
         " penalties, up to a block of cash-in and cash-out."
     ),
-    N_("Answer what has expired now: the platform still accepts it."),
+    N_("Have what expired answered now: the platform still accepts it."),
 )
 """Of a seller who is enabled with a review that expired."""
 

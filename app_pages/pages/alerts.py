@@ -1,6 +1,7 @@
 """Alerts: what is due, who was notified, who sees to it; what was not delivered, in red."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 
 import streamlit as st
@@ -18,7 +19,17 @@ from app_pages.desk import (
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, next_actions, occurrences, rulebook
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import acting, address, contents, elements, folds, links, lists, views
+from app_pages.parts import (
+    acting,
+    address,
+    contents,
+    elements,
+    folds,
+    links,
+    lists,
+    seller_names,
+    views,
+)
 from pipeline import alert_rules, conditions, instants
 from pipeline.alert import hours
 from pipeline.alert.acting import snooze
@@ -110,7 +121,9 @@ def card(row: views.Row) -> None:
     chips = [rulebook.chip(row["severity"])]
     if row["undelivered"]:
         chips.append(formats.badge(_("not delivered"), "red"))
-    st.markdown(" ".join([*chips, formats.muted(since)]))
+    about = [elements.cell(row, it) for it in ("process_id", "seller_id") if row[it] is not None]
+    st.markdown(" ".join([*chips, formats.muted(since), *about]))
+    seller_names.say(row)
     st.header(formats.plain(occurrences.alert_name(row["kind"])), anchor=False)
     if row["seconds_to_deadline"] is not None:
         left = formats.time_left(row["seconds_to_deadline"])
@@ -125,7 +138,7 @@ def card(row: views.Row) -> None:
     if condition is not None and condition.advice is not None:
         st.markdown(f":material/arrow_forward: **{formats.plain(_(condition.advice))}**")
     elif row["next_action"] is not None:
-        st.markdown(f":material/arrow_forward: **{next_actions.either(row['next_action'])}**")
+        st.markdown(f":material/arrow_forward: **{_next_step(row)}**")
     if row["raised_at"] is not None and casework.is_open():
         _take(row)
     if row["undelivered"]:
@@ -144,6 +157,14 @@ def card(row: views.Row) -> None:
         _who_knows(row["alert_id"])
 
 
+def _next_step(row: views.Row) -> str:
+    """What to do next about an alert's process: to wait, or what stands in for that."""
+    process = views.read_one("next_actions", where={"process_id": row["process_id"]})
+    if process is None:  # an alert of another instant than its process
+        return next_actions.either(row["next_action"])
+    return _(next_actions.of(process).name)
+
+
 def _who_knows(alert: str) -> None:
     """Who was told of it, by which channel and when."""
     sent = views.read("alerts_sent", where={"alert_id": alert})
@@ -159,12 +180,15 @@ def _who_knows(alert: str) -> None:
 
 def _take(row: views.Row) -> None:
     own = views.shown("alert_id", row["alert_id"])
+    deadline_at = row["deadline_at"] if (row["seconds_to_deadline"] or 0) > 0 else None
+    in_time = [it for it in SNOOZES if not _is_too_late(it, deadline_at)]
     # Not in a popover: from the bell it is the row, and this button, which a laptop's window shows.
     with st.form(f"snooze {own}", border=False):
         st.selectbox(
             _("Until when?"),
             list(SNOOZES),
-            format_func=_snooze_end,
+            index=list(SNOOZES).index(in_time[0]) if in_time else 0,
+            format_func=partial(_snooze_end, deadline_at=deadline_at),
             key=f"snooze_hours {own}",
             label_visibility="collapsed",
         )
@@ -186,11 +210,20 @@ def _until(code: str) -> int:
     return now + SNOOZES[code] * instants.HOUR
 
 
-def _snooze_end(code: str) -> str:
-    if code != MONDAY:
-        return _("for {time}", time=formats.seconds(SNOOZES[code] * 3600))
-    at = instants.naive(_until(code))
-    return _("until {day}, {instant}", day=formats.weekday(0), instant=formats.minute(at))
+def _is_too_late(code: str, deadline_at: datetime | None) -> bool:
+    """Whether a deadline that is ahead, naive UTC, passes before an alert comes back."""
+    return deadline_at is not None and instants.naive(_until(code)) > deadline_at
+
+
+def _snooze_end(code: str, deadline_at: datetime | None) -> str:
+    if code == MONDAY:
+        at = instants.naive(_until(code))
+        said = _("until {day}, {instant}", day=formats.weekday(0), instant=formats.minute(at))
+    else:
+        said = _("for {time}", time=formats.seconds(SNOOZES[code] * 3600))
+    if _is_too_late(code, deadline_at):
+        return _("{when}: the deadline passes before that", when=said)
+    return said
 
 
 def _submit(
@@ -507,7 +540,7 @@ with by_severity:
 with by_taken:
     address.choices(
         _("Shown"),
-        facets.numbered("is_open", {OPEN: _("Unassigned"), TAKEN: _("Taken or snoozed")}, IS_OPEN),
+        facets.numbered("is_open", {OPEN: _("Not taken"), TAKEN: _("Taken or snoozed")}, IS_OPEN),
         "shown",
     )
 if whose == MINE and not names:

@@ -9,6 +9,7 @@ from app_pages.charts.course import process_clock
 from app_pages.desk import (
     answered,
     asking,
+    calls,
     casework,
     differences,
     holding,
@@ -205,7 +206,9 @@ with st.container(border=True):
     cost, remedy = st.columns(2, gap="medium")
     cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:
-        remedy.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
+        with remedy:
+            st.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
+            calls.say_latest({**process, **next_up}, calls.notices(this))
         if is_invalid:
             with remedy:
                 journeys.say_refused(process)

@@ -34,6 +34,7 @@ def open_process(process: views.Row) -> None:
     st.markdown(formats.muted(_(code_texts.COSTS[state])))
     elements.say_deleted(process)
     st.markdown(elements.next_step(process))
+    calls.say_latest(process, calls.notices(this))
     links.to_process(process["process_id"], is_named=True)
 
 

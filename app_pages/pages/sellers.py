@@ -35,7 +35,7 @@ BY_CHANCE = "sellers_by_chance"
 BY_SAVABLE = "savable_sellers"
 OPEN = ("EXPIRED", "OVERDUE", "PENDING")
 MOST_REVIEWS = 20
-REVIEWS_CHARACTERS, CONTACT_CHARACTERS = 22, 23  # in their columns; the card has the whole of both
+REVIEWS_CHARACTERS, CONTACT_CHARACTERS = 22, 27  # in their columns; the card has the whole of both
 
 
 def listed(found: views.Facets) -> lists.Listed:
@@ -74,7 +74,7 @@ def listed(found: views.Facets) -> lists.Listed:
             "worst_state": lists.coded(_("State"), open_states, code_texts.STATE_COLOURS, 140),
             "reviews": lists.text(_("Open reviews"), 152),
             "next_savable_deadline_at": lists.instant(_("Next deadline ahead"), 134),
-            "last_contact": lists.text(_("Last contact"), 154),
+            "last_contact": lists.text(_("Last contact"), 178),
             "current_balance": lists.text(_("Balance"), 100),
             "balance_at": lists.instant(_("Balance as of"), 134),
             "expiry_disabled_at": lists.instant(_("Disabled after a deadline"), 134),

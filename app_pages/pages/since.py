@@ -99,10 +99,12 @@ with lists.filters():
         saved.show("since")
     with st.container(width="content"):
         starts = {code: _(name) for code, name in moments.STARTS.items()}
-        if visits.last() is None:
+        left_at = visits.last()
+        if left_at is None:
             starts["visit"] = _("Last 24 hours")
         else:  # what changed since they left is what most come for
-            starts = {"visit": starts["visit"], **starts}
+            left = _("My last visit: {instant}", instant=formats.minute(left_at))
+            starts = {"visit": left, **{code: it for code, it in starts.items() if code != "visit"}}
         chosen = address.choice(_("Since"), starts, "since")
     began = since(chosen)
     where = {"change": address.asked_for("change", changes.CHANGES)}
@@ -135,7 +137,7 @@ lists.about(
 if chosen == "visit" and visits.last() is None:
     lists.about(
         _(
-            "This browser knows of no visit before, and one is over four hours after its last page:"
-            " the last 24 hours are shown."
+            "This browser knows of no visit before, and one is over half an hour after its last"
+            " page: the last 24 hours are shown."
         )
     )

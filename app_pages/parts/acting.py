@@ -280,11 +280,13 @@ def button(
     icon: str | None = None,
     may: Permission,
     in_past: bool = False,
+    disabled: bool = False,
 ) -> None:
     """A button that acts before the page is drawn again, so that it acts on what the reader saw.
     `may`: the permission that it needs. `in_past`: whether it also acts while the page looks at an
     instant that is over."""
-    st.button(label, icon=icon, key=key, on_click=_press, args=_asked(key, press, may, in_past))
+    args = _asked(key, press, may, in_past)
+    st.button(label, icon=icon, key=key, on_click=_press, args=args, disabled=disabled)
     _tell(key)
 
 

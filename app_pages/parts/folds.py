@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 _LAST: Final = "popover that was opened last"
+_CLOSED: Final = "popover to draw closed"
 
 
 def expander(label: str, *, key: str, icon: str | None = None, expanded: bool = False) -> Any:
@@ -24,6 +25,11 @@ def popover(
 ) -> Any:
     """Where to draw what a button opens; None while it is closed. The one that was opened last
     stays drawn once a click beside it has closed it: what was typed there is still there."""
+    if st.session_state.get(_CLOSED) == key:
+        # A run that begins again before it comes here, as one of a part of a page does after an
+        # act, has the browser's word once more, to which it is still open.
+        del st.session_state[_CLOSED]
+        st.session_state[key] = False
     if is_last(key) and st.session_state.get(key):
         # To Streamlit it is another one under another label, which would be closed.
         st.session_state[key] = True
@@ -41,6 +47,4 @@ def is_last(key: str) -> bool:
 def close() -> None:
     """Closes the popover that is open, and forgets what was typed there: for what is called before
     the page is drawn."""
-    key = st.session_state.pop(_LAST, None)
-    if st.session_state.get(key):
-        st.session_state[key] = False
+    st.session_state[_CLOSED] = st.session_state.pop(_LAST, None)

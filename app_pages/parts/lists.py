@@ -46,10 +46,11 @@ SELLER = "seller_name"
 """The column with a row's seller: its id, or while names are shown its name where one is known."""
 SELLER_ID_CHARACTERS = 11
 """The characters of an id that have room in that column; the card has the whole id."""
-NAME_WIDTH, NAME_CHARACTERS = 170, 24
-"""Pixels for a name that is not masked, and what has room there."""
+NAME_WIDTH, NAME_CHARACTERS = 206, 29
+"""Pixels for a name that is not masked, or the whole id of whom none is known; what has room there.
+"""
 LINE_SELLER_WIDTH = 236
-"""Pixels in a line for a name, or for the id of whom no name is known, which says so before it."""
+"""Pixels in a line for a name, or for the id of whom no name is known, which says so."""
 PRINTED_WORD = 36  # characters, as of a UUID: on paper only a longer word may break anywhere
 _UNTICKED = "lists unticked"
 _LINE = "line of filters"
@@ -151,12 +152,13 @@ def _staying(
 
 
 def begin_line(row: views.Row, names: Mapping[str, str]) -> None:
-    """Begins a line about a review: its process, as a link, and its seller, by `names` (id -> name
+    """Begins a line about a review: its process and its seller as links, by `names` (id -> name
     in clear) where it has one; lines below each other begin alike."""
-    with st.container(width=SUBJECT_ID_WIDTH + 20):
+    with st.container(width=SUBJECT_ID_WIDTH + 40):  # of the link's icon and edges
         links.to_process(row["process_id"], is_named=True)
     seller = seller_names.shown(row["seller_id"], names.get(row["seller_id"]))
-    st.markdown(formats.plain(seller), width=LINE_SELLER_WIDTH)
+    with st.container(width=LINE_SELLER_WIDTH + 40):
+        links.to_seller(row["seller_id"], is_named=True, name=seller)
 
 
 class Listed(NamedTuple):

@@ -47,11 +47,11 @@ def all_in_clear(rows: Sequence[views.Row]) -> Mapping[Any, str]:
 
 def shown(seller_id: str | None, name: str | None) -> str:
     """A seller where lists name them: by name where one is known, else by id; while names are shown
-    it says that there is none, as if nothing had been shown otherwise."""
+    it says after that that there is none, as if nothing had been shown otherwise."""
     if name or not seller_id:
         return name or ""
     own = views.shown("seller_id", seller_id)
-    return own if showing() is None else _("no name: {id}", id=own)
+    return own if showing() is None else _("{id}, no name", id=own)
 
 
 def in_clear(seller_id: str | None) -> str | None:

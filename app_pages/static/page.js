@@ -325,6 +325,16 @@ document.addEventListener('pointerover', ({target}) => {
             setTimeout(() => close(it))
         }
     })
+    // Who opens the one that asks who they are, by the mouse, can write at once.
+    document.addEventListener('click', ({target}) => {
+        const menu = target.closest('summary')?.closest('.st-key-menu_you details')
+        const begin = frames => {
+            const field = menu.querySelector('[data-testid="stTextInput"] input')
+            if (menu.open && field?.checkVisibility()) field.focus()
+            else if (frames) requestAnimationFrame(() => begin(frames - 1))
+        }
+        if (menu && !matchMedia('(pointer: coarse)').matches) setTimeout(() => begin(60))
+    })
     // Streamlit closes a part whose label has changed, with whatever had the focus in it.
     let last = null
     document.addEventListener('focusin', ({target}) => {

@@ -58,8 +58,8 @@ ACTIONS: Final[Mapping[str, NextAction]] = {
     "correct_payload": NextAction(
         N_("Correct what was refused"),
         N_(
-            "The platform refused what was sent (400). A value is the seller's: ask them for it"
-            " again. What is wrong otherwise is ours to correct. Then send it again."
+            "The platform refused what was sent (400). Where a value is wrong, ask the seller for"
+            " it again; any other mistake is ours to correct. Then send it again."
         ),
         ":material/build:",
     ),

@@ -77,7 +77,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "not_due": N_("By the schedule nothing is due."),
     "not_me": N_("Whoever has this seller's link said that they are not the seller."),
     "stop_writing": N_("The seller wants no more messages."),
-    "held": N_("Messages to this seller are held."),
+    "held": N_("Messages to this seller are stopped."),
     "just_sent": N_("A message went to this seller within the last hour."),
 }
 """Why no message goes to a seller, as people read it."""

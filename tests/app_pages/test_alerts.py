@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import acting, views
 from pipeline import instants
-from pipeline.alert import entries
+from pipeline.alert import entries, hours
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
@@ -60,7 +60,7 @@ def test_a_number_beside_a_filter_counts_what_the_other_filters_leave(
     with open_log(HISTORY):
         app = visit("alerts", severity="breach")
     assert app.pills(key="severity").options == ["Breach (1)", "Risk (1)", "Info (0)"]
-    assert app.pills(key="shown").options == ["Unassigned (1)", "Taken or snoozed (0)"]
+    assert app.pills(key="shown").options == ["Not taken (1)", "Taken or snoozed (0)"]
 
 
 def test_two_filters_by_who_sees_to_an_alert_have_two_names(
@@ -118,7 +118,7 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         assert all("process_id" not in it.value for it in page.dataframe)
         page.session_state[acting._NAME] = "bia"
         assert list(page.run().dataframe[0].value["process_id"]) == ["prc_soon"]
-        assert "Unassigned (1)" in page.pills(key="shown").options
+        assert "Not taken (1)" in page.pills(key="shown").options
 
 
 @pytest.mark.usefixtures("bell")
@@ -318,6 +318,35 @@ def test_an_alert_is_put_off_by_its_card_though_somebody_has_taken_it_meanwhile(
         assert "Eva sees to it · waits until " in page_text(app)
         steps = service.reader.read("timeline", where={"process_id": "prc_late"}).to_pylist()
         assert "Bia" in [row["actor"] for row in steps]
+
+
+def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadline_unsaid(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With two hours left, one was put off for six days: that was what the form began with."""
+    monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
+    with open_log(
+        [review("prc_soon", datetime.now(UTC) - timedelta(days=30, hours=-6))]
+    ) as service:
+        [soon] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
+        raised = Due(soon["alert_id"], soon["kind"], soon["severity"], "officer", 0)
+        subject = Subject(process_id="prc_soon", seller_id="sel_ana")
+        service.inbox.append([entries.raised(raised, subject, instants.now())])
+        follow(service)
+        views.forget_answers()
+        app, own = visit("alerts", as_of=None, shown="open"), soon["alert_id"]
+        until = app.selectbox(key=f"snooze_hours {own}")
+        [due] = [it.value for it in app.markdown if "Due since" in it.value]
+    assert until.value == "1"
+    assert [it.endswith(": the deadline passes before that") for it in until.options] == [
+        True,  # until Monday
+        False,  # for 1 hour
+        False,  # for 4 hours
+        True,  # for 24 hours
+        True,  # for 72 hours
+    ]
+    assert "prc_soon" in due
+    assert "sel_ana" in due
 
 
 @pytest.mark.long

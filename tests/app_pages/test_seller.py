@@ -110,7 +110,7 @@ def test_what_has_expired_is_not_to_be_answered_in_time(open_log: OpenLog, visit
         late = page_text(visit("seller", seller_id="sel_dora"))
         unknown = page_text(visit("seller", seller_id="sel_ana"))
         of_nobody = page_text(visit("seller", seller_id="sel_caio"))
-    remedy = "Answer what has expired now: the platform still accepts it."
+    remedy = "Have what expired answered now: the platform still accepts it."
     assert "A review has expired: the seller can be exposed to regulatory penalties" in late
     assert remedy in late
     assert "Answer each of its reviews in time." not in late

@@ -313,7 +313,7 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             app = visit("sellers", as_of=None, seller="sel_")
             app.text_input(key="name header").set_value("Bia")
             press(app, "That is me")
-            looked_at = choice(app, "Message to")
+            looked_at = choice(app, "Preview for")
             assert looked_at.options == ["1. sel_bia", "2. sel_ana", "3. sel_caio"]
             looked_at.set_value(2)
             choice(app, "Template").set_value("reminder")
@@ -351,7 +351,8 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
 def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
     open_log: OpenLog, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ "Send to 3 sellers" sent one. Each of them was looked at three times for one form."""
+    """ "Send to 3 sellers" sent one. Each of them was looked at three times for one form. The words
+    shown first were those of the one to whom nothing went."""
     looked_at, look = list[str](), Sellers.look
 
     def noted(sellers: Sellers, seller_id: str) -> Seller:
@@ -363,15 +364,17 @@ def test_before_it_is_sent_the_form_says_to_whom_nothing_goes_and_why(
         WebhookServer().running() as bridge,
         open_log(HISTORY, **by_bridge(tmp_path, bridge.url)) as service,
     ):
-        started.hold(service.inbox, "sel_ana", is_held=True, actor="Ana", recorded_by="test")
-        app = visit("sellers", as_of=None, seller="sel_")
+        started.hold(service.inbox, "sel_bia", is_held=True, actor="Ana", recorded_by="test")
+        app = visit("sellers", as_of=None, seller="sel_", row="sel_ana")
         looked_at.clear()
         unfold(app, "ask 0")
         said, pressed = page_text(app), [it.label for it in app.button]
-    assert looked_at == ["sel_bia", "sel_ana", "sel_caio", "sel_bia"], "the card's own form, too"
+        assert choice(app, "Preview for").value == 1, "sel_ana"
+    assert looked_at == ["sel_bia", "sel_ana", "sel_caio", "sel_ana"], "the card's own form, too"
     assert "Of these 3, nothing goes to 1:" in said
     assert said.count(REFUSALS["held"]) == 1
     assert "Send to 2 sellers: cannot be undone" in pressed
+    assert "Send to sel_ana: cannot be undone" in pressed, "it names the seller of the card"
 
 
 def test_nobody_is_written_to_who_was_not_counted(
@@ -453,7 +456,7 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
         assert any("[link]" in it.value for it in app.code)
         assert bridge.taken == []
         next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value("Bia")
-        press(app, "Send to 1 seller: cannot be undone")
+        press(app, "Send to sel_bia: cannot be undone")
         assert "Sent to 1 seller." in page_text(app)
         assert life_of(app)["Sent"].endswith("· SMS · Bia"), "beside the process, too"
         unfold(app, "words prc_near")
@@ -474,7 +477,7 @@ def test_a_process_page_asks_its_seller_again_after_the_words_that_go(
         app = visit("process", as_of=None, process="prc_near")
         assert REFUSALS["just_sent"] in page_text(app)
         next(it for it in app.text_input if str(it.key).startswith("ask_actor")).set_value("Bia")
-        press(app, "Send all the same: cannot be undone")
+        press(app, "Send to sel_bia all the same: cannot be undone")
         assert len(bridge.taken) == 2
     assert (sent["seller_id"], sent["process_ids"]) == ("sel_bia", ["prc_near"])
 

@@ -103,7 +103,7 @@ def test_without_a_visit_before_it_is_the_last_day(
         "507 rows, and none said of what"
     )
     [begins] = [it for it in app.segmented_control if it.label == "Since"]
-    # "First visit" stood there as long as a visit had not been over for four hours.
+    # "First visit" stood there as long as a visit had not been over for long.
     assert begins.options[-1] == "Last 24 hours"
     assert shown(app) == [("EXPIRED · late", "prc_expired"), ("Denied", "")]
 
@@ -115,7 +115,8 @@ def test_whoever_was_here_before_sees_first_what_changed_since_they_left(
     monkeypatch.setattr(visits, "last", lambda: left)
     with open_log(HISTORY):
         app = visit("since")
-    assert app.segmented_control(key="since").value == "visit"
+    since = app.segmented_control(key="since")
+    assert (since.value, since.options[0]) == ("visit", "My last visit: 31 May 2026, 20:00")
     assert "From 31 May 2026, 20:00 to 1 Jun 2026, 09:00." in page_text(app)
 
 

@@ -141,7 +141,7 @@ def test_what_needs_a_person_is_listed_with_the_reason(drawn: Visit) -> None:
     app = drawn("submissions", list="waiting")
     shown = page_text(app)
     assert "Correct what was refused" in shown
-    assert "The platform refused what was sent (400). A value is the seller's: ask them" in shown
+    assert "Where a value is wrong, ask the seller for it again" in shown
     assert "Payload refused 20 days left" in shown
     assert links(app)[0] == ("prc_3", "process=prc_3")
     assert "In the last 30 days 4 attempts were sent, 2 accepted." in page_text(app)

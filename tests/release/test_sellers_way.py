@@ -36,7 +36,7 @@ def test_a_seller_is_asked_answers_and_is_seen_to_from_message_to_finish(tmp_pat
             Reader(desk, url).open("/sellers?row=sel_1")
             button(desk, "Ask again").last.click()
             desk.get_by_role("textbox", name="Your name").last.fill("Ana Lima")
-            button(desk, "Send to 1 seller").click()
+            button(desk, "Send to sel_1").click()
             wait_until(lambda: server.taken)
             [link] = LINK.findall(server.taken[0].get_content())
 

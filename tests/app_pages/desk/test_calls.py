@@ -181,6 +181,38 @@ def test_a_call_that_cannot_be_so_is_not_recorded(
         assert service.reader.count("seller_notices") == 0
 
 
+def test_beside_the_next_step_stands_what_a_call_came_to_and_a_promise_that_is_too_late(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The page still said to call, a minute after the call, and a promise beyond the deadline was
+    taken without a word. Of the two reviews one has 4 days left, the other 10."""
+    day = TODAY + timedelta(days=6)
+    in_words = f"{day.day} {day:%b %Y}"
+    today = instants.of(instants.now())
+    left = {"prc_1": 4, "prc_2": 10}
+    history = [review(it, today - timedelta(days=30 - left[it])) for it in left]
+    with open_log(history):
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        app.date_input(key="contact_promise sel_ana").set_value(day)
+        press(app, "Record the call or letter")
+        [said] = [it.value for it in app.success]
+        on_seller = beside_the_next_step(app)
+        on_process = beside_the_next_step(visit("process", as_of=None, process="prc_1"))
+    too_late = f"telephone · reached · promised for {in_words}, after the deadline"
+    assert too_late in said
+    assert [(too_late in it, f"promised for {in_words}" in it) for it in on_seller] == [
+        (True, True),
+        (False, True),
+    ]
+    assert [too_late in it for it in on_process] == [True]
+
+
+def beside_the_next_step(app: AppTest) -> list[str]:
+    return [it.value for it in app.markdown if it.value.startswith(":material/call: telephone")]
+
+
 def test_ten_calls_are_ten_however_many_reviews_each_was_about(
     open_log: OpenLog, visit: Visit
 ) -> None:
@@ -198,8 +230,10 @@ def test_ten_calls_are_ten_however_many_reviews_each_was_about(
         for process in ("prc_1", "prc_2")
     ]
     with open_log([*HISTORY, *calls]):
-        said = page_text(visit("seller", seller_id="sel_ana"))
-    assert said.count("telephone · reached · ") == 10
+        app = visit("seller", seller_id="sel_ana")
+        listed = [it.value for it in app.markdown if it.value.startswith("telephone · reached · ")]
+        said = page_text(app)
+    assert len(listed) == 10
     assert "Showing 10 of 11." in said
 
 
@@ -224,12 +258,12 @@ def test_one_call_about_several_reviews_stands_once_in_the_sellers_trail(
         on_seller = trail(app)
         on_process = trail(visit("process", as_of=None, process="prc_1"))
     [undone] = [it for it in on_seller if "Call or letter retracted" in it]
-    [call] = [it for it in on_seller if "Seller notice" in it]
+    [call] = [it for it in on_seller if "Call or letter**" in it]
     assert "telephone · reached · Bia · about 2 reviews" in call
     assert "entries 3, 4" in call
     assert "about 2 reviews" in undone
     assert "entries 5, 6" in undone
-    [call] = [it for it in on_process if "Seller notice" in it]
+    [call] = [it for it in on_process if "Call or letter**" in it]
     assert "review" not in call
 
 

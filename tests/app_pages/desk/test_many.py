@@ -111,7 +111,9 @@ def test_what_was_done_to_many_is_said_where_it_is_seen(open_log: OpenLog, visit
         told = service.reader.read("seller_notices").to_pylist()
         assert {row["process_id"] for row in told} == {"prc_1", "prc_2"}
         assert len({row["message_id"] for row in told}) == 1  # one call, to one seller
-        assert [plain(it.value) for it in app.success] == ["Recorded for prc_2 prc_1."]
+        assert [plain(it.value) for it in app.success] == [
+            "Recorded for prc_2 prc_1: telephone · reached."
+        ]
         assert said_in_popovers(app.main) == []
         assert "Undo" in [it.label for it in app.button]
 
@@ -249,7 +251,7 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
             [assigned] = service.reader.read("assignments").to_pylist()
             return feedback.text, assigned["assignee"]
 
-        assert assigns(drawn, "Ana", "Ana") == ("Recorded for `prc_2`.", "Ana")
+        assert assigns(drawn, "Ana", "Ana") == ("Recorded for `prc_2`: assigned to Ana.", "Ana")
         said, assignee = assigns(drawn, "Bia", "Bia")
         assert (said.partition(" since ")[0], assignee) == (
             "Nothing was recorded. prc_2 has been assigned to Ana",
@@ -257,7 +259,9 @@ def test_who_takes_what_somebody_has_taken_since_hears_of_it_first(open_log: Ope
         )
         assert recording.assign([drawn], "Bia", "he is ill", "Bia").kept == "Bia he is ill"
         assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Bia")[1] == "Bia"
-        assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == "Recorded for `prc_2`."
+        assert assigns(drawn | {"assignee": "Ana"}, "Bia", "Eva")[0] == (
+            "Recorded for `prc_2`: assigned to Bia."
+        )
 
 
 @pytest.mark.long

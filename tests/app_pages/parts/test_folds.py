@@ -13,6 +13,10 @@ def page() -> None:
 
     from app_pages.parts import folds
 
+    if st.session_state.pop("begins again", False):
+        st.rerun()
+    if open_to_browser := st.session_state.pop("open to the browser", None):
+        st.session_state[open_to_browser] = True
     for name in ("one", "other"):
         label = f"{name} {st.session_state.get('times', 0)}"
         if (place := folds.popover(label, key=name, icon=":material/add:")) is not None:
@@ -64,4 +68,16 @@ def test_one_stays_open_while_its_label_changes(app: AppTest) -> None:
     app.session_state["times"] = 1
     app.run()
     assert app.session_state["one"] is True
+    assert drawn(app) == ["one"]
+
+
+def test_an_act_closes_its_form_also_where_the_page_begins_again_before_it_is_drawn(
+    app: AppTest,
+) -> None:
+    """*Ask again* stayed open after it had sent, with a button that sends once more."""
+    unfold(app, "one")
+    app.session_state["begins again"], app.session_state["open to the browser"] = True, "one"
+    app.button(key="do one").click().run()
+    assert drawn(app) == []
+    unfold(app, "one")
     assert drawn(app) == ["one"]

@@ -71,7 +71,8 @@ def test_an_id_in_the_place_of_a_name_says_that_it_is_cut(open_log: OpenLog, vis
     assert list(app.dataframe[0].value["seller_name"]) == ["sel_ana1234", "sel_012345…"]
     assert any("<td>sel_0123456789abcdef</td>" in it.proto.body for it in app.get("html"))
     assert (
-        lists.cut("Maria Aparecida dos Santos", lists.NAME_CHARACTERS) == "Maria Aparecida dos San…"
+        lists.cut("Maria Aparecida dos Santos Lima", lists.NAME_CHARACTERS)
+        == "Maria Aparecida dos Santos L…"
     )
 
 

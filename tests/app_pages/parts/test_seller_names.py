@@ -278,7 +278,7 @@ def test_a_seller_without_a_name_is_said_to_have_none_while_names_are_shown(
     with open_log(HISTORY):
         assert seller_names.shown("sel_eva", None) == "sel_eva"
         monkeypatch.setattr(seller_names, "showing", lambda: "a reason")
-        assert seller_names.shown("sel_eva", None) == "no name: sel_eva"
+        assert seller_names.shown("sel_eva", None) == "sel_eva, no name"
         assert seller_names.shown("sel_eva", "Eva Luz") == "Eva Luz"
         assert seller_names.shown(None, None) == ""
 
