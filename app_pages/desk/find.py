@@ -32,6 +32,8 @@ from pipeline.texts import is_tax_id
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6
 """Of processes, and of sellers."""
+SHOWN_PEOPLE: Final = 30
+"""On a page that is about one person, where nothing is covered by what was found."""
 MENTIONS: Final = 60
 
 _BOX: Final = "find"
@@ -241,7 +243,7 @@ def _find_person(text: str) -> None:
         st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
         return
     with st.spinner(_("Searching …")):
-        found = look_up(text)
+        found = look_up(text, SHOWN_PEOPLE)
     of_processes = (it["seller_id"] for it in found.processes)
     people = [it for it in dict.fromkeys([*found.sellers, *of_processes]) if it]
     if len(people) == 1:
@@ -258,6 +260,8 @@ def _find_person(text: str) -> None:
                 st.button(name, key=key, type="tertiary", on_click=_choose, args=(seller,))
                 _about_seller(found, seller)
         _say_if_cut(found)
+        if not st.session_state.get(_ASKED):  # the box of the header has the same form
+            seller_names.of_found([{"seller_id": it} for it in people])
 
 
 def _hit() -> Any:
@@ -303,10 +307,10 @@ def _about(
     return formats.muted(" · ".join(it for it in parts if it))
 
 
-def look_up(text: str) -> Found:
-    """Processes and sellers that fit a text."""
+def look_up(text: str, most: int = SHOWN) -> Found:
+    """Processes and sellers that fit a text, of each so many at most."""
     exact = views.read("process_state", where={"process_id": text})
-    processes = exact or views.read("process_state", contains={"process_id": text}, limit=SHOWN + 1)
+    processes = exact or views.read("process_state", contains={"process_id": text}, limit=most + 1)
     fits: dict[str, str] = dict.fromkeys(_sellers(text), "tax_id" if is_tax_id(text) else "id")
     refused = None
     if not _is_found(text, [*fits]) and access.may(Permission.UNMASK):
@@ -315,15 +319,15 @@ def look_up(text: str) -> Found:
     sellers = [*fits]
     waiting = _by_seller("seller_watchlist", sellers)
     sellers.sort(key=lambda seller: seller != text and seller not in waiting)
-    named = [*sellers[:SHOWN], *(it["seller_id"] for it in processes[:SHOWN])]
+    named = [*sellers[:most], *(it["seller_id"] for it in processes[:most])]
     return Found(
-        processes[:SHOWN],
-        sellers[:SHOWN],
+        processes[:most],
+        sellers[:most],
         fits,
         seller_names.of([{"seller_id": it} for it in named]),
         {it: row["taxpayer_id"] for it, row in _by_seller("seller_names", named).items()},
         waiting,
-        max(len(processes), len(sellers)) > SHOWN,
+        max(len(processes), len(sellers)) > most,
         refused,
     )
 

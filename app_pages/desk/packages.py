@@ -292,6 +292,10 @@ def _ask(subject: _Subject) -> None:
             key="profile",
         )
     is_to_be_drawn = subject.sample is not None and subject.earlier is None
+    label = _("Draw and make the package") if is_to_be_drawn else _("Make the package")
+    if subject.earlier is not None:  # the package itself may stand beside it, ready
+        seq = formats.number(address.whole(_DRAWN))
+        label = _("Make the package of entry {n} again", n=seq)
     with st.form("package", border=False):
         if is_to_be_drawn:
             _ask_how_it_is_drawn()
@@ -299,7 +303,7 @@ def _ask(subject: _Subject) -> None:
         acting.say_at("reason")
         acting.submit(
             "package",
-            _("Draw and make the package") if is_to_be_drawn else _("Make the package"),
+            label,
             partial(_order, subject),
             icon=":material/inventory_2:",
             may=Permission.EXPORT,

@@ -260,9 +260,19 @@ def changes_reading(changes: Sequence[views.Row]) -> str:
     fewer = [row for row in beyond if row["denials_now"] < row["denials_before"]]
     said = []
     if more:
-        said.append(_("Clearly more often: {reasons}.", reasons=changes_said(more)))
+        said.append(
+            _(
+                "Clearly more often than in the 30 days before: {reasons}.",
+                reasons=changes_said(more),
+            )
+        )
     if fewer:
-        said.append(_("Clearly less often: {reasons}.", reasons=changes_said(fewer)))
+        said.append(
+            _(
+                "Clearly less often than in the 30 days before: {reasons}.",
+                reasons=changes_said(fewer),
+            )
+        )
     rest = len(changes) - len(beyond)
     if not beyond:
         said.append(_("No reason changed by so much that it could not be chance."))
@@ -633,7 +643,8 @@ if changes:
     with right.container(border=True, height="stretch"):
         explained.chart(
             changes_title(changes),
-            f"{changes_reading(changes)} {months_reading(figures, views.read('denial_months'))}",
+            # Of a calendar month the same reason has other numbers: they stand apart.
+            f"{changes_reading(changes)}\n\n{months_reading(figures, views.read('denial_months'))}",
             reason_changes(changes),
             rests_on=("denial_changes", "denial_months"),
             alt=_("Denials by reason, of the 30 days before and of the last 30"),

@@ -74,15 +74,19 @@ def where_to_open(seller_id: str) -> None:
         "The answers themselves and each kept screen stand, with all else, in one file: a full"
         " package of this seller."
     )
-    said += " " + (
-        _("Choose the full profile there, and give the reason.")
-        if packages.may_take_everything()
-        else _(
-            "You can make a masked one, which leaves out contents that hold personal data; whoever"
-            " runs Prazo makes a full one."
+    if packages.may_take_everything():
+        st.markdown(f"{said} {_('Choose the full profile there, and give the reason.')}")
+    else:  # each role that opens this page may, once its name is known
+        masked = _(
+            "Without a login you can make a masked one, which leaves out contents that hold"
+            " personal data. With a login, officers, auditors and administrators make a full one"
+            " there; without, whoever runs Prazo types this:"
         )
-    )
-    st.markdown(said)
+        st.markdown(f"{said} {masked}")
+        shown = views.shown("seller_id", seller_id)
+        full = ["prazo", "export", f"--seller={shown}", "--profile", "full"]
+        asked = ["--out", "full.zip", "--reason", "...", "--actor", "..."]
+        st.code(shlex.join([*full, *asked]), language=None, wrap_lines=True)
     links.to_package(scope="seller", subject=seller_id)
 
 
@@ -255,8 +259,8 @@ def accesses(rows: Sequence[views.Row], key: str) -> None:
         {
             "occurred_at": lists.instant(_("When")),
             "actor": lists.text(_("Who"), 110),
-            "reason": lists.text(_("Reason"), 290),
             "how": lists.text(_("What was seen"), 150),
+            "reason": lists.text(_("Reason"), 290),
             "shown_view": lists.text(_("View"), 150),
             "process_id": lists.subject_id(_("Process")),
             "recorded_by": lists.text(_("Recorded by"), 120),
@@ -318,8 +322,9 @@ with right.container(border=True, gap="xsmall"):
     st.markdown(
         formats.muted(
             _(
-                "Prazo shows nobody personal data before an entry says so. Whoever opens the"
-                " stores' files themselves, or has a copy, leaves none."
+                "Searches of one session count once: by the first that found this person. Prazo"
+                " shows nobody personal data before an entry says so. Whoever opens the stores'"
+                " files themselves, or has a copy, leaves none."
             )
         )
     )

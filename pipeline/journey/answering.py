@@ -192,9 +192,11 @@ class Answering:
         when: str | None,
         *,
         is_late: bool,
+        is_until_first: bool,
     ) -> Drawn:
         """The first screen of a link. In words: `until`, when the link ends, None where that is
-        with the review; `when`, by when an answer is due, None where nobody knows."""
+        with the review; `when`, by when an answer is due, None where nobody knows.
+        `is_until_first`: whether the link ends before that."""
         asked = self.form(journey)
         asked_now = [
             each.path
@@ -213,6 +215,7 @@ class Answering:
             asked=page_texts.in_words(asked_now, language),
             when=when,
             is_late=is_late,
+            is_until_first=is_until_first,
         )
 
     def question(

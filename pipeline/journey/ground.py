@@ -185,17 +185,17 @@ class Ground:
             return see(f"/r/{found.journey.ref}/")
         return found
 
-    def _status(self, journey: Journey, language: Language) -> tuple[str, bool]:
-        """What has become of the answers, in words, and whether the seller can correct them."""
+    def _status(self, journey: Journey, language: Language) -> tuple[str, bool, bool]:
+        """What has become of the answers, in words, whether the seller can correct them, and
+        whether the review is finished, so that nothing else will become of them."""
         review = self._answering.reviews.look(journey.process_id, journey.review)
         name = self._settings.journey_name
         confirmed_at = journey.confirmed_at or 0
         if review.is_finished:
             # Else it was finished without these answers, or nobody knows whether with them.
             is_sent = (review.accepted_at or 0) >= confirmed_at
-            return page_texts.text(
-                "receipt_sent" if is_sent else "receipt_finished", language
-            ), False
+            said = page_texts.text("receipt_sent" if is_sent else "receipt_finished", language)
+            return said, False, True
         if review.to_correct and not self._is_corrected(journey, review.refused_at or 0):
             asked = form.questions(
                 review.wanted("business"), asks_type=False, only=review.to_correct
@@ -203,9 +203,9 @@ class Ground:
             refused = [each for question in asked for each in question.fields]
             fields = ", ".join(page_texts.full_label(it, language) for it in refused)
             refusal = page_texts.text("receipt_refused", language, fields=fields)
-            return refusal + self._moved(journey, review, language), True
+            return refusal + self._moved(journey, review, language), True, False
         waits = page_texts.text("receipt_waiting", language, name=name)
-        return waits + self._moved(journey, review, language), False
+        return waits + self._moved(journey, review, language), False, False
 
     def _moved(self, journey: Journey, review: Review, language: Language) -> str:
         """Says by when the platform wants the answers, where that changed since the link was

@@ -58,6 +58,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "look_up": N_("You can check it here: {genuine}"),
     "contact": N_("Questions? {contact}"),
     "ask_us": N_("Questions? Ask {name} in the way that you know."),
+    "contact_link": N_("To get a new link: {contact}"),
+    "ask_us_link": N_("To get a new link, ask {name} in the way that you know."),
     "landing_count": N_("There are {n} short questions. Each answer is saved at once."),
     "landing_count_one": N_("There is one short question. The answer is saved at once."),
     "landing_count_range": N_(
@@ -99,7 +101,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "receipt_at": N_("Confirmed on"),
     "receipt_save": N_("Save the receipt"),
     "receipt_here": N_(
-        "This page says what became of your answers: reload it later, as long as you are signed in."
+        "This page says what became of your answers: reload it later, in this browser."
     ),
     "receipt_keep": N_(
         "Keep this number: {name} finds your answers by it. It does not prove who you are, so"
@@ -140,7 +142,8 @@ TEXTS: Final[Mapping[str, str]] = {
         "It was opened on another device: go on there, or ask {name} for a new link."
     ),
     "invalid_over": N_(
-        "Its time is over, or a newer one came: use the newest, or ask {name} for a new link."
+        "Its time is over, or it was ended: use the newest that you got, or ask {name} for a new"
+        " link."
     ),
     "invalid_cut": N_("A part of the address is missing: open it from the message itself."),
     "number_is": N_("Your number: {number}. Give it when you ask {name}."),
@@ -301,11 +304,13 @@ def _group(path: str) -> str:
     return ".".join(parts[:2] if parts[0] == "owner" else parts[:1])
 
 
-def contact(whom: str | None, name: str, language: Language) -> str:
-    """Whom sellers ask. `whom`: in the marketplace's words, if it has any."""
+def contact(whom: str | None, name: str, language: Language, *, is_for_link: bool = False) -> str:
+    """Whom sellers ask. `whom`: in the marketplace's words, if it has any. `is_for_link`: for a new
+    link, where theirs is dead."""
+    about = "_link" if is_for_link else ""
     if whom is None:
-        return text("ask_us", language, name=name)
-    return text("contact", language, contact=whom)
+        return text(f"ask_us{about}", language, name=name)
+    return text(f"contact{about}", language, contact=whom)
 
 
 def heading(question: Question, language: Language) -> str:

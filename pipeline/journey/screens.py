@@ -152,7 +152,12 @@ class Screens:
             host=self._host,
             genuine=turn_to.genuine,
             contact=linked(
-                page_texts.contact(turn_to.contact, self._name, language),
+                page_texts.contact(
+                    turn_to.contact,
+                    self._name,
+                    language,
+                    is_for_link=shown.get("code") == "invalid",
+                ),
                 _subject(about or ref, template, language),
             ),
             has_logo=self.logo is not None,

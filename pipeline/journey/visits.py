@@ -175,7 +175,14 @@ class Visits(Ground):
         when = None if deadline is None else self._local(deadline, visit.language)
         until = None if journey.is_sent else self._local(journey.expires_at, visit.language)
         return self._answering.landing(
-            journey, visit.language, until, when, is_late=deadline is not None and deadline <= now
+            journey,
+            visit.language,
+            until,
+            when,
+            is_late=deadline is not None and deadline <= now,
+            is_until_first=until is not None
+            and deadline is not None
+            and now < journey.expires_at < deadline,
         )
 
     def _code_screen(self, visit: Visit, journey: Journey, now: int, fault: str | None) -> Drawn:
@@ -423,7 +430,7 @@ class Visits(Ground):
 
     def _receipt(self, visit: Visit, journey: Journey, now: int) -> tuple[Drawn, bool]:
         """The receipt, and whether the seller can correct something there."""
-        status, to_correct = self._status(journey, visit.language)
+        status, to_correct, is_finished = self._status(journey, visit.language)
         # No seller keeps the link of a banner, and nobody got that of a correction.
         is_link_kept = message_of(self._inbox, journey) is not None
         confirmed_at = journey.confirmed_at or now
@@ -433,6 +440,7 @@ class Visits(Ground):
             visit.language,
             ref=journey.ref,
             status=status,
+            is_finished=is_finished,
             page=PLACE if to_correct else None,
             action=f"/r/{journey.ref}/receipt",
             confirmed_at=self._local(confirmed_at, visit.language),

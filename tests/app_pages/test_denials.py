@@ -355,6 +355,7 @@ def test_what_is_more_than_chance_stands_apart_from_what_may_be_chance(
         shown = page_text(visit("denials"))
     assert "1 reason clearly changed in the last 30 days" in shown
     assert (
-        "Clearly more often: “Document: photo quality too low”, 9 after 1. What changed of the"
+        "Clearly more often than in the 30 days before: “Document: photo quality too low”, 9 after"
+        " 1. What changed of the"
         " other reason may be chance."
     ) in shown

@@ -57,7 +57,8 @@ def test_a_package_holds_the_days_that_were_counted(open_log: OpenLog, visit: Vi
             zip(app.table[-1].value.index, app.table[-1].value.to_numpy().ravel(), strict=True)
         )
         assert service.status().last_seq == 2
-    assert held["Entries"] == "2"
+    own = "and the export's own, which report and tables do not list"
+    assert held["Entries"] == f"1, {own}"
 
 
 def test_a_package_of_a_seller_is_of_the_quarter_that_was_chosen(
@@ -248,7 +249,7 @@ def test_a_package_of_a_sample_is_made_again_after_a_reload_with_the_same_proces
         assert "1 of 2 processes of the period were drawn" in page_text(later)
         later.text_area(key="reason").set_value("lost the file")
         later.text_input(key="actor").set_value("Bia")
-        press(later, "Make the package")
+        press(later, "Make the package of entry 7 again")
         assert "The package is ready" in page_text(later)
         rows = service.reader.read("samples").to_pylist()
         press(later, "Draw another sample")

@@ -70,6 +70,25 @@ def test_a_person_is_found_by_a_part_of_the_name_and_all_of_them_stands_on_one_p
     assert "1 submission" in shown
 
 
+def test_all_whom_a_search_finds_can_be_chosen_and_shown_by_name(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """Six stood there, masked, and nothing led to the others or to their names."""
+    sellers = [
+        seller_event(f"sel_{n}", "created", before(days=40), first_name="Silva") for n in range(9)
+    ]
+    with open_log(sellers):
+        app = visit("privacy", as_of=None)
+        app.text_input(key="person").set_value("silva")
+        press(app, "Find the person")
+        assert page_text(app).count("fits: name") == 9
+        assert "There are more" not in page_text(app)
+        app.text_input(key="found_names_reason").set_value("request 17")
+        app.text_input(key="found_names_actor").set_value("Bia")
+        press(app, "Record the reason and show names")
+        assert page_text(app).count("Silva") == 9
+
+
 def test_values_are_masked_until_a_reason_is_in_the_log_and_then_the_page_says_who_saw_them(
     open_log: OpenLog, visit: Visit
 ) -> None:
@@ -137,7 +156,8 @@ def test_processes_that_have_no_room_are_counted_and_the_full_profile_named_to_w
         assert "Choose the full profile there" in shown
         unnamed = shown_to(None)[1]
         assert "Choose the full profile there" not in unnamed
-        assert "You can make a masked one, which leaves out contents" in unnamed
+        assert "Without a login you can make a masked one, which leaves out" in unnamed
+        assert "prazo export --seller=sel_ana --profile full --out full.zip" in unnamed
 
 
 def test_a_person_who_was_forgotten_is_there_with_what_stays(

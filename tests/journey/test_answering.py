@@ -386,6 +386,7 @@ def test_each_receipt_that_a_seller_saw_is_kept_once(page: Page) -> None:
     page.review(process_id=process, status="FINISHED")
     finished = seller.get(f"/r/{minted.journey.ref}/receipt")
     assert "The payment platform has finished the review." in finished.html
+    assert "reload it later" not in finished.html
 
 
 def test_another_language_is_one_link_away_and_stays(page: Page) -> None:

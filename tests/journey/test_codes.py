@@ -324,7 +324,9 @@ def test_no_code_opens_a_receipt_that_is_old_or_whose_link_reached_somebody_else
     assert page.seller().get(strange.url).heading == "Confirme que é você"
     page.seller().post(strange.url, do="not_me")
     for each in (old, strange):
-        assert page.seller().get(each.url).heading == "Este link não funciona"
+        dead = page.seller().get(each.url)
+        assert dead.heading == "Este link não funciona"
+        assert "Para pedir um novo link, fale com Loja do Zé" in dead.html
 
 
 def test_no_code_opens_the_receipt_of_a_seller_who_was_forgotten(

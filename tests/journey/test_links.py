@@ -118,6 +118,14 @@ def test_the_first_screen_says_until_when_the_link_works(page: Page) -> None:
     # It stood small at the foot, far from the deadline, which may be weeks later.
     both = r"Please answer [^<]+ This link works until 1 Mar 2091, 12:05 \(Brasilia Time\)\.</p>"
     assert re.search(both, in_english)
+    tomorrow = page.inbox.now() + instants.DAY
+    page.inbox.execute(
+        "update journeys set expires_at = $1 where ref = $2", tomorrow, minted.journey.ref
+    )
+    html = page.seller(language="en").get(minted.url).html
+    assert html.index("This link works until") < html.index("Please answer")  # the nearer one first
+    # It was a link to the foot, below the first screen of a phone.
+    assert html.index("nobody asks you for a password") < html.index("What happens without")
 
 
 def test_a_link_that_we_send_ends_with_the_review_and_its_receipt_says_that_the_deadline_moved(
