@@ -91,8 +91,12 @@ def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> Non
         overtaken, drawn_at = st.session_state.get(_OVERTAKEN, ("", 0))
         if overtaken == key:
             others = alert_settings.who_changed(drawn_at)
+            named_by_them = [alert_settings.option(options, it) for it in was]
             is_kept = _(
-                "{others} Your own choice is still here: look at both, and save.", others=others
+                "{others} Now: {names}. Marked here is that with your own choice: look at both, and"
+                " save.",
+                others=others,
+                names=", ".join(named_by_them) or _("nobody"),
             )
             st.warning(is_kept, icon=":material/group:")
         to = [it for it in was if it in chosen] + [it for it in chosen if it not in was]

@@ -464,10 +464,11 @@ def put(
     if fault is not None:
         if isinstance(fault, Overtaken):
             if said_of is not None:  # the page keeps the choice, beside what the file says now
+                acting.remember_name(actor)  # it was typed for this, and is not asked for twice
                 return acting.Feedback(
                     _(
-                        "It is not saved yet: somebody has changed the file meanwhile. Look at what"
-                        " it says now, and save again."
+                        "It is not saved yet: somebody has changed who is notified meanwhile. Look"
+                        " at what they chose, and save again."
                     )
                 )
             acting.own()[CHANGES] = "  \n".join(_changes(was, fault.now))

@@ -172,7 +172,7 @@ def test_before_others_are_notified_the_page_says_which_open_alerts_that_sends(
         assert "Save" not in [it.label for it in app.button]
         [route] = routes(app)
         route.set_value(["bruno"]).run()
-        assert "Your own choice is still here" not in page_text(app)
+        assert "Marked here is that with your own choice" not in page_text(app)
         assert "Save" in [it.label for it in app.button]
         [route] = routes(app)
         route.set_value(["ana", "bruno"]).run()
@@ -218,9 +218,10 @@ def test_a_choice_stays_where_somebody_else_changed_the_route_meanwhile(
         views.forget_answers()
         press(app, "Save")
         said = page_text(app)
-        assert "It is not saved yet: somebody has changed the file meanwhile." in said
+        assert "It is not saved yet: somebody has changed who is notified meanwhile." in said
+        # What the two have chosen stood in one row, with no word of whose is which.
         assert re.search(
-            r"Marta has changed it meanwhile, .*\. Your own choice is still here", said
+            r"Marta has changed it meanwhile, .*\. Now: ana, bruno\. Marked here is that with", said
         )
         [route] = [it for it in app.pills if it.label.startswith("Route 1")]
         assert route.value == ["ana", "bruno", "carla"]
@@ -269,7 +270,7 @@ def test_a_choice_goes_to_no_other_route_and_a_change_by_hand_is_nobodys(
         file.write_text(file.read_text().replace('["ana"]\nsev', '["ana", "role"]\nsev'))
         app.run()
         assert [it.value for it in routes(app)] == [["ana"], ["ana", "role", "bruno"]]
-        assert "Somebody has changed it meanwhile. Your own choice is still" in page_text(app)
+        assert "Somebody has changed it meanwhile. Now: " in page_text(app)
 
 
 def test_of_more_routes_than_the_page_has_in_sight_the_form_asks_whom_they_notify(
