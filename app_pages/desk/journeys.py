@@ -225,11 +225,11 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     elif number == AT_ONCE:
         check, send = _("Validate the first {n}: sends nothing", n=n), _("Send the first {n}", n=n)
     edition = elements.edition("ready", process_ids)
+    st.markdown(formats.muted(_("What is sent to the platform cannot be undone.")))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _button("check", edition, check, ":material/fact_check:", _look, process_ids)
         acting.name_of_reader("ready_actor")
         _button("send", edition, send, ":material/send:", _send, process_ids)
-    st.markdown(formats.muted(_("What is sent to the platform cannot be undone.")))
     # What was said of those that are gone is of no use here; others have come meanwhile.
     ready_now = set(process_ids)
     looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in ready_now]

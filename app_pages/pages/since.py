@@ -129,7 +129,7 @@ lists.with_card(
 )
 lists.about(
     _(
-        "From **{began}** to **{ended}**.",
+        "From **{began}** to **{ended}**: what needs somebody first, then the newest.",
         began=formats.minute(began),
         ended=formats.minute(views.moment()),
     )

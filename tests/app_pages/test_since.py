@@ -35,7 +35,7 @@ def test_what_changed_since_yesterday_is_shown_first(open_log: OpenLog, visit: V
     # What expired stood below all that came later.
     assert shown(app) == [("EXPIRED · late", "prc_expired"), ("Denied", ""), ("New", "prc_new")]
     text = page_text(app)
-    assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00." in text
+    assert "From 31 May 2026, 00:00 to 1 Jun 2026, 09:00: what needs" in text
     assert "New (1)" in text
     assert "FINISHED · done (0)" in text
     # What the badge says stands in no heading once more.
@@ -117,7 +117,7 @@ def test_whoever_was_here_before_sees_first_what_changed_since_they_left(
         app = visit("since")
     since = app.segmented_control(key="since")
     assert (since.value, since.options[0]) == ("visit", "My last visit: 31 May 2026, 20:00")
-    assert "From 31 May 2026, 20:00 to 1 Jun 2026, 09:00." in page_text(app)
+    assert "From 31 May 2026, 20:00 to 1 Jun 2026, 09:00: what needs" in page_text(app)
 
 
 def test_an_empty_period_says_so(open_log: OpenLog, visit: Visit) -> None:
