@@ -157,6 +157,7 @@ line = lists.filters()
 with line, st.container(width=360 if "process" in st.query_params else 150):
     asked = address.text(_("Process"), "process", placeholder="prc_…", width="stretch")
 if not asked:
+    links.go_on_to_package()
     processes.show(line)
     lists.about(_("Type the id of a review process, or choose one of all that are known."))
     elements.end_page()

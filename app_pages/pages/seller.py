@@ -54,6 +54,7 @@ def say_what_is_late(processes: Sequence[views.Row]) -> None:
 
 asked = address.text(_("Seller"), "seller_id", placeholder="sel_…", width=360)
 if not asked:
+    links.go_on_to_package()
     elements.empty(
         _("Which seller?"),
         _("Type the id of a seller, or open one from a process of the watchlist."),

@@ -76,6 +76,15 @@ def to_package(**query: str | Sequence[str]) -> None:
     _to("evidence", _("Export evidence"), "inventory_2", position="left", **query)
 
 
+def go_on_to_package() -> None:
+    """Goes to where packages are made, if the address asks for one. While a page is being drawn, a
+    part of it that is drawn by itself overtakes a click on a link: the address is the link's then,
+    and the page is still the one before."""
+    asked = {name: st.query_params.get(name, "") for name in ("scope", "subject")}
+    if all(asked.values()) and access.may_open("evidence"):
+        st.switch_page(st.session_state[_PAGES]["evidence"], query_params=asked)
+
+
 def to_privacy(seller_id: str) -> None:
     """All that is held of a person, and who saw it."""
     _to("privacy", _("View what is held, and who saw it"), "shield_person", seller_id=seller_id)

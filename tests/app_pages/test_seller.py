@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 
 from app_pages.language import formats, sellers
 from app_pages.parts import timeline
@@ -282,3 +284,19 @@ def test_pages_say_what_was_erased_and_show_the_rest(
     assert "Erasure" in seller
     assert "FINISHED · done" in process
     assert "Ana called" not in process
+
+
+def test_a_link_to_a_package_that_was_overtaken_still_leads_there(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page asked which seller, under an address that named the seller."""
+    led: list[tuple[str, dict[str, str]]] = []
+
+    def go(page: Any, query_params: dict[str, str]) -> None:
+        led.append((page.url_path, query_params))
+
+    monkeypatch.setattr(st, "switch_page", go)
+    with open_log(HISTORY):
+        visit("seller", scope="seller", subject="sel_ana")
+        visit("seller", seller_id="sel_ana")
+    assert led == [("evidence", {"scope": "seller", "subject": "sel_ana"})]
