@@ -398,6 +398,8 @@ def draw_backlog() -> None:
         process = oldest["oldest_process_id"]
         shown = formats.plain(views.shown("process_id", process))
         links.to_named("process", _("Open the oldest: {process}", process=shown), process=process)
+        if (state := views.read_one("process_state", where={"process_id": process})) is not None:
+            links.to_seller(state["seller_id"], is_named=True)
 
 
 def _backlog_title(person: str, processes: int, oldest: views.Row | None) -> str:

@@ -65,7 +65,9 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     # Opened 50 and 10 days before 1 June; the first of them has expired.
     assert "Unassigned: 2, 1 of them EXPIRED." in shown
     assert "The oldest, opened on 12 Apr 2026, is unassigned." in shown
-    assert "Open the oldest: prc_" in [label[:21] for label, _query in links(app)]
+    named = [label for label, _query in links(app)]
+    assert "Open the oldest: prc_" in [label[:21] for label in named]
+    assert any(label.startswith("sel_") for label in named), "only an id of the process said whose"
 
 
 def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
