@@ -132,8 +132,7 @@ def show(*, is_sample: bool = False) -> None:
 
     asking, beside = st.columns([1, 1], gap="medium")
     with asking, st.container(key="asked_for", gap="xsmall"):
-        subject = _choose_sample() if is_sample else _choose_subject()
-        _ask(subject)
+        subject = _ask(_choose_sample() if is_sample else _choose_subject())
     made = _own()
     is_of_this = (
         made is not None and subject.is_complete and made.request.scope == _chosen(subject).scope()
@@ -170,24 +169,31 @@ def _own() -> _Package | None:
 
 
 def _choose_subject() -> _Subject:
-    """The inputs for the scope; what they say stands in the URL."""
+    """The inputs for the scope but for an id; what they say stands in the URL."""
     kind = address.choice(_("Scope"), {code: _(text) for code, text in _SCOPES.items()}, "scope")
     if kind == "period":
         today = views.moment().date()
         chosen = address.days(_("From and to"), "days", (today - timedelta(30), today))
         return _Subject(kind, days=chosen)
-    subject = address.text(
+    if kind == "process":
+        return _Subject(kind)
+    quarters = _quarters()
+    names = {code: _quarter_name(first) for code, (first, _last) in quarters.items()}
+    quarter = address.choice(_("When"), {_ALWAYS: _("All time"), **names}, "quarter")
+    return _Subject(kind, days=quarters.get(quarter, ()))
+
+
+def _ask_which(kind: str) -> str:
+    """The id of the process or the seller, within the form, and the button that shows what goes in:
+    as an input outside of it, the click that left it was lost now and then."""
+    typed = address.text(
         _("Process") if kind == "process" else _("Seller"),
         "subject",
         placeholder="prc_…" if kind == "process" else "sel_…",
         width="stretch",
     )
-    if kind == "process":
-        return _Subject(kind, subject)
-    quarters = _quarters()
-    names = {code: _quarter_name(first) for code, (first, _last) in quarters.items()}
-    quarter = address.choice(_("When"), {_ALWAYS: _("All time"), **names}, "quarter")
-    return _Subject(kind, subject, quarters.get(quarter, ()))
+    st.form_submit_button(_("Show what goes in"), icon=":material/visibility:", key="show_contents")
+    return typed
 
 
 def _choose_sample() -> _Subject:
@@ -281,8 +287,9 @@ def _chosen(shown: _Subject) -> _Subject:
     return _Subject(kind, acting.typed("subject"), _quarters().get(quarter or _ALWAYS, ()))
 
 
-def _ask(subject: _Subject) -> None:
-    """Profile, reason and name, and the button for the subject whose contents stand beside it."""
+def _ask(subject: _Subject) -> _Subject:
+    """Profile, id, reason and name, and the button for the subject whose contents stand beside it,
+    which is given back."""
     is_full_allowed = may_take_everything()
     if is_full_allowed:
         st.radio(
@@ -299,6 +306,8 @@ def _ask(subject: _Subject) -> None:
     with st.form("package", border=False):
         if is_to_be_drawn:
             _ask_how_it_is_drawn()
+        elif subject.kind in ("process", "seller"):
+            subject = subject._replace(id=_ask_which(subject.kind))
         st.text_area(_("Why is it needed?"), key="reason", height=68)
         acting.say_at("reason")
         acting.submit(
@@ -319,6 +328,7 @@ def _ask(subject: _Subject) -> None:
                 )
             )
         )
+    return subject
 
 
 def _order(subject: _Subject) -> acting.Feedback:

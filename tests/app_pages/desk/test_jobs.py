@@ -341,6 +341,16 @@ def test_from_the_bell_an_alert_is_snoozed_on_a_laptop_without_scrolling(
         page.set_viewport_size(DESK)
 
 
+def test_one_click_makes_the_package_of_an_id_that_was_just_typed(hand: Hand) -> None:
+    """Leaving the field drew the page again, and the click that left it was lost now and then."""
+    tab, page = hand.tab, hand.tab.page
+    go(tab, "/evidence?list=package")
+    page.get_by_label("Why is it needed?").fill("yearly audit")
+    page.get_by_placeholder("prc_…").fill("prc_expired")
+    page.get_by_role("button", name="Make the package").click()
+    page.get_by_text("The package is ready").wait_for(timeout=30_000)
+
+
 @pytest.mark.long
 def test_a_bar_and_a_cell_lead_to_their_rows(hand: Hand) -> None:
     tab, page = hand.tab, hand.tab.page
