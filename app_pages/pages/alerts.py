@@ -121,9 +121,9 @@ def card(row: views.Row) -> None:
     chips = [rulebook.chip(row["severity"])]
     if row["undelivered"]:
         chips.append(formats.badge(_("not delivered"), "red"))
-    about = [elements.cell(row, it) for it in ("process_id", "seller_id") if row[it] is not None]
-    st.markdown(" ".join([*chips, formats.muted(since), *about]))
-    seller_names.say(row)
+    if row["process_id"] is not None:
+        chips.append(elements.cell(row, "process_id"))
+    st.markdown(" ".join([*chips, formats.muted(since)]))
     st.header(formats.plain(occurrences.alert_name(row["kind"])), anchor=False)
     if row["seconds_to_deadline"] is not None:
         left = formats.time_left(row["seconds_to_deadline"])
@@ -152,7 +152,8 @@ def card(row: views.Row) -> None:
     elif not row["undelivered"]:
         st.markdown(_("Notified: {names}", names=said))
     links.to_process(row["process_id"])
-    links.to_seller(row["seller_id"])
+    seller = row["seller_id"]
+    links.to_seller(seller, is_named=True, name=seller_names.in_clear(seller))
     if row["raised_at"] is not None:
         _who_knows(row["alert_id"])
 

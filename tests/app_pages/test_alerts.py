@@ -16,7 +16,7 @@ from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, review
-from tests.app_pages.support.reading import BELL, all_links, page_text, press, table
+from tests.app_pages.support.reading import BELL, all_links, links, page_text, press, table
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
 SNOOZED = r"Snoozed until Monday, .*, 08:00: EXPIRED · deadline passed prc_late\."
@@ -337,6 +337,7 @@ def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadlin
         app, own = visit("alerts", as_of=None, shown="open"), soon["alert_id"]
         until = app.selectbox(key=f"snooze_hours {own}")
         [due] = [it.value for it in app.markdown if "Due since" in it.value]
+        led = links(app)
     assert until.value == "1"
     assert [it.endswith(": the deadline passes before that") for it in until.options] == [
         True,  # until Monday
@@ -346,7 +347,7 @@ def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadlin
         True,  # for 72 hours
     ]
     assert "prc_soon" in due
-    assert "sel_ana" in due
+    assert ("sel_ana", "seller_id=sel_ana") in led
 
 
 @pytest.mark.long

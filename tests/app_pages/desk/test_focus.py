@@ -109,14 +109,14 @@ def test_whoever_acts_by_keys_stays_there_takes_it_back_by_keys_and_hears_no_ico
     page = tab.go("/process?process=prc_soon").page
     page.get_by_role("button", name="Assign to me").focus()
     page.keyboard.press("Enter")
-    page.get_by_text("Assigned to Ana").wait_for()
+    page.get_by_text("Assigned to Ana since").wait_for()
     page.wait_for_function("() => document.activeElement.matches('main *:not(button, :has(h1))')")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText").startswith("person_remove")
     assert page.get_by_role("img", name=" icon").count() == 0
     page.keyboard.press("Control+z")
     page.get_by_text("Undone.").first.wait_for(state="attached")
-    page.get_by_text("Assigned to Ana").wait_for(state="detached")
+    page.get_by_text("Assigned to Ana since").wait_for(state="detached")
 
 
 @pytest.mark.long

@@ -155,7 +155,7 @@ def assign(hand: Hand) -> None:
     hand.tab.page.locator("code").get_by_text(process, exact=True).wait_for()
     hand.tab.settled()
     hand.click(hand.tab.page.get_by_role("button", name="Assign to me"))
-    hand.tab.page.get_by_text("Assigned to Ana").wait_for()
+    hand.tab.page.get_by_text("Assigned to Ana", exact=True).wait_for()
     # The button takes no press any more, and Tab would begin at the top of the page.
     hand.tab.page.wait_for_function(CARD_HAS_FOCUS)
 
@@ -301,7 +301,7 @@ def test_ten_jobs_take_few_clicks(hand: Hand, capsys: pytest.CaptureFixture[str]
     page.get_by_role("button", name="Call or letter").click()
     page.get_by_role("radio", name="reached").click()
     page.get_by_role("button", name="Record the call or letter").dblclick()
-    said = page.get_by_text("Seller notice", exact=True)
+    said = page.locator("summary").get_by_text("Call or letter", exact=True)
     said.first.wait_for()
     tab.settled()
     assert said.count() == 1  # a second one was recorded six milliseconds after the first
