@@ -183,12 +183,13 @@ def _take(row: views.Row) -> None:
     own = views.shown("alert_id", row["alert_id"])
     deadline_at = row["deadline_at"] if (row["seconds_to_deadline"] or 0) > 0 else None
     in_time = [it for it in SNOOZES if not _is_too_late(it, deadline_at)]
+    first = in_time[0] if in_time else min(SNOOZES, key=_until)
     # Not in a popover: from the bell it is the row, and this button, which a laptop's window shows.
     with st.form(f"snooze {own}", border=False):
         st.selectbox(
             _("Until when?"),
             list(SNOOZES),
-            index=list(SNOOZES).index(in_time[0]) if in_time else 0,
+            index=list(SNOOZES).index(first),
             format_func=partial(_snooze_end, deadline_at=deadline_at),
             key=f"snooze_hours {own}",
             label_visibility="collapsed",

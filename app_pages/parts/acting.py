@@ -389,8 +389,9 @@ def _say_while_it_goes_on(presses: _Presses) -> None:
     if not presses.turn.locked():
         st.rerun()
     said = _("What you pressed is still going on. Once it has ended, this page is drawn again.")
-    if presses.progress is not None:
-        done, total = map(formats.number, presses.progress)
+    progress = presses.progress  # read once: the act ends on another thread
+    if progress is not None:
+        done, total = map(formats.number, progress)
         said = _("Done: {n} of {total}", n=done, total=total) + f". {said}"
     st.info(said, icon=":material/hourglass_top:")
 

@@ -350,6 +350,26 @@ def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadlin
     assert ("sel_ana", "seller_id=sel_ana") in led
 
 
+def test_where_each_pause_ends_past_the_deadline_the_shortest_is_offered_first(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With half an hour left, the form began with Monday."""
+    monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
+    with open_log(
+        [review("prc_soon", datetime.now(UTC) - timedelta(days=30, minutes=-30))]
+    ) as service:
+        [soon] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
+        raised = Due(soon["alert_id"], soon["kind"], soon["severity"], "officer", 0)
+        subject = Subject(process_id="prc_soon", seller_id="sel_ana")
+        service.inbox.append([entries.raised(raised, subject, instants.now())])
+        follow(service)
+        views.forget_answers()
+        app = visit("alerts", as_of=None, shown="open")
+        until = app.selectbox(key=f"snooze_hours {soon['alert_id']}")
+    assert until.value == "1"
+    assert all(it.endswith(": the deadline passes before that") for it in until.options)
+
+
 @pytest.mark.long
 def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
     open_log: OpenLog, visit: Visit

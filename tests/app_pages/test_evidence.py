@@ -305,6 +305,23 @@ def test_a_page_does_not_wait_for_an_act_that_takes_long(
         assert goes_on not in page_text(app.run())
 
 
+def test_a_page_is_drawn_where_a_long_act_ends_while_it_is_asked_how_far_it_is(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acting, "PATIENCE_SECONDS", 0.0)
+    seen = iter([None, (3, 10)])  # by the wait for it, and by what says it: then it has ended
+
+    class Presses(acting._Presses):
+        progress = property(lambda _self: next(seen, None))
+
+    with open_log(HISTORY):
+        app = visit("evidence")
+        presses = app.session_state["presses"]
+        presses.__class__ = Presses
+        with presses.turn:
+            assert "Done: 3 of 10." in page_text(app.run())
+
+
 def test_a_page_says_how_far_a_long_act_is_and_a_press_does_not_wait_for_its_end(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
