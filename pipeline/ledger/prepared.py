@@ -6,13 +6,12 @@ need are read first, once for all questions about them (`queries/held/`), and a 
 executed with these, and with the instant, as its parameters.
 """
 
-import contextlib
 import functools
 import itertools
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import duckdb
@@ -23,6 +22,13 @@ from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.syntax.parsed import parsed
 from pipeline.ledger.views.catalogue import View, catalogue, script, whole_sql
 from pipeline.ledger.views.sources import bare
+
+MOST_IDS: Final = 8
+"""That are few: each is a parameter of its own, and with fifty a question takes twice as long as
+one that is narrowed."""
+
+MOST_ENTRIES: Final = 200
+"""About the ids or their sellers: DuckDB holds a row as a value in 0.1 ms and 70 kB."""
 
 MOST_CONNECTIONS: Final = 4
 """That are kept for later questions; more are opened while more are asked at once."""
@@ -54,7 +60,7 @@ class Settings(NamedTuple):
     alert_rules: str | None
 
 
-class Asked(NamedTuple):
+class Clauses(NamedTuple):
     """A question about a view's rows: its clauses, with `?` for each value, and these values."""
 
     view: View
@@ -64,10 +70,17 @@ class Asked(NamedTuple):
     values: Sequence[object]
 
 
+class _Rows(NamedTuple):
+    few: Few
+    state: Watermark | None
+    are_few: bool
+    held: set[str]  # the tables of whose rows those that the ids need are in variables
+
+
 class _Statement(NamedTuple):
     name: str
     tables: Sequence[str]  # whose held rows it is executed with
-    execute: str
+    execute: duckdb.Statement
 
 
 class Prepared:
@@ -78,48 +91,54 @@ class Prepared:
         self.cursor = cursor
         self.settings = settings
         self._types = _types(cursor)
-        self._few: Few | None = None
-        self._state: Watermark | None = None
-        self._held = set[str]()  # the tables of whose rows it holds those that the ids need
+        self._rows: dict[str, _Rows] = {}  # by the column whose ids they are of
         self._statements: OrderedDict[tuple[str, ...], _Statement | None] = OrderedDict()
         self._numbers = itertools.count()
         cursor.execute(_constants(settings))
 
     def holds(self, few: Few) -> bool:
-        """Whether it was asked about these ids last."""
-        return self._few == few
+        """Whether it was asked about these ids last, of those of their column."""
+        return few.column in self._rows and self._rows[few.column].few == few
 
     def answer(
-        self, few: Few, asked: Asked, state: Watermark | None
+        self, few: Few, asked: Clauses, state: Watermark | None
     ) -> duckdb.DuckDBPyConnection | None:
-        """The connection, with the rows of a question; None where its view needs more than the rows
-        of these ids. The variable `as_of` is set. Rows that were read in one `state` serve again in
-        it; in None they do not."""
+        """The connection, with the rows of a question; None where these ids have many, or where
+        its view needs more than their rows. The variable `as_of` is set. Rows that were read in one
+        `state` serve again in it; in None they do not."""
         statement = self._statement(few.column, asked)
-        if statement is None:
+        if statement is None or not self._holds_few(few, state):
             return None
         for number, value in enumerate(asked.values):
             self._run(f"set variable value_{number} = $1", value)
-        self._hold(few, statement.tables, state)
-        return self._run(statement.execute)
+        self._hold(few.column, statement.tables)
+        return self.cursor.execute(statement.execute)
 
     def _run(self, sql: str, *values: object) -> duckdb.DuckDBPyConnection:
         return self.cursor.execute(parsed(sql).statement(self.cursor), values)
 
-    def _hold(self, few: Few, tables: Sequence[str], state: Watermark | None) -> None:
-        if state is None or self._state is not state or self._few != few:
-            self._few, self._state, self._held = few, state, set()
-            self._run("set variable asked = $1::varchar[]", few.ids)
-        for name, reading in _readings(few.column, tuple(tables)):
-            if name not in self._held:
-                self._run(reading)
-                self._held.add(name)
+    def _holds_few(self, few: Few, state: Watermark | None) -> bool:
+        """Has the ids as a variable; false where many entries are about them."""
+        rows = self._rows.get(few.column)
+        if rows is None or state is None or rows.state is not state or rows.few != few:
+            self._run(f"set variable {few.column}_asked = $1::varchar[]", few.ids)
+            [(entries,)] = self._run(_entries(few.column)).fetchall()
+            rows = _Rows(few, state, entries <= MOST_ENTRIES, set())
+            self._rows[few.column] = rows
+        return rows.are_few
 
-    def _statement(self, column: str, asked: Asked) -> _Statement | None:
+    def _hold(self, column: str, tables: Sequence[str]) -> None:
+        held = self._rows[column].held
+        for name, reading in _readings(column, tuple(tables)):
+            if name not in held:
+                self._run(reading)
+                held.add(name)
+
+    def _statement(self, column: str, asked: Clauses) -> _Statement | None:
         """The question's statement, which is prepared the first time."""
         key = (column, asked.view.name, asked.own_order, asked.condition, asked.rest)
         if key not in self._statements:
-            self._statements[key] = self._prepared(column, asked)
+            self._statements[key] = self._prepare(column, asked)
             if len(self._statements) > MOST_STATEMENTS:
                 _, oldest = self._statements.popitem(last=False)
                 if oldest is not None:
@@ -127,7 +146,7 @@ class Prepared:
         self._statements.move_to_end(key)
         return self._statements[key]
 
-    def _prepared(self, column: str, asked: Asked) -> _Statement | None:
+    def _prepare(self, column: str, asked: Clauses) -> _Statement | None:
         sql = whole_sql(asked.view, materialized.of_held_rows(), order=asked.own_order)
         words = {*re.findall(r"\w+", bare(sql))}
         tables = [it for it in self._types if it in words]
@@ -140,11 +159,12 @@ class Prepared:
         rows = {it: f"select unnest(${it}::{self._types[it]}, max_depth := 2)" for it in tables}
         name = f"question_{next(self._numbers)}"
         self.cursor.execute(f"prepare {name} as {narrowed(whole, named(rows))}")
-        values = {it: f"held_{it}" for it in tables}
+        values = {it: f"{column}_{it}" for it in tables}
         for parameter in _PARAMETER.findall(whole):
             values[parameter] = "as_of" if parameter.startswith("as_of") else parameter
         given = (f"{parameter} := getvariable('{value}')" for parameter, value in values.items())
-        return _Statement(name, tables, f"execute {name}({', '.join(given)})")
+        [execute] = self.cursor.extract_statements(f"execute {name}({', '.join(given)})")
+        return _Statement(name, tables, execute)
 
 
 class Connections:
@@ -155,22 +175,19 @@ class Connections:
         self._lock = threading.Lock()
         self._free: list[Prepared] = []  # the one that was used last at the end
 
-    @contextlib.contextmanager
-    def taken(self, few: Few, settings: Settings) -> Iterator[Prepared]:
-        """One for the block: rather one that was asked about these ids last, else the last one."""
+    def take(self, few: Few, settings: Settings) -> Prepared:
+        """One that was asked about these ids last, else the one that was used last, else another.
+        Whoever takes it gives it back, or closes its cursor where a question failed."""
         with self._lock:
             fitting = [it for it in reversed(self._free) if it.settings == settings]
             fitting.sort(key=lambda free: not free.holds(few))
-            prepared = next(iter(fitting), None)
-            if prepared is not None:
-                self._free.remove(prepared)
-        if prepared is None:
-            prepared = Prepared(self._connection.cursor(), settings)
-        try:
-            yield prepared
-        except BaseException:
-            prepared.cursor.close()
-            raise
+            if fitting:
+                self._free.remove(fitting[0])
+                return fitting[0]
+        return Prepared(self._connection.cursor(), settings)
+
+    def give_back(self, prepared: Prepared) -> None:
+        """For the next question; of too many, the one that was used longest ago is closed."""
         with self._lock:
             self._free.append(prepared)
             too_many = self._free[:-MOST_CONNECTIONS]
@@ -216,15 +233,31 @@ def _readings(column: str, tables: Sequence[str]) -> Sequence[tuple[str, str]]:
         from_others = [it for it in queries if re.search(rf"(?<!main\.)\b{it}\b", query)]
         for other in from_others:
             add(other)
-        held = {"asked": f"select unnest(getvariable('asked')) as {column}"}
+        held = {"asked": _ids(column)}
         for other in from_others:
-            held[other] = f"select unnest(getvariable('held_{other}'), max_depth := 2)"
+            held[other] = f"select unnest(getvariable('{column}_{other}'), max_depth := 2)"
         rows = narrowed(f"select list(held) from (\n{query}\n) as held", named(held))
-        needed[name] = f"set variable held_{name} = (\n{rows}\n)"
+        needed[name] = f"set variable {column}_{name} = (\n{rows}\n)"
 
     for table in tables:
         add(table)
     return [*needed.items()]
+
+
+@functools.cache
+def _entries(column: str) -> str:
+    """The statement that counts the entries about the ids and, of processes, about their sellers:
+    one beyond the most at most."""
+    entries = f"select seq from main.kept_timeline where {column} in (from asked)"
+    if column == "process_id":
+        sellers = "select seller_id from main.kept_processes where process_id in (from asked)"
+        entries += f" union select seq from main.kept_timeline where seller_id in ({sellers})"
+    counted = f"select count(*) from ({entries} limit {MOST_ENTRIES + 1})"
+    return narrowed(counted, named({"asked": _ids(column)}))
+
+
+def _ids(column: str) -> str:
+    return f"select unnest(getvariable('{column}_asked')) as {column}"
 
 
 @functools.cache

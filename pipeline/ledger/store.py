@@ -426,10 +426,18 @@ class Ledger(Contents):
             self._check_not_shut()
             return self._connection.cursor()
 
-    def prepared(self, few: Few, settings: Settings) -> contextlib.AbstractContextManager[Prepared]:
+    @contextlib.contextmanager
+    def prepared(self, few: Few, settings: Settings) -> Iterator[Prepared]:
         """For the block, as `cursor` and with its errors: one that is prepared for questions about
         few ids."""
         with self._opening:
             self._check_not_closed()
             self._check_not_shut()
-            return self._prepared.taken(few, settings)
+            connections = self._prepared
+            taken = connections.take(few, settings)
+        try:
+            yield taken
+        except BaseException:
+            taken.cursor.close()
+            raise
+        connections.give_back(taken)

@@ -38,6 +38,7 @@ fact_actions as (
     union all
     from main.fact_actions
     where kind in ('notice_schedule', 'restoration') and process_id is null
+        and (seller_id is null or seller_id in (select seller_id from kept_processes))
 ),
 
 -- Those about other reviews of the sellers, too: an address that takes no message takes none about any.

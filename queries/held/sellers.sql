@@ -4,16 +4,20 @@ with kept_timeline as (
     from main.kept_timeline where seller_id in (from asked)
 ),
 
-kept_attempts as (
-    from main.kept_attempts where attempt_id in (select attempt_id from kept_timeline)
-    union
-    from main.kept_attempts where process_id in (select process_id from kept_timeline)
+asked_attempts as (
+    select attempt_id from kept_timeline where attempt_id is not null
 ),
 
 asked_processes as (
     select process_id from kept_timeline where process_id is not null
     union
-    select process_id from kept_attempts where process_id is not null
+    select process_id from main.fact_attempt_starts where attempt_id in (from asked_attempts)
+    union
+    select process_id from main.fact_attempt_finishes where attempt_id in (from asked_attempts)
+),
+
+kept_attempts as (
+    from main.kept_attempts where process_id in (from asked_processes)
 ),
 
 kept_processes as (
@@ -65,6 +69,7 @@ fact_actions as (
     union all
     from main.fact_actions
     where kind in ('notice_schedule', 'restoration') and process_id is null
+        and (seller_id is null or seller_id in (select seller_id from kept_sellers))
 ),
 
 fact_notices as (

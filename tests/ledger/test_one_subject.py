@@ -109,7 +109,9 @@ def test_few_rows_are_read_for_one_subject_however_many_there_are(
     took a seller's processes for thousands, and read all attempts and collections for them."""
     cursor, profile = _profiled(many.cursor(), tmp_path)
     number = {"prc": 2_000, "sel": 1_330}[subject]
-    cursor.execute("set variable asked = $1::varchar[]", [[queries.named(subject, number)]])
+    cursor.execute(
+        f"set variable {column}_asked = $1::varchar[]", [[queries.named(subject, number)]]
+    )
     read = {}
     for name, reading in prepared._readings(column, tuple(prepared._queries(column))):
         cursor.execute(reading)

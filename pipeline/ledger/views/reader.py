@@ -14,7 +14,7 @@ from pipeline.ledger import materialized
 from pipeline.ledger.earlier_instants import StateMoved
 from pipeline.ledger.file import FOUND_BY_INDEX
 from pipeline.ledger.narrowing import needs_narrowing
-from pipeline.ledger.prepared import Asked, Few, Prepared, Settings
+from pipeline.ledger.prepared import MOST_IDS, Clauses, Few, Prepared, Settings
 from pipeline.ledger.refresh import Watermark
 from pipeline.ledger.store import Ledger
 from pipeline.ledger.syntax import filters
@@ -367,14 +367,14 @@ def _few(view: View, where: Mapping[str, object] | None) -> Few | None:
     if view.reading.sets:
         return None
     column, ids = _subject({**view.reading.led, **dict.fromkeys(view.by)}, where)
-    return None if column is None else Few(column, ids)
+    return None if column is None or len(ids) > MOST_IDS else Few(column, ids)
 
 
-def _asked_of_few(view: View, asked: _Asked) -> Asked:
+def _asked_of_few(view: View, asked: _Asked) -> Clauses:
     """What prepared statements are made of."""
     condition, values = filters.condition(view, asked.where, asked.contains, asked.between)
     order, window, own_order = _clauses(view, asked)
-    return Asked(view, own_order, condition, order + window, values)
+    return Clauses(view, own_order, condition, order + window, values)
 
 
 def _clauses(view: View, asked: _Asked) -> tuple[str, str, str]:
