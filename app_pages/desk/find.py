@@ -56,12 +56,16 @@ class Found(NamedTuple):
     """What fits the words that were typed, and whether there is more; sellers who have something
     open come first."""
 
+    text: str
+    """What was typed."""
     processes: Sequence[views.Row]
     sellers: Sequence[str]
     fits: Mapping[str, str]
     """Seller -> a code of `_FITS`: what of them the text fits."""
     names: Mapping[str | None, str]
     """Of their sellers, masked where they are not shown."""
+    in_clear: Mapping[str | None, str]
+    """Those of them that are shown."""
     tax_ids: Mapping[str | None, str]
     """Of their sellers, masked."""
     waiting: Mapping[str | None, views.Row]
@@ -163,7 +167,7 @@ def _list(text: str, found: Found) -> None:
     for seller in found.sellers:
         with _hit():
             # Whoever types a name looks for that; a masked one tells less than an id.
-            name = found.names.get(seller) if seller_names.showing() is not None else None
+            name = found.in_clear.get(seller)
             links.to_seller(seller, is_named=True, name=name)
             own = views.shown("seller_id", seller)
             _about_seller(found, seller, beside=own if name else None)
@@ -268,13 +272,10 @@ def _hit() -> Any:
     return st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
 
 
-def _is_former(name: str | None) -> bool:
-    """Whether a name in clear is not the one that fits what was typed, which somebody has had
-    before."""
-    if name is None or seller_names.showing() is None:
-        return False
-    words = _plain(st.session_state.get(_ASKED) or st.session_state.get(_PERSON) or "").split()
-    return not all(word in _plain(name) for word in words)
+def _is_former(text: str, name: str | None) -> bool:
+    """Whether the name that fits what was typed is one that somebody has had before, by what they
+    are called now; false where that is masked."""
+    return name is not None and not all(it in _plain(name) for it in _plain(text).split())
 
 
 def _plain(text: str) -> str:
@@ -294,7 +295,7 @@ def _about(
     parts = [formats.plain(beside or found.names.get(seller, ""))]
     if fit := found.fits.get(seller or ""):
         what = _(_FITS[fit])
-        if fit == "name" and _is_former(found.names.get(seller)):
+        if fit == "name" and _is_former(found.text, found.in_clear.get(seller)):
             what = _("an earlier name")
         parts.append(_("fits: {what}", what=what))
     if tax_id := found.tax_ids.get(seller):
@@ -320,11 +321,15 @@ def look_up(text: str, most: int = SHOWN) -> Found:
     waiting = _by_seller("seller_watchlist", sellers)
     sellers.sort(key=lambda seller: seller != text and seller not in waiting)
     named = [*sellers[:most], *(it["seller_id"] for it in processes[:most])]
+    about = [{"seller_id": it} for it in named]
+    in_clear = seller_names.all_in_clear(about)
     return Found(
+        text,
         processes[:most],
         sellers[:most],
         fits,
-        seller_names.of([{"seller_id": it} for it in named]),
+        in_clear or seller_names.masked(about),
+        in_clear,
         {it: row["taxpayer_id"] for it, row in _by_seller("seller_names", named).items()},
         waiting,
         max(len(processes), len(sellers)) > most,

@@ -100,14 +100,18 @@ def say_how_it_stands(
 
 
 def in_short(
-    health: views.Row, is_late: bool | None, has_no_backup: bool, is_nearly_full: bool
+    health: views.Row, is_late: bool | None, has_no_backup: bool, is_nearly_full: bool | None
 ) -> str:
-    """Whether anything is lost, late or full, in a line, and what else needs somebody. `is_late`:
-    None of an instant that is over."""
+    """Whether anything is lost, late or full, in a line, and what else needs somebody. `is_late`,
+    `is_nearly_full`: None where that is not known, as of an instant that is over."""
     missing, quarantined = (formats.number(health[it]) for it in ("missing", "quarantined"))
     said = [
         (_("missing entries: {n}", n=missing), _("no entry missing"), health["missing"]),
-        (_("something late to go out"), _("nothing late to go out"), is_late),
+        (
+            _("something late to go out"),
+            _("nothing late to go out, of what is looked at"),
+            is_late,
+        ),
         (_("a disk nearly full"), _("no disk nearly full"), is_nearly_full),
         (_("in quarantine: {n}", n=quarantined), "", health["quarantined"]),
         (_("no recent backup"), "", has_no_backup),
@@ -319,7 +323,8 @@ with elements.facts(7, least=150):
         "red" if is_nearly_full else "green",
     )
 with short:
-    st.markdown(in_short(health, is_late, has_no_backup, is_nearly_full))
+    is_known = room is not None and views.as_of() is None
+    st.markdown(in_short(health, is_late, has_no_backup, is_nearly_full if is_known else None))
 if room is not None and is_nearly_full:
     st.error(
         _(

@@ -28,21 +28,29 @@ ALWAYS: Final = "a role that may always see names"
 def of(rows: Sequence[views.Row]) -> Mapping[Any, str]:
     """The names of the sellers whom the rows are about; none where the reader's role does not show
     people."""
-    ids = _ids(rows)
-    if not ids or not access.may_read(VIEW):
-        return {}
-    if (seen := showing()) is not None:
-        try:
-            return seen.names(service.current(), ids, views.as_of())
-        except PrazoError as error:
-            elements.say(error)
-    known = views.read(VIEW, where={"seller_id": ids})
-    return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
+    return all_in_clear(rows) or masked(rows)
 
 
 def all_in_clear(rows: Sequence[views.Row]) -> Mapping[Any, str]:
-    """As `of`, where names are shown in clear; none where they are masked."""
-    return {} if showing() is None else of(rows)
+    """As `of`, where names are shown in clear; none where they are masked, or could not be shown,
+    which is said."""
+    ids = _ids(rows)
+    if not ids or not access.may_read(VIEW) or (seen := showing()) is None:
+        return {}
+    try:
+        return seen.names(service.current(), ids, views.as_of())
+    except PrazoError as error:
+        elements.say(error)
+        return {}
+
+
+def masked(rows: Sequence[views.Row]) -> Mapping[Any, str]:
+    """As `of`, masked also while names are shown."""
+    ids = _ids(rows)
+    if not ids or not access.may_read(VIEW):
+        return {}
+    known = views.read(VIEW, where={"seller_id": ids})
+    return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
 
 
 def shown(seller_id: str | None, name: str | None) -> str:

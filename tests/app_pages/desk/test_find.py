@@ -107,6 +107,26 @@ def test_the_names_of_those_who_were_found_are_shown_for_a_reason_beside_them(
         assert not [it for it in app.button if str(it.key).startswith("found_names")]
 
 
+@pytest.mark.parametrize(
+    ("text", "in_clear", "fits"),
+    [
+        ("anast dora", {"sel_dora": "Dora Anastácio"}, "fits: name"),
+        ("souza", {"sel_dora": "Dora Anastácio"}, "fits: an earlier name"),
+        ("souza", {}, "fits: name"),  # names are shown, and could not be read
+    ],
+)
+def test_that_an_earlier_name_fits_is_said_by_what_was_typed_and_a_name_in_clear(
+    text: str, in_clear: dict[str | None, str], fits: str
+) -> None:
+    """It was said of what stood in another box, and of each mask."""
+    names = in_clear or {"sel_dora": "D*** A***"}
+    found = find.Found(
+        text, [], ["sel_dora"], {"sel_dora": "name"}, names, in_clear, {}, {}, is_cut=False
+    )
+    said = find._about(found, "sel_dora", "", None)
+    assert fits in said
+
+
 def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog) -> None:
     """Its record has other fields than a person's: whatever one typed found nothing."""
     with open_log(HISTORY):
