@@ -153,7 +153,7 @@ def _list_ready(rows: Sequence[views.Row], *, may_send: bool) -> None:
     elements.say_if_cut("open_processes", shown, SHOWN, where=_READY)
     if may_send:
         _say_which_left(chosen, {row["process_id"] for row in rows})
-        _check_and_send(chosen, [row["process_id"] for row in rows])
+        _check_and_send([row for row in rows if row["process_id"] in chosen] or rows, chosen)
 
 
 def _list_without_type() -> None:
@@ -211,10 +211,11 @@ def _say_which_left(chosen: Sequence[str], ready: Set[str]) -> None:
         st.info(_("Chosen before, and not ready any more: {processes}.", processes=names))
 
 
-def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
+def _check_and_send(rows: Sequence[views.Row], chosen: Sequence[str]) -> None:
     """The buttons, each for exactly those whom it names or counts: what was drawn goes with the
-    press, and a press on a button that stood for others does nothing."""
-    process_ids = tuple(chosen or every)
+    press, and a press on a button that stood for others does nothing. `rows`: of those that were
+    chosen, or of all."""
+    process_ids = tuple(row["process_id"] for row in rows)
     number, n = len(process_ids), formats.number(len(process_ids))
     check, send = _("Validate all ({n}): sends nothing", n=n), _("Send all ({n})", n=n)
     if chosen:
@@ -225,11 +226,12 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     elif number == AT_ONCE:
         check, send = _("Validate the first {n}: sends nothing", n=n), _("Send the first {n}", n=n)
     edition = elements.edition("ready", process_ids)
-    st.markdown(formats.muted(_("What is sent to the platform cannot be undone.")))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _button("check", edition, check, ":material/fact_check:", _look, process_ids)
-        acting.name_of_reader("ready_actor")
-        _button("send", edition, send, ":material/send:", _send, process_ids)
+        place = folds.popover(send, icon=":material/send:", key=f"ready_sending {edition}")
+    if place is not None:
+        with place:
+            _confirm(rows, edition)
     # What was said of those that are gone is of no use here; others have come meanwhile.
     ready_now = set(process_ids)
     looked = [it for it in st.session_state.get(_LOOKED, ()) if it.process_id in ready_now]
@@ -249,6 +251,31 @@ def _check_and_send(chosen: Sequence[str], every: Sequence[str]) -> None:
     for each in [it for it in looked if it.is_held][:SHOWN]:
         why = _why_held(each) or _("another attempt is under way")
         st.markdown(f"{formats.code(views.shown('process_id', each.process_id))}: {why}")
+
+
+def _confirm(rows: Sequence[views.Row], edition: int) -> None:
+    """Whose answers go to the platform, and the button that sends them."""
+    number, n = len(rows), formats.number(len(rows))
+    of_each = {row["seller_id"]: row for row in rows}
+    shown = [*of_each.values()][:SHOWN]
+    names = seller_names.all_in_clear(shown)
+    ids = [row["seller_id"] for row in shown]
+    who = [seller_names.shown(it, names.get(it)) or _("unknown") for it in ids]
+    listed = ", ".join(who) + (", …" if len(of_each) > SHOWN else "")
+    said = ngettext(
+        "The answers of {n} review go to the platform, of {sellers}.",
+        "The answers of {n} reviews go to the platform, of {sellers}.",
+        number,
+        n=n,
+        sellers=formats.plain(listed),
+    )
+    st.markdown(said)
+    acting.name_of_reader("ready_actor")
+    send = ngettext(
+        "Send {n} review: cannot be undone", "Send {n} reviews: cannot be undone", number, n=n
+    )
+    process_ids = tuple(row["process_id"] for row in rows)
+    _button("send", edition, send, ":material/send:", _send, process_ids)
 
 
 def _why_held(looked: Ready) -> str:
