@@ -216,7 +216,7 @@ def retract(contacts: Sequence[views.Row], why: str, actor: str, kept: str = "")
         ),
         actor,
         kept,
-        acting.taken_back(),
+        _taken_back,
     )
 
 
@@ -286,14 +286,14 @@ def open_tickets(processes: Sequence[views.Row], number: str, actor: str) -> act
     """Records a ticket as opened for each of these processes, unless one of them has one. For a
     moment it can be taken back."""
     closes = partial(ticket, "closed", reason=UNDONE)
-    undo = partial(_undo_ticket, processes, "opened", number, closes, actor)
+    undo = partial(_undo_ticket, step="opened", number=number, draft=closes, actor=actor)
     return _record_unless(
         _ticket_in_the_way,
         processes,
         lambda row: ticket("opened", number=number, **signed(row, actor)),
         actor,
         number,
-        recorded(processes)._replace(undo=undo),
+        lambda rows: recorded(rows)._replace(undo=partial(undo, rows)),
     )
 
 
@@ -308,7 +308,7 @@ def close_ticket(process: views.Row, drawn: views.Row, actor: str) -> acting.Fee
         lambda row: ticket("closed", **signed(row, actor)),
         actor,
         "",
-        recorded([process])._replace(undo=undo),
+        lambda rows: recorded(rows)._replace(undo=undo),
     )
 
 
@@ -327,8 +327,12 @@ def _undo_ticket(
         lambda row: draft(**signed(row, actor)),
         actor,
         "",
-        acting.taken_back(),
+        _taken_back,
     )
+
+
+def _taken_back(_processes: Sequence[views.Row]) -> acting.Feedback:
+    return acting.taken_back()
 
 
 def _another_ticket(processes: Sequence[views.Row], step: str, number: str | None) -> str | None:
@@ -353,20 +357,21 @@ def assign(
     theirs. For a moment it can be taken back."""
     assignee = (assignee or "").strip() or None
     before = {row["process_id"]: row["assignee"] for row in processes}
-    given = [{**row, "assignee": assignee} for row in processes]
 
-    def undo() -> acting.Feedback:
+    def undo(given: Sequence[views.Row]) -> acting.Feedback:
         return _record_unless(
             lambda rows: _assigned_since(rows, assignee),
-            given,
+            [{**row, "assignee": assignee} for row in given],
             lambda row: assignment(row, before[row["process_id"]], UNDONE, actor),
             actor,
             "",
-            acting.taken_back(),
+            _taken_back,
         )
 
-    what = _("unassigned") if assignee is None else _("assigned to {name}", name=assignee)
-    done = recorded(processes, formats.plain(what))._replace(undo=undo)
+    def done(given: Sequence[views.Row]) -> acting.Feedback:
+        what = _("unassigned") if assignee is None else _("assigned to {name}", name=assignee)
+        return recorded(given, formats.plain(what))._replace(undo=partial(undo, given))
+
     return _record_unless(
         lambda rows: _assigned_since(rows, assignee),
         processes,
@@ -387,42 +392,47 @@ def _record_unless(
     draft: Callable[[views.Row], Draft],
     actor: str,
     kept: str,
-    done: acting.Feedback | None = None,
+    done: Callable[[Sequence[views.Row]], acting.Feedback],
 ) -> acting.Feedback:
     """Appends an entry about each of these processes, unless `in_the_way` objects. Nothing else is
     recorded about a process between that look and its entry: of two people who act in the same
-    moment, the second is refused."""
+    moment, the second is refused. `done`: what to say of those about which it was recorded."""
     if is_blank(actor):
         return acting.Feedback(_("A name is needed: it goes into the log."), kept=kept)
     left = list(processes)
     for _time in range(MOST_TIMES):
         found = _record_once(in_the_way, left, draft, actor)
         if isinstance(found, (str, PrazoError)):
-            return _not_of(left, processes, found, kept)
+            return _not_of(left, processes, found, kept, done)
         if not found:
-            return done or recorded(processes)
+            return done(processes)
         left = found
     busy = _("Something else about it was recorded at the same moment: press again.")
-    return _not_of(left, processes, busy, kept)
+    return _not_of(left, processes, busy, kept, done)
 
 
 def _not_of(
-    left: Sequence[views.Row], processes: Sequence[views.Row], why: str | PrazoError, kept: str
+    left: Sequence[views.Row],
+    processes: Sequence[views.Row],
+    why: str | PrazoError,
+    kept: str,
+    done: Callable[[Sequence[views.Row]], acting.Feedback],
 ) -> acting.Feedback:
     """Why nothing was recorded about those that are left of these processes, behind what was
     recorded about the others: somebody acted at the same moment, and was seen at a second look."""
-    done = [key_of(it) for it in processes if it not in left]
-    if done:
+    half = [it for it in processes if it not in left]
+    if half:
         lead = _(
             "Recorded for {processes}, and not for {others}.",
-            processes=elements.paths(done),
+            processes=elements.paths([key_of(it) for it in half]),
             others=elements.paths([key_of(it) for it in left]),
         )
     else:
         lead = _("Nothing was recorded.")
+    said = acting.Feedback("", kept=kept, half=done(half) if half else None)
     if isinstance(why, PrazoError):
-        return acting.Feedback(lead if done else "", error=why, kept=kept)
-    return acting.Feedback(f"{lead} {why}", kept=kept)
+        return said._replace(text=lead if half else "", error=why)
+    return said._replace(text=f"{lead} {why}")
 
 
 def _record_once(

@@ -108,8 +108,8 @@ class EntryInWords(NamedTuple):
 
 
 def entry(row: Mapping[str, Any]) -> EntryInWords:
-    """A row of `timeline` in words; what came from outside is shown as plain text. A review event
-    that is known to be its review's first has a true `is_request`."""
+    """A row of `timeline` in words; what came from outside is shown as plain text. Of a
+    review event, `is_request`: whether it is its review's first."""
     kind, status, error = row["kind"], row["status"], row["error"]
     reason = row["reason"] and word(_reasons(row), row["reason"])
     if kind == WEBHOOK and row["event_type"] == REVIEW_REQUIRED:

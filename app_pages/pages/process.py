@@ -274,7 +274,7 @@ with course:
                 course_reading(process),
                 process_clock(
                     phases,
-                    entries,
+                    timeline.with_requests(entries, have_first=True),
                     views.moment(),
                     is_finished=process["state"] == "FINISHED",
                 ),

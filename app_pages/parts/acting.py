@@ -224,6 +224,8 @@ class Feedback(NamedTuple):
     corrected."""
     undo: "Press | None" = None
     """What takes it back, of what is only an entry of ours."""
+    half: "Feedback | None" = None
+    """What was done, where not all that was asked for is."""
     is_question: bool = False
     """Says what would follow: the next press does it, but not the second click of a double click,
     which nobody makes for what they have read."""
@@ -429,10 +431,11 @@ def _press(
             st.session_state.setdefault(_FEEDBACK, {})[key] = feedback
         if feedback.is_done and not feedback.kept:
             folds.close()
-        if feedback.is_done and not is_second:
+        done = feedback if feedback.is_done else feedback.half
+        if done is not None and not is_second:
             # Only the last act can be undone: an earlier one may be what that rests on.
-            said = "" if feedback.undo is None else feedback.text
-            st.session_state[_DONE] = _Done(feedback.undo, may, said)
+            said = "" if done.undo is None else done.text
+            st.session_state[_DONE] = _Done(done.undo, may, said)
 
 
 @contextlib.contextmanager

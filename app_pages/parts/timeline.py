@@ -1,6 +1,6 @@
 """Shows the newest entries of the log on one process or seller, each in words."""
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -61,9 +61,9 @@ def show(of: Timeline) -> None:
 
 def _show_entries(of: Timeline) -> None:
     st.header(_("Audit trail"), anchor=False)
-    requests = _requests(of)
-    for entries in _at_once(of.entries):
-        _show_once([it | {"is_request": it["seq"] in requests} for it in entries])
+    marked = with_requests(of.entries, have_first=of.total <= len(of.entries))
+    for entries in _at_once(marked):
+        _show_once(entries)
     if of.total > len(of.entries):
         shown = ngettext(
             "The newest {n} of {total} entries",
@@ -75,14 +75,18 @@ def _show_entries(of: Timeline) -> None:
         st.markdown(formats.muted(shown))
 
 
-def _requests(of: Timeline) -> Set[int]:
-    """Which entries asked for a review, by their `seq`: the first event of each. Nothing where some
-    entries are not shown, since the first may be among those."""
-    if of.total > len(of.entries):
-        return frozenset()
-    events = [it for it in of.entries if it["event_type"] == REVIEW_REQUIRED]
+def with_requests(entries: Sequence[views.Row], *, have_first: bool) -> Sequence[views.Row]:
+    """The same entries, each with `is_request`: whether it asked for its review, as the first event
+    of it. `have_first`: those first events are among the entries, which spares a question."""
+    of = {it["process_id"] for it in entries if it["event_type"] == REVIEW_REQUIRED}
+    known = entries
+    if of and not have_first:
+        asked = {"process_id": sorted(of), "event_type": REVIEW_REQUIRED}
+        known = views.read("timeline", where=asked)
+    events = [it for it in known if it["event_type"] == REVIEW_REQUIRED]
     in_order = sorted(events, key=itemgetter("occurred_at", "seq"), reverse=True)
-    return frozenset({it["process_id"]: it["seq"] for it in in_order}.values())
+    requests = {*{it["process_id"]: it["seq"] for it in in_order}.values()}
+    return [it | {"is_request": it["seq"] in requests} for it in entries]
 
 
 def _at_once(entries: Sequence[views.Row]) -> Sequence[Sequence[views.Row]]:
@@ -90,7 +94,8 @@ def _at_once(entries: Sequence[views.Row]) -> Sequence[Sequence[views.Row]]:
     message, call or letter are together: it was one conversation. With a message stands the making
     of the link that it brought, which invites nobody by itself."""
     together: dict[Hashable, list[views.Row]] = {}
-    brought = {it["journey_id"]: _same(it) for it in entries if it["kind"] == SELLER_NOTICE}
+    notices = [it for it in entries if it["kind"] == SELLER_NOTICE]
+    brought = {it["journey_id"]: _same(it) for it in notices if it["journey_id"] is not None}
     links = []
     for entry in entries:
         if entry["step"] == "invited" and entry["journey_id"] in brought:
@@ -111,7 +116,7 @@ def _same(entry: views.Row) -> Hashable:
 
 def show_entry(entry: views.Row) -> None:
     """A row of `timeline`: what happened, its place and leaf in the log, and what else is known."""
-    _show_once([entry])
+    _show_once(with_requests([entry], have_first=False))
 
 
 def _show_once(entries: Sequence[views.Row]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app_pages.door import access
-from app_pages.parts import explained, views
+from app_pages.parts import explained, timeline, views
 from pipeline import instants
 from pipeline.alert import entries
 from pipeline.alert.entries import Due, Item, Subject, Try
@@ -269,6 +269,31 @@ def test_each_event_of_a_review_is_titled_by_what_it_reports(
     assert "Review reported: OVERDUE · in time" in shown
     assert "Review reported: FINISHED · done" in shown
     assert shown.count("Review requested") == 1
+
+
+def test_an_event_has_one_title_also_where_others_are_not_shown(open_log: OpenLog) -> None:
+    """The first of a long trail, or of a finding, was *reported*; of a short one, *requested*."""
+    reports = [
+        review("prc_1", before(days=45)),
+        review("prc_1", before(days=45), status="OVERDUE", at=before(days=14)),
+        review("prc_2", before(days=40)),
+    ]
+    with open_log(reports) as service:
+        rows = service.reader.read("timeline").to_pylist()
+        alone = [timeline.with_requests([it], have_first=False)[0] for it in rows]
+    asked = {(it["process_id"], it["reported_status"]): it["is_request"] for it in alone}
+    assert asked == {
+        ("prc_1", "PENDING"): True,
+        ("prc_1", "OVERDUE"): False,
+        ("prc_2", "PENDING"): True,
+    }
+
+
+def test_a_link_without_a_notice_stands_by_itself_beside_a_notice_without_a_link() -> None:
+    what = dict.fromkeys(("message_id", "journey_id", "step", "process_id", "occurred_at"))
+    notice = what | {"seq": 1, "kind": "seller_notice"}
+    link = what | {"seq": 2, "kind": "journey", "step": "invited"}
+    assert timeline._at_once([notice, link]) == [[notice], [link]]
 
 
 def test_what_is_cut_is_said_to_be_and_the_trail_names_whoever_an_alert_went_to(

@@ -311,7 +311,15 @@ def test_whoever_comes_between_is_seen_at_a_second_look_which_says_what_was_reco
         said = recording.assign(drawn, "Bia", "", "Bia")
         service.reach(inbox.last()[0])
         found = service.reader.read("assignments").to_pylist()
+        half = said.half
+        assert half is not None
+        assert half.undo is not None
+        undone = half.undo()
+        service.reach(inbox.last()[0])
+        back = service.reader.read("assignments").to_pylist()
     assert {it["process_id"]: it["assignee"] for it in found} == {"prc_1": "Bia", "prc_2": "Eva"}
+    assert (undone.text, half.text) == ("Undone.", "Recorded for `prc_1`: assigned to Bia.")
+    assert {it["process_id"]: it["assignee"] for it in back} == {"prc_1": None, "prc_2": "Eva"}
     assert said.text.startswith(
         "Recorded for `prc_1`, and not for `prc_2`. prc_2 has been assigned to Eva since "
     )
