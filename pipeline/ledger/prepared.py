@@ -59,6 +59,15 @@ class Settings(NamedTuple):
     await_seller_hours: int | None
     alert_rules: str | None
 
+    def set_on(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Has a cursor read views by them."""
+        if self.unmask:
+            cursor.execute("set variable unmask = true")
+        if self.await_seller_hours is not None:
+            cursor.execute(f"set variable await_seller_hours = {self.await_seller_hours}")
+        if self.alert_rules is not None:
+            cursor.execute("set variable alert_rules = ?", [self.alert_rules])
+
 
 class Clauses(NamedTuple):
     """A question about a view's rows: its clauses, with `?` for each value, and these values."""
@@ -94,6 +103,7 @@ class Prepared:
         self._rows: dict[str, _Rows] = {}  # by the column whose ids they are of
         self._statements: OrderedDict[tuple[str, ...], _Statement | None] = OrderedDict()
         self._numbers = itertools.count()
+        settings.set_on(cursor)
         cursor.execute(_constants(settings))
 
     def holds(self, few: Few) -> bool:

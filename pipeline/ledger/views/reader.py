@@ -179,7 +179,8 @@ class Reader:
         def rows(snapshot: _Snapshot) -> Rows:
             if few is not None and snapshot.prepared is not None and snapshot.is_settled:
                 question = _asked_of_few(found, asked)
-                if answered := snapshot.prepared.answer(few, question, snapshot.state):
+                answered = snapshot.prepared.answer(few, question, snapshot.state)
+                if answered is not None:
                     return taken(answered)
             wanted = asked
             if finder is not None and not snapshot.waits:
@@ -299,15 +300,15 @@ class Reader:
         settings = Settings(unmask, self._await_seller_hours, rules)
         if few is None:
             cursor = self._ledger.cursor()  # its variables are its own
-            return self._asked_of_one_state(cursor, None, settings, as_of, ask)
+            settings.set_on(cursor)
+            return self._asked_of_one_state(cursor, None, as_of, ask)
         with self._ledger.prepared(few, settings) as prepared:
-            return self._asked_of_one_state(prepared.cursor, prepared, settings, as_of, ask)
+            return self._asked_of_one_state(prepared.cursor, prepared, as_of, ask)
 
     def _asked_of_one_state(
         self,
         cursor: duckdb.DuckDBPyConnection,
         prepared: Prepared | None,
-        settings: Settings,
         as_of: int | None,
         ask: Callable[[_Snapshot], Answer],
     ) -> Answer:
@@ -318,12 +319,6 @@ class Reader:
         it saw is the state that it was made for. Else, and where materialized rows cannot be worked
         out, it is asked in a transaction, which costs as much as a look-up.
         """
-        if settings.unmask:
-            cursor.execute("set variable unmask = true")
-        if settings.await_seller_hours is not None:
-            cursor.execute(f"set variable await_seller_hours = {settings.await_seller_hours}")
-        if settings.alert_rules is not None:
-            cursor.execute("set variable alert_rules = ?", [settings.alert_rules])
         watermark = self._ledger.watermark
         if watermark is not None and watermark.has_all_rows:
             with contextlib.suppress(StateMoved):
