@@ -274,9 +274,9 @@ def test_each_event_of_a_review_is_titled_by_what_it_reports(
 def test_an_event_has_one_title_also_where_others_are_not_shown(open_log: OpenLog) -> None:
     """The first of a long trail, or of a finding, was *reported*; of a short one, *requested*."""
     reports = [
-        review("prc_1", before(days=45)),
-        review("prc_1", before(days=45), status="OVERDUE", at=before(days=14)),
-        review("prc_2", before(days=40)),
+        review("prc_1", before(days=45), kind="ACP"),
+        review("prc_1", before(days=45), kind="ACP", status="OVERDUE", at=before(days=14)),
+        review("prc_2", before(days=40), kind="ACP"),
     ]
     with open_log(reports) as service:
         rows = service.reader.read("timeline").to_pylist()
