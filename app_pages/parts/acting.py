@@ -40,9 +40,11 @@ MAX_NAME_CHARACTERS: Final = 200
 DOUBLE_CLICK_SECONDS: Final = 1.0
 """For so long after an act, a press of the same button counts as the second click of a double
 click."""
+MOMENT_SECONDS: Final = 1.0
+"""For so long a page waits for its reader's act, and shows what came of it; from then on it says
+that the act goes on. No page waits for an act that says how far it is."""
 PATIENCE_SECONDS: Final = 10.0
-"""For so long a page, or a press, waits for its reader's act; from then on the page says that it
-goes on, and the press does nothing. No page waits for an act that says how far it is."""
+"""For so long a press waits for an act before it; then it does nothing, and says so."""
 LOOK_SECONDS: Final = 3
 """Between two looks at whether such an act has ended."""
 
@@ -354,13 +356,13 @@ def pressed() -> int:
 
 
 def wait_for_acts() -> None:
-    """Waits until no act of the session goes on, but not for one that takes long, such as sending
-    many submissions. Streamlit draws a page at once for whatever is clicked or left meanwhile, and
+    """Waits until no act of the session goes on, but not for one that takes longer than a moment:
+    `say_what_goes_on` says it, and draws the page again after it. Streamlit draws a page at once for whatever is clicked or left meanwhile, and
     breaks off the one that would have shown what was done."""
     presses: _Presses | None = st.session_state.get(_PRESSES)
     if presses is None or presses.progress is not None:
         return
-    if presses.turn.acquire(timeout=PATIENCE_SECONDS):
+    if presses.turn.acquire(timeout=MOMENT_SECONDS):
         presses.turn.release()
 
 

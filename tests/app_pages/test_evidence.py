@@ -274,6 +274,7 @@ def test_a_page_is_not_drawn_while_its_reader_acts(
 
     class Turn:
         def acquire(self, *, timeout: float) -> bool:
+            assert timeout == 1.0, "a page that waits for longer shows nothing"
             order.append("the act has ended")
             return True
 
@@ -296,7 +297,7 @@ def test_a_page_does_not_wait_for_an_act_that_takes_long(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While hundreds of submissions were sent, nothing that was clicked had an answer."""
-    monkeypatch.setattr(acting, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(acting, "MOMENT_SECONDS", 0.0)
     goes_on = "What you pressed is still going on."
     with open_log(HISTORY):
         app = visit("evidence")
@@ -308,7 +309,7 @@ def test_a_page_does_not_wait_for_an_act_that_takes_long(
 def test_a_page_is_drawn_where_a_long_act_ends_while_it_is_asked_how_far_it_is(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(acting, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(acting, "MOMENT_SECONDS", 0.0)
     seen = iter([None, (3, 10)])  # by the wait for it, and by what says it: then it has ended
 
     class Presses(acting._Presses):
