@@ -357,8 +357,9 @@ def pressed() -> int:
 
 def wait_for_acts() -> None:
     """Waits until no act of the session goes on, but not for one that takes longer than a moment:
-    `say_what_goes_on` says it, and draws the page again after it. Streamlit draws a page at once for whatever is clicked or left meanwhile, and
-    breaks off the one that would have shown what was done."""
+    `say_what_goes_on` says it, and draws the page again after it. Streamlit draws a page at once
+    for whatever is clicked or left meanwhile, and breaks off the one that would have shown what was
+    done."""
     presses: _Presses | None = st.session_state.get(_PRESSES)
     if presses is None or presses.progress is not None:
         return

@@ -68,9 +68,9 @@ class Noticing:
         caller, body = asked
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                draft = await asyncio.to_thread(self._draft, body, caller.name)
+                draft, value = await asyncio.to_thread(self._draft, body, caller.name)
                 if draft.kind == RETRACTION:
-                    receipt = await self._retract(draft)
+                    receipt = await self._retract(draft, value)
                 else:
                     receipt = await self._recorder.record(draft)
         except Unreadable as unreadable:
@@ -84,17 +84,18 @@ class Noticing:
         seq = await asyncio.to_thread(seq_of, draft, self._inbox)
         return Json(200, {"seq": seq, "recorded": "again"})
 
-    def _draft(self, body: bytes, recorded_by: str) -> Draft:
-        """Raises `Unreadable` for what cannot be recorded."""
+    def _draft(self, body: bytes, recorded_by: str) -> tuple[Draft, Mapping[str, JsonValue]]:
+        """What to record, and what was reported. Raises `Unreadable` for what cannot be
+        recorded."""
         value = parse_json(body)
         draft = read_notice(value, recorded_by=recorded_by)
         require_no_later(draft, self._inbox.clock())
         if draft.kind == SELLER_NOTICE:
-            return self._of_its_seller(draft, value)
+            return self._of_its_seller(draft, value), value
         said = value.get("detail")
         if draft.kind == SELLER_NOTICE_RESULT and isinstance(said, str):
-            return draft._replace(body=content_bytes({**value, "detail": kept_of(said)}))
-        return draft
+            draft = draft._replace(body=content_bytes({**value, "detail": kept_of(said)}))
+        return draft, value
 
     def _of_its_seller(self, draft: Draft, value: Mapping[str, JsonValue]) -> Draft:
         """The draft of a notice, with the process's seller where it names none."""
@@ -107,17 +108,16 @@ class Noticing:
             raise Unreadable("seller_id: the process is another seller's")
         return draft
 
-    async def _retract(self, draft: Draft) -> Receipt:
-        """Records a retraction, one at a time, so that none comes between a look and its entry.
-        Raises `Unreadable` for what is none, or not the first."""
+    async def _retract(self, draft: Draft, value: Mapping[str, JsonValue]) -> Receipt:
+        """Records a retraction, one at a time: the next one looks once this one's entry is there.
+        One that was answered 503 may still be recorded after the next look. Raises `Unreadable` for
+        what is none, or not the first."""
         async with self._retracting:
-            await asyncio.to_thread(self._check_retraction, draft)
+            await asyncio.to_thread(self._check_retraction, draft, value)
             return await self._recorder.record(draft)
 
-    def _check_retraction(self, draft: Draft) -> None:
+    def _check_retraction(self, draft: Draft, value: Mapping[str, JsonValue]) -> None:
         """Only who recorded a call or letter takes it back here; an administrator does on pages."""
-        value = parse_json(draft.body or b"")
-        assert isinstance(value, dict)
         for name in ("actor", "reason"):
             said = value.get(name)
             if not isinstance(said, str) or is_blank(said):
