@@ -19,7 +19,7 @@ PAGE = Page(
     for_analysts=False,
 )
 
-WHAT_CHARACTERS = 30  # in its column; the card has the whole of it
+WHAT_CHARACTERS = 23  # in its column; the card has the whole of it
 COUNTS_WIDTH = 620  # pixels, for all kinds of changes with three digits each
 LOOKED_BACK = timedelta(days=1)  # where the browser knows of no visit before
 
@@ -40,16 +40,16 @@ def listed() -> lists.Listed:
     return lists.Listed(
         cells,
         {
-            "changed_at": lists.instant(_("When")),
+            "changed_at": lists.instant(_("When"), 134),
             "change": lists.chips(
                 _("Change"),
                 {kinds[code]: change.colour for code, change in changes.CHANGES.items()},
-                144,
+                140,
             ),
-            "code": lists.text(_("What exactly"), 192),
+            "code": lists.text(_("What exactly"), 160),
             "process_id": lists.subject_id(_("Process")),
-            lists.SELLER: lists.text(_("Seller"), 110),
-            "review_type": lists.text(_("Type"), 54),
+            lists.SELLER: lists.subject_id(_("Seller")),
+            "review_type": lists.text(_("Type"), 50),
             "assignee": lists.text(_("Assigned to"), 88),
         },
         alt=_("Changes, what needs somebody first, then the newest"),

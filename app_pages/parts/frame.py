@@ -49,7 +49,7 @@ def bell(names: Callable[[], Sequence[str]]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap=None, key="bell"):
         links.to_alerts(label, severity=severities)
         if theirs:
-            own_label = _("{n} for you", n=formats.number(theirs))
+            own_label = _("{n} on processes of yours", n=formats.number(theirs))
             links.to_alerts(own_label, severity=severities, whose="mine")
 
 

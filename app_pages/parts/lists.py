@@ -42,10 +42,12 @@ VISIBLE_ROWS = 12
 """As many as let what stands below a list be seen in a window 720 pixels high."""
 SUBJECT_ID_WIDTH = 154
 """Pixels for one of the platform's usual ids, a prefix and 16 hexadecimal digits."""
+SUBJECT_ID_CHARACTERS = 20
 SELLER = "seller_name"
 """The column with a row's seller: its id, or while names are shown its name where one is known."""
 SELLER_ID_CHARACTERS = 11
-"""The characters of an id that have room in that column; the card has the whole id."""
+"""The characters of an id that have room in that column, where a list has no more room for it; the
+card has the whole id."""
 NAME_WIDTH, NAME_CHARACTERS = 206, 29
 """Pixels for a name that is not masked, or the whole id of whom none is known; what has room there.
 """
@@ -341,7 +343,11 @@ class _Grid:
             ),
             columns,
         )
-        room = NAME_CHARACTERS if self._names_sellers() else SELLER_ID_CHARACTERS
+        room = SELLER_ID_CHARACTERS
+        if self._names_sellers():
+            room = NAME_CHARACTERS
+        elif columns.get(SELLER, {}).get("width") == SUBJECT_ID_WIDTH:
+            room = SUBJECT_ID_CHARACTERS
         said = [line.get(SELLER, "") for line in shown]
         named = kept_apart([row.get("seller_id") for row in rows], said, room)
         event = st.dataframe(

@@ -108,8 +108,8 @@ def test_the_bell_says_how_many_wait_for_the_reader(
         app = visit("findings")
         assert bell(app) == ["2 to act on"]
         app.session_state[acting._NAME] = "bia"
-        assert bell(app.run()) == ["2 to act on", "1 for you"]
-        assert ("1 for you", "shown=open&whose=mine") in all_links(app)
+        assert bell(app.run()) == ["2 to act on", "1 on processes of yours"]
+        assert ("1 on processes of yours", "shown=open&whose=mine") in all_links(app)
         app.session_state[acting._NAME] = "Caio"
         assert bell(app.run()) == ["2 to act on"]
 

@@ -54,7 +54,7 @@ def test_a_denial_stands_with_its_reasons(open_log: OpenLog, visit: Visit) -> No
         plainly = visit("since", change="expired")
     [said] = app.dataframe[0].value["code"]
     [heading] = [plain(it.value) for it in app.header if "Document" in it.value]
-    assert said == "Document: photo quality too l…"  # as far as its column has room
+    assert said == "Document: photo qualit…"  # as far as its column has room
     assert heading.startswith("Document: photo quality too low, Registration data: CPF ***25~")
     assert "529.982.247-25" not in heading
     assert [*plainly.dataframe[0].value["code"]] == [""]
