@@ -263,7 +263,12 @@ def _send(key: str, drawn: Sequence[str], order: Order) -> acting.Feedback:
     if error is not None:
         return acting.Feedback(came_of(done), error=error)
     if not begun[0].is_over:
-        said = _("On their way: the page Sellers shows how far it is. You can go on meanwhile.")
+        # Of many, `watch` says how far it is, and goes on saying it.
+        of_one = _(
+            "On its way. You can go on meanwhile: *Latest notice*, on Sellers, says what becomes of"
+            " it."
+        )
+        said = "" if len(drawn) > 1 else of_one
         return acting.Feedback(said, is_done=True, is_shown=False)
     # Of one alone nothing else says why it did not go, so the form stays open; of many, `watch`.
     if len(drawn) > 1:
@@ -306,6 +311,8 @@ def _watch(batch: Batch) -> None:
         if batch.error is not None:
             elements.say(batch.error)
         parts = [said]
+        if not batch.is_over:
+            parts.append(_("you can go on meanwhile"))
         parts += [
             f"{_(label)} **{formats.number(len(who))}**"
             for label, who in zip(_STEPS, at_steps, strict=True)

@@ -133,6 +133,11 @@ def remind(process: views.Row) -> None:
             )
         )
         calls.record(own, [process])
+        undone = _(
+            "Recorded by mistake? After the first seconds, *Undo* stands on the pages of the"
+            " process and of its seller."
+        )
+        st.markdown(formats.muted(undone))
 
 
 def open_or_close_ticket(process: views.Row) -> None:

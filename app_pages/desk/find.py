@@ -32,12 +32,14 @@ from pipeline.texts import is_tax_id
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6
 """Of processes, and of sellers."""
-SHOWN_PEOPLE: Final = 30
-"""On a page that is about one person, where nothing is covered by what was found."""
+SHOWN_AT_MOST: Final = 30
+"""Once more was asked for, and on a page that is about one person, where nothing is covered by what
+was found."""
 MENTIONS: Final = 60
 
 _BOX: Final = "find"
 _ASKED: Final = "find asked"
+_MORE: Final = "find more of what was asked"
 _PLACE: Final = "find asked on"
 _HITS: Final = "find hits"
 _SESSION: Final = "find session"
@@ -111,6 +113,7 @@ def _take() -> None:
     type."""
     st.session_state[_ASKED] = _SPACES.sub(" ", st.session_state[_BOX]).strip()[:MAX_ID_CHARACTERS]
     st.session_state.pop(_HITS, None)
+    st.session_state.pop(_MORE, None)
     st.session_state.pop(_PLACE, None)
 
 
@@ -146,8 +149,9 @@ def _show() -> None:
 
 
 def _find(text: str) -> None:
+    most = SHOWN_AT_MOST if st.session_state.get(_MORE) else SHOWN
     with st.spinner(_("Searching …")):
-        found = look_up(text)
+        found = look_up(text, most)
     if found.total == 1:
         st.session_state[_PLACE] = ()  # also where the page that opens is the one that is open
         if found.processes:
@@ -171,8 +175,16 @@ def _list(text: str, found: Found) -> None:
             links.to_seller(seller, is_named=True, name=name)
             own = views.shown("seller_id", seller)
             _about_seller(found, seller, beside=own if name else None)
-    _say_if_cut(found)
+    if found.is_cut and not st.session_state.get(_MORE):
+        label = _("Show up to {n} of each", n=formats.number(SHOWN_AT_MOST))
+        st.button(label, icon=":material/expand_more:", on_click=_ask_for_more, key="found_more")
+    else:
+        _say_if_cut(found)
     seller_names.of_found([{"seller_id": it} for it in found.names])
+
+
+def _ask_for_more() -> None:
+    st.session_state[_MORE] = True
 
 
 def _say_refused(found: Found) -> None:
@@ -247,7 +259,7 @@ def _find_person(text: str) -> None:
         st.markdown(_("Type at least {n} characters.", n=formats.number(FEWEST_CHARACTERS)))
         return
     with st.spinner(_("Searching …")):
-        found = look_up(text, SHOWN_PEOPLE)
+        found = look_up(text, SHOWN_AT_MOST)
     of_processes = (it["seller_id"] for it in found.processes)
     people = [it for it in dict.fromkeys([*found.sellers, *of_processes]) if it]
     if len(people) == 1:

@@ -139,12 +139,17 @@ def test_a_business_is_found_by_its_own_name_e_mail_and_tax_id(open_log: OpenLog
 def test_several_are_listed_with_masked_names_and_a_limit(open_log: OpenLog, visit: Visit) -> None:
     with open_log(HISTORY):
         few, many = searched(visit, "ana"), searched(visit, "prc_many")
+        more = searched(visit, "prc_many")
+        press(more, "Show up to 30 of each")
     # By her id, and by part of a name.
     assert found(few)[:2] == ["sel_ana", "sel_dora"]
     assert "A*** S***" in page_text(few)
     assert "Souza" not in page_text(few)
     assert found(many)[:6] == [f"prc_many_{n}" for n in range(6)]
-    assert "There are more: type more of it." in page_text(many)
+    assert "prc_many_7" not in found(many)
+    # The other two could be found by typing more alone, by whoever knew what.
+    assert {f"prc_many_{n}" for n in range(8)} <= {*found(more)}
+    assert "Show up to 30 of each" not in page_text(more)
 
 
 def test_the_results_stay_until_the_reader_goes_on_or_closes_them(
@@ -212,7 +217,7 @@ def test_a_search_that_fails_says_so_where_it_was_asked_and_the_page_stands(
 ) -> None:
     """Streamlit said in English alone that it hides an error, and the rest was not drawn."""
 
-    def fail(text: str) -> find.Found:
+    def fail(text: str, most: int) -> find.Found:
         raise LedgerStalled("The ledger has no room", "the disk is full", "make room")
 
     monkeypatch.setattr(find, "look_up", fail)
