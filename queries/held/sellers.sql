@@ -69,7 +69,10 @@ fact_actions as (
     union all
     from main.fact_actions
     where kind in ('notice_schedule', 'restoration') and process_id is null
-        and (seller_id is null or seller_id in (select seller_id from kept_sellers))
+        and (
+            seller_id is null
+            or seller_id in (from asked union select seller_id from kept_processes)
+        )
 ),
 
 fact_notices as (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import given, settings
 
 from pipeline import instants
 from pipeline.ledger import prepared
@@ -15,6 +16,7 @@ from pipeline.ledger.views.catalogue import catalogue
 from pipeline.ledger.views.reader import Reader
 from tests import depth
 from tests.benchmarks import queries
+from tests.support.histories import histories_and_as_of
 from tests.support.ledgers import ledger_of, rows
 from tests.support.lines import aci, action, answered, at, finished, started, webhook
 from tests.support.rich import MOVED, RICH
@@ -43,6 +45,9 @@ HELD = action(
 )
 """A seller whom the schedule had left alone at both instants."""
 
+HELD_UNKNOWN = {**HELD, "seller_id": "s8"}
+"""One of whom the platform has sent no event of their own."""
+
 NARROWED = [
     (view.name, column)
     for view in catalogue().values()
@@ -58,7 +63,7 @@ OF_EACH = ("process_state", "submission_attempts", "evidence_coverage", "finding
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Reader]:
-    with ledger_of([*RICH, *MOVED, *OF_NOBODY, *OF_DELETED.values(), HELD]) as opened:
+    with ledger_of([*RICH, *MOVED, *OF_NOBODY, *OF_DELETED.values(), HELD, HELD_UNKNOWN]) as opened:
         yield opened
 
 
@@ -78,6 +83,33 @@ def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
     if any(row[column] is None for row in whole):
         found = reader.read(view, as_of=instant, where={column: [subject, None]}).to_pylist()
         assert found == [row for row in whole if row[column] in (subject, None)]
+
+
+@pytest.mark.parametrize(("view", "column"), NARROWED)
+def test_each_subject_is_answered_by_prepared_statements_as_by_the_whole_view(
+    reader: Reader, view: str, column: str
+) -> None:
+    """After the last entry; a seller of whom only a person had said something was left out."""
+    _are_answered_alike(reader, view, column, most=100)
+
+
+@pytest.mark.long
+@settings(max_examples=depth.rounds(20, 300))
+@given(histories_and_as_of())
+def test_subjects_of_any_history_are_answered_as_by_the_whole_view(case) -> None:
+    history, _ = case
+    with ledger_of(history) as reader:
+        for view, column in NARROWED:
+            _are_answered_alike(reader, view, column, most=6)
+
+
+def _are_answered_alike(reader: Reader, view: str, column: str, most: int) -> None:
+    whole = rows(reader, view, END)
+    subjects = {row[column] for row in whole if row[column] is not None}
+    instant = instants.from_datetime(END.replace(tzinfo=UTC))
+    for subject in sorted(subjects)[:most]:
+        found = reader.read(view, as_of=instant, where={column: subject}).to_pylist()
+        assert found == [row for row in whole if row[column] == subject], subject
 
 
 def test_that_its_seller_was_deleted_is_known_whichever_entry_names_the_seller(
