@@ -92,8 +92,8 @@ def test_a_deadline_that_is_to_come_has_not_passed() -> None:
 def test_what_comes_from_a_ledger_that_stands_still_says_since_when() -> None:
     due = Due("a1", "expired", "breach", "officer", 0, process_id="p1", ledger_at=0)
     said = {
-        "pt": "O registro está parado: a última entrada é de 31/12/1969 21h00 (horário"
-        " de Brasília); o que houve depois pode faltar aqui",
+        "pt": "O livro de registros está parado: o registro mais recente é de 31/12/1969 21h00"
+        " (horário de Brasília); o que houve depois pode faltar aqui",
         "en": "The ledger stands still: its newest entry is of 31 Dec 1969, 21:00 (Brasilia"
         " Time); what came after that may be missing here",
     }

@@ -278,6 +278,7 @@ def fired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[set[str]]:
 OF_THE_END = {"PrazoReceiverDown", "PrazoFiguresStale", "PrazoLedgerNotReady", "PrazoLedgerBehind"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", sorted(named_rules()))
 def test_each_incident_makes_the_rule_fire_that_the_page_names(fired: set[str], rule: str) -> None:
     assert rule in fired

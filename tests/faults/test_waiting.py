@@ -118,7 +118,7 @@ def test_a_collection_whose_artifact_hangs_on_the_disk_is_answered_503_in_time(
         fsync_shim.heal()
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+@pytest.mark.parametrize("engine", depth.few(["sqlite", "postgres"], 2))
 def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
     tmp_path: Path, fsync_shim: FsyncShim, engine: str, request: pytest.FixtureRequest
 ):

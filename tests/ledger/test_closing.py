@@ -101,7 +101,7 @@ def test_a_rebuild_beside_a_reader_is_followed_and_not_what_it_set_aside(
 def test_a_connection_that_waits_for_the_next_question_does_not_keep_the_file_open(
     service, settings
 ):
-    asked = {"view": "process_state", "where": {"process_id": "p1"}}
+    asked = {"view": "process_state", "where": {"process_id": "p1"}, "as_of": service.now()}
     found = service.reader.records(**asked)
     assert len(found) == 1
     service.ledger.reopen()

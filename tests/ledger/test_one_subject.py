@@ -67,7 +67,7 @@ def reader() -> Iterator[Reader]:
         yield opened
 
 
-@pytest.mark.parametrize(("view", "column"), NARROWED)
+@pytest.mark.parametrize(("view", "column"), depth.few(NARROWED, 2))
 @pytest.mark.parametrize("as_of", depth.few([at("2026-05-15T00:00:00"), END], 2))
 def test_what_is_asked_of_one_subject_is_what_the_whole_view_says_of_it(
     reader: Reader, view: str, column: str, as_of: datetime

@@ -89,6 +89,7 @@ def test_what_needs_the_whole_log_waits_for_it(
     assert (done.returncode, (tmp_path / "p.zip").exists()) == (0, True)
 
 
+@pytest.mark.long
 def test_a_holder_that_is_paused_is_not_waited_for(settings: Settings, tmp_path: Path) -> None:
     """Neither for its address nor for the file that it goes on holding."""
     port = str(free_port())

@@ -157,6 +157,7 @@ def inner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.long
 def test_whom_a_proxy_names_is_served_the_same_list(inner: str):
     with opened(inner, **forwarded()) as web_socket:
         session = session_of(web_socket)
