@@ -427,17 +427,19 @@ class Ledger(Contents):
             return self._connection.cursor()
 
     @contextlib.contextmanager
-    def prepared(self, few: Few, settings: Settings) -> Iterator[Prepared]:
+    def prepared(self, few: Few, settings: Settings) -> Iterator[Prepared | None]:
         """For the block, as `cursor` and with its errors: one that is prepared for questions about
-        few ids."""
+        few ids; None where all are in use."""
         with self._opening:
             self._check_not_closed()
             self._check_not_shut()
             connections = self._prepared
-            taken = connections.take(few, settings)
+        taken = connections.take(few, settings)
         try:
             yield taken
         except BaseException:
-            taken.cursor.close()
+            if taken is not None:
+                connections.let_go(taken)
             raise
-        connections.give_back(taken)
+        if taken is not None:
+            connections.give_back(taken)

@@ -165,3 +165,18 @@ def test_many_ids_are_answered_by_a_narrowed_view(reader):
 def test_few_ids_are_equal_by_what_they_are():
     assert Few("process_id", ["p1"]) == Few("process_id", ["p1"])
     assert Few("process_id", ["p1"]) != Few("seller_id", ["p1"])
+
+
+def test_while_all_are_in_use_a_question_is_answered_by_a_narrowed_view(reader, monkeypatch):
+    monkeypatch.setattr(prepared, "MOST_CONNECTIONS", 1)
+    few, settings = Few("process_id", ["p1"]), prepared.Settings(False, None, None)
+    with reader._ledger.prepared(few, settings) as taken:
+        assert taken is not None
+        assert len(reader.records("process_state", where={"process_id": "p1"})) == 1
+    assert reader._ledger._prepared._free == [taken]
+    clear = prepared.Settings(True, None, None)
+    with reader._ledger.prepared(few, clear) as other:
+        assert other is not None
+        assert other.settings == clear
+    assert reader._ledger._prepared._free == [other]
+    assert reader._ledger._prepared._open == 1

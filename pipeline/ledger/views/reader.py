@@ -298,12 +298,13 @@ class Reader:
             self._ledger.settle()
         rules = self._alert_rules() if self._alert_rules is not None else None
         settings = Settings(unmask, self._await_seller_hours, rules)
-        if few is None:
-            cursor = self._ledger.cursor()  # its variables are its own
-            settings.set_on(cursor)
-            return self._asked_of_one_state(cursor, None, as_of, ask)
-        with self._ledger.prepared(few, settings) as prepared:
-            return self._asked_of_one_state(prepared.cursor, prepared, as_of, ask)
+        if few is not None:
+            with self._ledger.prepared(few, settings) as prepared:
+                if prepared is not None:
+                    return self._asked_of_one_state(prepared.cursor, prepared, as_of, ask)
+        cursor = self._ledger.cursor()  # its variables are its own
+        settings.set_on(cursor)
+        return self._asked_of_one_state(cursor, None, as_of, ask)
 
     def _asked_of_one_state(
         self,
