@@ -60,6 +60,12 @@ _SMALL: Final = re.compile("(?!(?i:cpf|cnpj))(?<![A-Za-z])[A-Za-z]*[a-z]")
 """A word with a small letter, other than `cpf` or `cnpj`."""
 
 
+def folded(text: str) -> str:
+    """A text as it is compared: without accents, upper case and width."""
+    plain = unicodedata.normalize("NFKD", text)
+    return "".join(it for it in plain if not unicodedata.combining(it)).casefold()
+
+
 def shell(*words: object) -> str:
     """A command for a person to type: it does what it says, whatever a path or an id holds."""
     return shlex.join(str(word) for word in words)

@@ -10,7 +10,6 @@ search by part of a name or an address is in the log before its answer is shown
 
 import re
 import secrets
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +26,7 @@ from pipeline.errors import PrazoError
 from pipeline.language import codes
 from pipeline.serve import searches
 from pipeline.serve.roles import Permission
-from pipeline.texts import is_tax_id
+from pipeline.texts import folded, is_tax_id
 
 FEWEST_CHARACTERS: Final = 3
 SHOWN: Final = 6
@@ -287,13 +286,7 @@ def _hit() -> Any:
 def _is_former(text: str, name: str | None) -> bool:
     """Whether the name that fits what was typed is one that somebody has had before, by what they
     are called now; false where that is masked."""
-    return name is not None and not all(it in _plain(name) for it in _plain(text).split())
-
-
-def _plain(text: str) -> str:
-    """A text without accents, in small letters: so it is searched."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(it for it in letters if not unicodedata.combining(it))
+    return name is not None and not all(it in folded(name) for it in folded(text).split())
 
 
 def _about(

@@ -7,7 +7,6 @@ and by the keyed digests of tax ids that stay.
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,7 +21,7 @@ from pipeline.ledger.facts.rows import Collection, SellerEvent
 from pipeline.log.entries import Entry
 from pipeline.log.kinds.clearance import CLEARANCE
 from pipeline.log.kinds.note import NOTE
-from pipeline.texts import TAX_ID_WITHIN
+from pipeline.texts import TAX_ID_WITHIN, folded
 
 _FILTERS: Final = ("where", "contains", "between")
 FEWEST_CHARACTERS: Final = 3
@@ -45,12 +44,6 @@ _WORD: Final = re.compile(r"\w+")
 _NAMES: Final = [each.column for each in FIELDS if each.kind == "name"]
 _TAX_IDS: Final = [each.column for each in FIELDS if each.kind == "tax id"]
 _VALUES: Final = [it for it in MASKS if it not in (*_NAMES, *_TAX_IDS)]
-
-
-def folded(text: str) -> str:
-    """A text as it is compared: without accents, upper case and width."""
-    plain = unicodedata.normalize("NFKD", text)
-    return "".join(it for it in plain if not unicodedata.combining(it)).casefold()
 
 
 @dataclass

@@ -40,8 +40,10 @@ MOST_STATEMENTS: Final = 128
 _ROWS: Final = {"process_id": "held/processes", "seller_id": "held/sellers"}
 """Column -> the file under `queries/` that says which rows its ids need."""
 
-_ROWS_OF_A_TABLE: Final = re.compile(r"^(?:with )?(\w+) as \(\n(.*?)\n\)", re.DOTALL | re.MULTILINE)
-_NARROWED: Final = re.compile(r"^(?:with )?(\w+) as (?:materialized )?\($", re.MULTILINE)
+_QUERY: Final = re.compile(
+    r"^(?:with )?(\w+) as (?:materialized )?\(\n(.*?)\n\)", re.DOTALL | re.MULTILINE
+)
+_VARIABLE: Final = re.compile(r"getvariable\('(?!as_of')(\w+)'\)")
 _INSTANT: Final = re.compile(r"\bas_of\(\)")
 _PARAMETER: Final = re.compile(r"\$((?:as_of|value)_\d+)\b")
 
@@ -60,14 +62,21 @@ class Settings(NamedTuple):
     await_seller_hours: int | None
     alert_rules: str | None
 
+    def variables(self) -> Mapping[str, str]:
+        """Variable -> its value as SQL writes it, of those that are not null."""
+        found = {}
+        if self.unmask:
+            found["unmask"] = "true"
+        if self.await_seller_hours is not None:
+            found["await_seller_hours"] = str(self.await_seller_hours)
+        if self.alert_rules is not None:
+            found["alert_rules"] = "'{}'".format(self.alert_rules.replace("'", "''"))
+        return found
+
     def set_on(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Has a cursor read views by them."""
-        if self.unmask:
-            cursor.execute("set variable unmask = true")
-        if self.await_seller_hours is not None:
-            cursor.execute(f"set variable await_seller_hours = {self.await_seller_hours}")
-        if self.alert_rules is not None:
-            cursor.execute("set variable alert_rules = ?", [self.alert_rules])
+        for name, value in self.variables().items():
+            cursor.execute(f"set variable {name} = {value}")
 
 
 class Clauses(NamedTuple):
@@ -247,15 +256,15 @@ def _numbered(condition: str) -> str:
 
 
 @functools.cache
-def _queries(column: str) -> Mapping[str, str]:
-    """Table, or what stands between tables -> the query of the rows that ids of a column need."""
-    return dict(_ROWS_OF_A_TABLE.findall(script(_ROWS[column])))
+def _queries(file: str) -> Mapping[str, str]:
+    """Table, or what stands between tables -> the query of its rows in a file of WITH clauses."""
+    return dict(_QUERY.findall(script(file)))
 
 
 @functools.lru_cache(maxsize=1000)
 def _readings(column: str, tables: Sequence[str]) -> Sequence[tuple[str, str]]:
     """What is read for tables, and the statement that reads it into a variable, in order."""
-    queries = _queries(column)
+    queries = _queries(_ROWS[column])
     needed = dict[str, str]()
 
     def add(name: str) -> None:
@@ -295,25 +304,17 @@ def _complete(view: str, column: str) -> frozenset[str]:
     """The tables of which a view needs no other rows for ids than the held ones."""
     found = catalogue()[view]
     if led := found.reading.led.get(column):
-        return frozenset(_NARROWED.findall(script(f"narrowed/{led}")))
-    return frozenset(_queries(column) if column in found.by else ())
+        return frozenset(_queries(f"narrowed/{led}"))
+    return frozenset(_queries(_ROWS[column]) if column in found.by else ())
 
 
 def _constants(settings: Settings) -> str:
     """The macros of `queries/macros.sql` that read a variable, with its value in its place; but for
     the instant, which is a parameter."""
-    hours, rules = settings.await_seller_hours, settings.alert_rules
-    values = {
-        "unmask": "true" if settings.unmask else "false",
-        "await_seller_hours": "null" if hours is None else str(hours),
-        "alert_rules": "null" if rules is None else "'{}'".format(rules.replace("'", "''")),
-        "unraised": "false",
-    }
+    values = settings.variables()
 
     def constant(macro: str) -> str:
-        for name, value in values.items():
-            macro = macro.replace(f"getvariable('{name}')", value)
-        return macro
+        return _VARIABLE.sub(lambda found: values.get(found[1], "null"), macro)
 
     macros = ((it, constant(it)) for it in script("macros").split(";\n"))
     made = (it.replace("replace macro", "replace temp macro") for was, it in macros if it != was)

@@ -13,9 +13,10 @@ from app_pages.parts import acting, views
 from pipeline import instants
 from pipeline.alert import entries, hours
 from pipeline.alert.entries import Due, Item, Subject, Try
+from pipeline.continuity.service import LedgerService
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
-from tests.app_pages.support.occurrences import before, review
+from tests.app_pages.support.occurrences import Occurrence, before, review
 from tests.app_pages.support.reading import BELL, all_links, links, page_text, press, table
 
 # An inconsistency whose deadline is in two days, and one that expired a day ago.
@@ -325,16 +326,9 @@ def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadlin
 ) -> None:
     """With two hours left, one was put off for six days: that was what the form began with."""
     monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
-    with open_log(
-        [review("prc_soon", datetime.now(UTC) - timedelta(days=30, hours=-6))]
-    ) as service:
-        [soon] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
-        raised = Due(soon["alert_id"], soon["kind"], soon["severity"], "officer", 0)
-        subject = Subject(process_id="prc_soon", seller_id="sel_ana")
-        service.inbox.append([entries.raised(raised, subject, instants.now())])
-        follow(service)
-        views.forget_answers()
-        app, own = visit("alerts", as_of=None, shown="open"), soon["alert_id"]
+    with open_log([_due_in(timedelta(hours=6))]) as service:
+        own = _raise_the_alert(service)
+        app = visit("alerts", as_of=None, shown="open")
         until = app.selectbox(key=f"snooze_hours {own}")
         [due] = [it.value for it in app.markdown if "Due since" in it.value]
         led = links(app)
@@ -355,17 +349,10 @@ def test_where_each_pause_ends_past_the_deadline_the_shortest_is_offered_first(
 ) -> None:
     """With half an hour left, the form began with Monday."""
     monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
-    with open_log(
-        [review("prc_soon", datetime.now(UTC) - timedelta(days=30, minutes=-30))]
-    ) as service:
-        [soon] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
-        raised = Due(soon["alert_id"], soon["kind"], soon["severity"], "officer", 0)
-        subject = Subject(process_id="prc_soon", seller_id="sel_ana")
-        service.inbox.append([entries.raised(raised, subject, instants.now())])
-        follow(service)
-        views.forget_answers()
+    with open_log([_due_in(timedelta(minutes=30))]) as service:
+        own = _raise_the_alert(service)
         app = visit("alerts", as_of=None, shown="open")
-        until = app.selectbox(key=f"snooze_hours {soon['alert_id']}")
+        until = app.selectbox(key=f"snooze_hours {own}")
     assert until.value == "1"
     assert all(it.endswith(": the deadline passes before that") for it in until.options)
 
@@ -408,3 +395,19 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
         press(app, "Undo")
         both, _later = service.reader.read("alerts").to_pylist()
         assert (both["acknowledged_by"], both["is_open"]) == (None, True)
+
+
+def _due_in(left: timedelta) -> Occurrence:
+    """A review whose 30 days end so soon."""
+    return review("prc_soon", datetime.now(UTC) - timedelta(days=30) + left)
+
+
+def _raise_the_alert(service: LedgerService) -> str:
+    """Has the one alert of the log raised; its id."""
+    [soon] = service.reader.read("alerts", as_of=instants.now()).to_pylist()
+    raised = Due(soon["alert_id"], soon["kind"], soon["severity"], "officer", 0)
+    subject = Subject(process_id="prc_soon", seller_id="sel_ana")
+    service.inbox.append([entries.raised(raised, subject, instants.now())])
+    follow(service)
+    views.forget_answers()
+    return soon["alert_id"]

@@ -405,7 +405,7 @@ def _sql(
     stand_ins: Callable[[], materialized.StandIns] = materialized.while_behind
     if snapshot.waits:
         stand_ins, subject = materialized.none, None
-    elif not snapshot.is_behind and snapshot.is_latest:
+    elif snapshot.is_settled:
         stand_ins = materialized.when_settled
     elif not snapshot.is_behind and snapshot.show_earlier(is_worth_making=subject is None):
         stand_ins = materialized.before_settled
