@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import tempfile
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
@@ -156,10 +157,11 @@ def test_what_is_not_whole_takes_no_place_and_is_called_full_only_on_a_full_disk
 
 
 def test_what_a_killed_process_left_of_a_ledger_goes_with_the_next_start(
-    settings: Settings,
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """220 MB with names in clear outlived starts and stops, until the next time a ledger was made
     again. One that another process is making now is left to it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # others' killed processes leave there
     draft = drafts.draft_of(settings.ledger)
     files = [draft, Path(f"{draft}.wal")]
     spilled = Path(f"{draft}.tmp")
