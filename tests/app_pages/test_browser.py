@@ -187,7 +187,7 @@ def test_a_list_begins_where_the_eye_does_its_chosen_row_is_marked_and_the_head_
     places, names = set(), []
     tab.page.set_viewport_size({"width": 1280, "height": 720})
     try:
-        for path in LISTS_FIRST:
+        for path in depth.few(LISTS_FIRST, 3):
             tab.go(path)
             tab.page.locator('[data-testid="stDataFrame"] canvas').first.wait_for()
             places.add(str(tab.page.evaluate(HEAD_OF_PAGE)))
@@ -550,6 +550,7 @@ def test_while_its_server_is_away_a_page_says_so_in_the_readers_language(look: L
     said.wait_for(state="hidden", timeout=RUN_SECONDS * 1000)
 
 
+@pytest.mark.long
 def test_a_contrast_theme_shows_what_is_chosen_and_states_that_can_be_read(look: Look) -> None:
     """Where the reader's system sets all colours, a state was white on a pale ground, and nothing
     showed which filter was on."""
@@ -580,6 +581,7 @@ def test_a_contrast_theme_shows_what_is_chosen_and_states_that_can_be_read(look:
     assert contrast(f"rgb{ink}", f"rgb{expired}") >= 4.5
 
 
+@pytest.mark.long
 def test_a_page_prints_whole_and_without_its_controls(tab: Reader) -> None:
     """A grid scrolls on a screen and draws no row that is out of sight."""
     page = tab.page

@@ -80,6 +80,7 @@ def _assert_answered_in_time(running: RunningReceiver, requests: int = 3) -> Non
 # --- a disk that does not come back from a sync ----------------------------------------------
 
 
+@pytest.mark.long
 def test_on_a_disk_whose_syncs_hang_requests_are_answered_503_in_time(
     tmp_path: Path, fsync_shim: FsyncShim
 ):
@@ -152,6 +153,7 @@ def test_asked_to_stop_it_ends_although_a_write_hangs_and_says_what_hangs(
 # --- a server that is stopped ----------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_while_the_server_is_frozen_requests_are_answered_503_in_time_and_then_200_again(
     tmp_path: Path, database: str, server: PostgresServer
 ):
@@ -237,6 +239,7 @@ def _forgotten(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox
             yield inbox
 
 
+@pytest.mark.long
 def test_where_a_network_has_forgotten_several_connections_one_read_alone_waits_for_it(
     database: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -331,6 +334,7 @@ def test_a_peer_that_freezes_while_it_holds_the_lock_loses_it(database: str, whe
     assert _bodies(database) == [note().body, b"in time"]
 
 
+@pytest.mark.long
 def test_a_frozen_peer_that_nobody_may_end_is_answered_503_and_named(
     postgres: PostgresServer, database: str
 ):

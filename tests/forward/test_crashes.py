@@ -57,6 +57,7 @@ def assert_in_order(market: Sink, bodies: dict[str, list[bytes]]) -> None:
         assert [it for it in once if it in bodies[seller]] == bodies[seller]
 
 
+@pytest.mark.long
 def test_a_forwarder_that_is_killed_again_and_again_leaves_nothing_out(
     location: str, inbox: Inbox, market: Sink, tmp_path: Path, start: list[Forwarder]
 ) -> None:
@@ -206,6 +207,7 @@ def test_an_inbox_that_was_put_back_is_noticed_and_what_it_lacks_is_not_skipped(
     assert market.bodies[-5:] == new
 
 
+@pytest.mark.long
 def test_a_file_that_is_put_back_under_a_forwarder_that_runs_is_opened_again(
     tmp_path: Path, market: Sink, start: list[Forwarder], location: str, inbox: Inbox
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_file_that_changes_is_followed_and_one_with_a_mistake_stops_nothing(
     assert market.bodies[-1] == other.bodies[-1] == last
 
 
+@pytest.mark.long
 def test_an_endpoint_that_is_taken_out_of_the_file_gets_nothing_more_the_last_one_too(
     inbox: Inbox, market: Sink, forwarding: Forwarding, tmp_path: Path
 ) -> None:

@@ -177,6 +177,7 @@ def test_who_reads_nothing_for_too_long_is_cut_off(port: int, fields: str) -> No
         assert read(wire) < len(LARGE)
 
 
+@pytest.mark.long
 def test_who_reads_slowly_gets_the_whole_answer(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "UNREAD_SECONDS", 2.0)
     with unread(port, get("/large", "Connection: close\r\n")) as wire:

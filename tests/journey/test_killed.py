@@ -92,6 +92,7 @@ def test_a_seller_who_has_confirmed_hears_that_it_is_saved(page: Page) -> None:
     assert len(page.receipts(process)) == 1
 
 
+@pytest.mark.long
 def test_a_page_that_can_keep_no_answer_is_not_ready(tmp_path: Path, small_disk: Path) -> None:
     """Nothing said so but the screens of sellers. Whoever asks from elsewhere hears of no place."""
     with served(tmp_path, PRAZO_ARTIFACTS=str(small_disk / "artifacts")) as page:

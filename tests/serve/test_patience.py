@@ -53,6 +53,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appending.Appending, "append", slowly)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", depth.few([("show", "seller_state"), ("checkpoint",)], 2))
 def test_a_ledger_that_has_to_be_made_first_is_not_waited_for_to_its_end(
     command: tuple[str, ...],

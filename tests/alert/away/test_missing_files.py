@@ -69,6 +69,7 @@ def sending(office: Office) -> Iterator[Any]:
         yield sends
 
 
+@pytest.mark.long
 def test_whose_secret_is_missing_at_a_start_is_left_out_alone_and_hears_once_it_is_there(
     office: Office,
 ) -> None:

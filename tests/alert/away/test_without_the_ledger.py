@@ -47,6 +47,7 @@ def report(office: Office, process_id: str, deadline_at: int, **more: str) -> No
         inbox.append([draft])
 
 
+@pytest.mark.long
 def test_what_failed_and_what_waits_goes_on_without_what_is_finished_by_the_inbox(
     office: Office,
 ) -> None:

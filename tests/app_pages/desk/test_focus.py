@@ -142,6 +142,7 @@ def test_rows_are_ticked_by_keys_and_no_name_of_a_button_spells_an_icon(tab: Rea
     assert page.locator('[aria-label*=":material/"]').count() == 0
 
 
+@pytest.mark.long
 def test_the_list_is_two_skips_away_from_the_top_of_the_page(tab: Reader) -> None:
     """Some forty presses of Tab led there, through the navigation and all filters."""
     page = tab.go("/watchlist?lang=pt").page
@@ -242,6 +243,7 @@ def test_what_a_long_form_lacks_is_in_sight_beside_what_records_it(
         page.set_viewport_size({"width": 1440, "height": 1100})
 
 
+@pytest.mark.long
 def test_a_calendar_lies_over_no_other_answer_of_its_form(tab: Reader) -> None:
     """It opened over what was just answered: how the seller was contacted, and what came of it."""
     page = tab.go("/process?process=prc_soon").page
@@ -258,6 +260,7 @@ def test_a_calendar_lies_over_no_other_answer_of_its_form(tab: Reader) -> None:
         page.set_viewport_size({"width": 1440, "height": 1100})
 
 
+@pytest.mark.long
 def test_that_an_alert_was_put_off_is_read_beside_what_undoes_it(tab: Reader) -> None:
     """The reason was still in it: as if nothing had been recorded."""
     page = tab.go("/alerts").page

@@ -227,6 +227,7 @@ NEVER_ALONE = """(() => {
 a busy machine."""
 
 
+@pytest.mark.long
 def test_a_session_ends_though_the_page_stays_open(tmp_path: Path, browser: Browser):
     """The last run ended by `st.stop()`, after which Streamlit keeps the fragments of the run
     before: the freshness line took the place of the words, and the page never changed again. Later

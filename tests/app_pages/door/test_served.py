@@ -116,6 +116,7 @@ def test_pages_and_what_they_are_made_of_are_there_before_a_login(strangers_door
     assert httpx.get(f"{strangers_door}/auth/logout", follow_redirects=False).status_code == 302
 
 
+@pytest.mark.long
 def test_nobody_puts_files_into_memory_by_the_session_of_a_web_socket(strangers_door: str):
     """Anybody opened one, read its session and put files until the memory was full: 1,480 MB that
     were kept for good. None of our pages takes a file."""
@@ -297,6 +298,7 @@ def test_a_flood_before_a_login_does_not_stop_the_pages(tmp_path: Path, browser:
         assert loud < 3 * quiet + 3
 
 
+@pytest.mark.long
 def test_whoever_chooses_faster_than_anybody_can_is_heard_to_the_end(inner: str):
     """None of many choices, and no large form, ends the web socket."""
     with opened(inner, **forwarded()) as web_socket:

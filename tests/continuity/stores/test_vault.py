@@ -268,6 +268,7 @@ def test_a_copy_that_goes_while_the_store_is_read_is_none(
     assert vault.copies() == [stays]
 
 
+@pytest.mark.long
 def test_by_schedule_one_follows_another(settings: Settings, tmp_path: Path) -> None:
     ours = environment(settings) | {
         "PRAZO_BACKUP_TO": str(tmp_path / "elsewhere"),

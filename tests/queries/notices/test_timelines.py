@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline import instants
+from tests import depth
 from tests.support.ledgers import Step, ledger_of, rows
 from tests.support.lines import at, called, notice, result, retracted
 from tests.support.oracle import notices
@@ -43,7 +44,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("steps", [[], [Step(1)] * 3], ids=["at once", "one by one"])
+@pytest.mark.parametrize("steps", depth.few([[Step(1)] * 3, []], 2))
 @pytest.mark.parametrize(("history", "as_of", "expected"), CASES.values(), ids=CASES)
 def test_what_names_no_process_stands_on_the_timeline_of_each_of_its_message(
     history: list[dict[str, Any]],
