@@ -5,11 +5,11 @@ with kept_timeline as (
 ),
 
 asked_attempts as (
-    select attempt_id from kept_timeline where attempt_id is not null
+    select attempt_id from kept_timeline
 ),
 
 asked_processes as (
-    select process_id from kept_timeline where process_id is not null
+    select process_id from kept_timeline
     union
     select process_id from main.fact_attempt_starts where attempt_id in (from asked_attempts)
     union
