@@ -35,7 +35,6 @@ SERVICES = {  # of each service's documentation, by hand: (bytes or units of a b
 }
 
 
-@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")  # of Apprise
 @pytest.mark.parametrize("url", SERVICES)
 def test_ninety_alerts_arrive_in_parts_that_the_service_takes(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
