@@ -397,7 +397,11 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
 
     def send() -> None:
         by = f"{acting.RECORDED_BY}:{actor}"
-        held.extend(ready.send(settings, ready_now, via="api", recorded_by=by, on_attempt=note))
+        held.extend(
+            ready.send(
+                settings, ready_now, via="api", recorded_by=by, are_listed=True, on_attempt=note
+            )
+        )
 
     error = None
     if ready_now:
@@ -408,9 +412,10 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
     st.session_state.pop(_LOOKED, None)  # what was held before says nothing of this
     if error is not None:
         return acting.Feedback("", error=error)
-    st.session_state[_LOOKED] = tuple(held)
+    over = {it.process_id for it in held if it.is_over}
+    st.session_state[_LOOKED] = tuple(it for it in held if not it.is_over)
     st.session_state[_CHOSEN] = ()
-    gone = _gone(process_ids, ready_now)
+    gone = _gone(process_ids, [it for it in ready_now if it not in over])
     is_done = {outcome for _id, outcome in ended} == {"accepted"} and not gone.text
     return gone._replace(is_done=is_done)
 

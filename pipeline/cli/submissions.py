@@ -314,7 +314,14 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         results.append(result)
         print_result(found[process_id], result)
 
-    held = ready.send(settings, found, via="cli", recorded_by=user(), on_attempt=on_attempt)
+    held = ready.send(
+        settings,
+        found,
+        via="cli",
+        recorded_by=user(),
+        are_listed=process is None,
+        on_attempt=on_attempt,
+    )
     if process is not None and held and held[0].is_unknown:
         raise resume.unknown_process(process)
     outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
@@ -345,6 +352,8 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
         name = shown[each.process_id]
         if each.busy_until is not None:
             say(f"{name}: held: {busy(each.busy_until)}", err=True)
+        if each.is_over:
+            say(f"{name}: not ready any more: somebody has sent it meanwhile", err=True)
         for violation in each.held:
             say(f"{name}: held: {violation}", err=True)
     return ANSWERED_NO if held else DONE

@@ -61,6 +61,8 @@ class Order:
     """A retry of what was sent before: when it is due, or because a person asks for it."""
     marketplace_id: str | None = None
     """As the caller names it; None: ours."""
+    is_one_of_many: bool = False
+    """Somebody sends what a list had as ready: only while to submit is the next action still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Busy:
 
 @dataclass(frozen=True, slots=True)
 class NotDue:
-    """There is no retry to send now; nothing was sent."""
+    """There is no retry to send now, or no answers any more; nothing was sent."""
 
     standing: Standing
     is_finished: bool
@@ -142,6 +144,8 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
     if isinstance(standing, UnderWay):
         return Busy(standing.until)
     if order.retry is not None and not _is_wanted(order, standing, case):
+        return NotDue(standing, case.is_finished)
+    if order.is_one_of_many and not _is_next(standing, case):
         return NotDue(standing, case.is_finished)
 
     violations = [*_wrong_in_order(order, standing, terms)]
@@ -210,6 +214,14 @@ def _is_wanted(order: Order, standing: Standing, case: CaseFile) -> bool:
     if order.retry == "asked":
         return (tried.last.retry_after_at or 0) <= case.now
     return tried.is_ours and standing.due_at is not None and standing.due_at <= case.now
+
+
+def _is_next(standing: Standing, case: CaseFile) -> bool:
+    """Whether nothing went out of which something else follows (`unfinished_work`). Two people who
+    pressed at once sent each review twice: the second did not see that the first was accepted."""
+    if case.is_finished or not isinstance(standing, Idle):
+        return False
+    return standing.tried is None or standing.tried.last.outcome == "invalid_payload"
 
 
 def is_other_payload(standing: Standing, payload: bytes) -> bool:

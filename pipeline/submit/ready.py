@@ -32,13 +32,15 @@ class Ready:
     process_id: str
     held: tuple[Violation, ...] = ()
     busy_until: int | None = None
+    is_over: bool = False
+    """Somebody has sent them meanwhile."""
     is_unknown: bool = False
     """Nothing in the log names the process, which `held` says, too."""
 
     @property
     def is_held(self) -> bool:
         """Whether anything keeps them from being sent."""
-        return bool(self.held) or self.busy_until is not None
+        return bool(self.held) or self.busy_until is not None or self.is_over
 
 
 def payload_of(case: CaseFile) -> bytes:
@@ -89,7 +91,9 @@ def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
             yield path, given
 
 
-def order_of(case: CaseFile, process_id: str, *, via: Via, recorded_by: str) -> Order:
+def order_of(
+    case: CaseFile, process_id: str, *, via: Via, recorded_by: str, is_one_of_many: bool = False
+) -> Order:
     """The order that sends a process's answers. Pure."""
     process = case.process
     return Order(
@@ -98,6 +102,7 @@ def order_of(case: CaseFile, process_id: str, *, via: Via, recorded_by: str) -> 
         payload=payload_of(case),
         via=via,
         recorded_by=recorded_by,
+        is_one_of_many=is_one_of_many,
     )
 
 
@@ -106,7 +111,12 @@ def look(settings: Settings, process_ids: Iterable[str]) -> list[Ready]:
     inbox = open_shared(settings, create=False)
     try:
         files, terms = CaseFiles(inbox), Terms.of(settings)
-        return [_judged(files.open(it), it, terms) for it in process_ids]
+        found = []
+        for process_id in process_ids:
+            case = files.open(process_id)
+            order = order_of(case, process_id, via="api", recorded_by="")
+            found.append(_judged(order, case, terms))
+        return found
     finally:
         inbox.close()
 
@@ -128,15 +138,18 @@ def unconfirmed(case: CaseFile) -> tuple[Violation, ...]:
     )
 
 
-def _judged(case: CaseFile, process_id: str, terms: Terms) -> Ready:
+def _judged(order: Order, case: CaseFile, terms: Terms) -> Ready:
+    process_id = order.process_id
     if not case.is_finished and (waiting := unconfirmed(case)):
         return Ready(process_id, waiting)
-    match decide(order_of(case, process_id, via="api", recorded_by=""), case, terms):
+    match decide(order, case, terms):
         case Refused(violations=violations):
             return Ready(process_id, violations, is_unknown=case.process is None)
         case Busy(until=until):
             return Ready(process_id, busy_until=until)
-        case Go() | NotDue():
+        case NotDue():
+            return Ready(process_id, is_over=True)
+        case Go():
             return Ready(process_id)
 
 
@@ -146,10 +159,12 @@ def send(
     *,
     via: Via,
     recorded_by: str,
+    are_listed: bool,
     on_attempt: OnAttempt = lambda process_id, result: None,
 ) -> list[Ready]:
     """One attempt for each process whose answers nothing keeps from being sent; those that were
-    held. Retries are left to `prazo serve` or `prazo resume`.
+    held. Retries are left to `prazo serve` or `prazo resume`. `are_listed`: they are of a list of
+    what is ready, and one that somebody has sent since is left alone; else a person names it.
 
     Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`: from then on no
     other process is taken up, and `on_attempt` has heard of every attempt that was begun.
@@ -163,10 +178,16 @@ def send(
 
             async def sent(process_id: str) -> Ready:
                 _, case = await submissions.standing(process_id)
-                ready = _judged(case, process_id, terms)
-                if not ready.is_held:
-                    order = order_of(case, process_id, via=via, recorded_by=recorded_by)
-                    on_attempt(process_id, await submissions.attempt(order))
+                order = order_of(
+                    case, process_id, via=via, recorded_by=recorded_by, is_one_of_many=are_listed
+                )
+                ready = _judged(order, case, terms)
+                if ready.is_held:
+                    return ready
+                result = await submissions.attempt(order)
+                if isinstance(result, NotDue):
+                    return Ready(process_id, is_over=True)
+                on_attempt(process_id, result)
                 return ready
 
             async def one(process_id: str) -> Ready | None:

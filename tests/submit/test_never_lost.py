@@ -23,10 +23,11 @@ from pipeline.submit.attempt import Sent, Submissions
 from pipeline.submit.decision import Busy, Order, Terms
 from pipeline.submit.gateway import Gateway
 from pipeline.submit.platform import Platform, failure_of
+from pipeline.submit.ready import Ready
 from tests.submit.test_answerable import says_its_seller_is
 from tests.support.commands import run, submit
 from tests.support.machine import hung_disk
-from tests.support.marketplace import Marketplace, Review
+from tests.support.marketplace import REVENUE, Marketplace, Review
 
 
 class Failing:
@@ -172,6 +173,7 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
             [sent.process_id, refused.process_id],
             via="cli",
             recorded_by="test",
+            are_listed=True,
             on_attempt=lambda *each: heard.append(each),
         )
     [(process_id, result)] = heard
@@ -179,6 +181,57 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
     assert (process_id, result.outcome) == (sent.process_id, "accepted")
     assert marketplace.outcomes(sent.process_id) == ["accepted"]
     assert marketplace.starts(refused.process_id) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended"), [(200, ["accepted"]), (503, ["platform_error"]), (404, ["not_found"])]
+)
+def test_of_two_who_send_the_same_list_one_after_the_other_the_second_sends_nothing(
+    marketplace: Marketplace, answer: int, ended: list[str]
+) -> None:
+    """Both had pressed before either was done: the platform got each review twice, and both pages
+    said that it was accepted. Whoever names the process themselves may send it again."""
+    review = marketplace.review()
+    says_its_seller_is(marketplace, review, "individual")
+    if answer != 200:
+        marketplace.platform.add_fault(kind="status", status=answer, process_id=review.process_id)
+
+    def send(*, are_listed: bool) -> tuple[list[Ready], int]:
+        heard: list[object] = []
+        held = ready.send(
+            marketplace.settings(),
+            [review.process_id],
+            via="cli",
+            recorded_by="test",
+            are_listed=are_listed,
+            on_attempt=lambda *each: heard.append(each),
+        )
+        return held, len(heard)
+
+    assert send(are_listed=True) == ([], 1)
+    assert send(are_listed=True) == ([Ready(review.process_id, is_over=True)], 0)
+    assert marketplace.outcomes(review.process_id) == ended
+    assert send(are_listed=False) == ([], 1)
+    assert len(marketplace.puts(review.process_id)) == 2
+
+
+def test_what_the_platform_found_invalid_may_be_sent_from_a_list_once_it_is_answered_again(
+    marketplace: Marketplace,
+) -> None:
+    review = marketplace.review()
+    says_its_seller_is(marketplace, review, "individual")
+    marketplace.platform.add_fault(kind="status", status=400, process_id=review.process_id)
+    for _ in range(2):
+        held = ready.send(
+            marketplace.settings(),
+            [review.process_id],
+            via="cli",
+            recorded_by="test",
+            are_listed=True,
+        )
+        assert held == []
+        marketplace.collect(review.process_id, review.seller_id, {"revenue": REVENUE})
+    assert marketplace.outcomes(review.process_id) == ["invalid_payload", "accepted"]
 
 
 def test_a_submission_waits_alone_for_a_disk_that_has_hung_since_the_start(

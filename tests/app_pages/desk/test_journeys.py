@@ -132,7 +132,7 @@ def test_what_is_answered_is_checked_and_sent_from_submissions(
         press(app, "Validate all (2): sends nothing")
         checked = page_text(app)
         in_portuguese = visit("submissions", as_of=None, list="ready", lang="pt")
-        press(in_portuguese, "Simular envio de todos (2)")
+        press(in_portuguese, "Simular envio de todas (2)")
         on_their_own_pages = [visit("process", as_of=None, process=it) for it in (sent, held)]
         checked_in_portuguese = page_text(in_portuguese)
         # Its label is for screen readers alone, which read backslashes aloud.
