@@ -142,12 +142,7 @@ def _sections(whoever: Person) -> dict[str, dict[str, st.Page]]:
     for name, page in pages.pages().items():
         if audience.may_open(whoever, name):
             heading = page.section.value and _(page.section.value)
-            sections.setdefault(heading, {})[name] = st.Page(
-                pages.path_of(name),
-                title=_(page.title),
-                icon=f":material/{page.icon}:",
-                default=name == next(iter(pages.pages())),
-            )
+            sections.setdefault(heading, {})[name] = links.page(name, _(page.title), page.icon)
     return sections
 
 

@@ -260,7 +260,8 @@ def _confirm(rows: Sequence[views.Row], edition: int) -> None:
     shown = [*of_each.values()][:SHOWN]
     names = seller_names.all_in_clear(shown)
     ids = [row["seller_id"] for row in shown]
-    who = [seller_names.shown(it, names.get(it)) or _("unknown") for it in ids]
+    seen = seller_names.showing()
+    who = [seller_names.shown(it, names.get(it), seen) or _("unknown") for it in ids]
     listed = ", ".join(who) + (", …" if len(of_each) > SHOWN else "")
     said = ngettext(
         "The answers of {n} review go to the platform, of {sellers}.",

@@ -33,19 +33,19 @@ def bell(names: Callable[[], Sequence[str]]) -> None:
     for a second person. A number that is zero is left out."""
     if not access.may_open("alerts"):
         return
-    every = views.groups("alerts", ["severity", "assignee"], where={"is_open": True})
-    pressing = [row for row in every if row["severity"] != codes.INFO]
-    waiting = sum(row["rows"] for row in pressing)
+    # As the page of alerts counts them, so that both have one answer.
+    counted = views.Facets("alerts", {"severity": [], "is_open": [True], "assignee": []})
+    waiting = counted.rows(severity=codes.PRESSING)
     to_approve = _to_approve()
     if not waiting and not to_approve:
         return
     label = _("{n} to act on", n=formats.number(waiting))
     if to_approve:
         label += " · " + _("{n} to approve", n=formats.number(to_approve))
-    own = set(names())
-    theirs = sum(row["rows"] for row in pressing if row["assignee"] in own)
+    own = names()
+    theirs = counted.rows(severity=codes.PRESSING, assignee=own) if own else 0
     # What it counts is what it opens: a filter that leaves nothing out is left out.
-    severities = [] if len(pressing) == len(every) else [*codes.PRESSING]
+    severities = [] if waiting == counted.rows() else [*codes.PRESSING]
     with st.container(horizontal=True, vertical_alignment="center", gap=None, key="bell"):
         links.to_alerts(label, severity=severities)
         if theirs:

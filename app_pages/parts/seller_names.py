@@ -53,13 +53,14 @@ def masked(rows: Sequence[views.Row]) -> Mapping[Any, str]:
     return {row["seller_id"]: row["seller_name"] for row in known if row["seller_name"]}
 
 
-def shown(seller_id: str | None, name: str | None) -> str:
+def shown(seller_id: str | None, name: str | None, seen: Showing | None) -> str:
     """A seller where lists name them: by name where one is known, else by id; while names are shown
-    it says after that that there is none, as if nothing had been shown otherwise."""
+    it says after that that there is none, as if nothing had been shown otherwise. `seen`: what
+    `showing` gives, asked once for all rows."""
     if name or not seller_id:
         return name or ""
     own = views.shown("seller_id", seller_id)
-    return own if showing() is None else _("{id}, no name", id=own)
+    return own if seen is None else _("{id}, no name", id=own)
 
 
 def in_clear(seller_id: str | None) -> str | None:

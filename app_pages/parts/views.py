@@ -340,7 +340,7 @@ def shown(column: str, text: str) -> str:
 def as_of() -> int | None:
     """The instant that the page looks at, in microseconds; None for now."""
     asked = st.session_state.get("as_of", st.query_params.get("as_of"))
-    if asked is None:
+    if not asked:
         return None
     at = instants.ending(asked, formats.zone(), service.current().now())
     # Pages draw days before and after it, in the reader's zone: all have to be in the calendar.

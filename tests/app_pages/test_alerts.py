@@ -4,6 +4,7 @@ import hashlib
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +15,7 @@ from pipeline import instants
 from pipeline.alert import entries, hours
 from pipeline.alert.entries import Due, Item, Subject, Try
 from pipeline.continuity.service import LedgerService
+from pipeline.ledger.views.reader import Reader
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import Occurrence, before, review
@@ -136,6 +138,23 @@ def test_the_bell_counts_what_presses_and_leads_to_just_that(
         assert "Info (1)" in page.pills(key="severity").options
         assert "3 alerts: 2 to act on, 1 only to know" in page_text(page)
         assert "only to know" not in page_text(visit("alerts", severity="notice"))
+
+
+@pytest.mark.usefixtures("bell")
+def test_the_bell_and_the_page_count_alerts_by_one_question(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page asked the ledger once more for what the header had just counted."""
+    asked, groups = list[str](), Reader.groups
+
+    def noted(reader: Reader, view: str, *rest: Any, **named: Any) -> Any:
+        asked.append(view)
+        return groups(reader, view, *rest, **named)
+
+    monkeypatch.setattr(Reader, "groups", noted)
+    with open_log(HISTORY):
+        assert bell(visit("alerts")) == ["2 to act on"]
+    assert asked == ["alerts"]
 
 
 def test_without_recipients_the_page_says_that_nobody_hears_of_it(

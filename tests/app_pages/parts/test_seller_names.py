@@ -272,15 +272,15 @@ def test_who_saw_a_name_on_a_list_stands_among_the_entries_on_that_seller(
 
 
 def test_a_seller_without_a_name_is_said_to_have_none_while_names_are_shown(
-    open_log: OpenLog, monkeypatch: pytest.MonkeyPatch
+    open_log: OpenLog,
 ) -> None:
     """The button seemed to have failed: the first six rows had ids alone, as before."""
     with open_log(HISTORY):
-        assert seller_names.shown("sel_eva", None) == "sel_eva"
-        monkeypatch.setattr(seller_names, "showing", lambda: "a reason")
-        assert seller_names.shown("sel_eva", None) == "sel_eva, no name"
-        assert seller_names.shown("sel_eva", "Eva Luz") == "Eva Luz"
-        assert seller_names.shown(None, None) == ""
+        seen = shown_names.Showing(By("a reason", "Ana", "test"), 60, None)
+        assert seller_names.shown("sel_eva", None, None) == "sel_eva"
+        assert seller_names.shown("sel_eva", None, seen) == "sel_eva, no name"
+        assert seller_names.shown("sel_eva", "Eva Luz", seen) == "Eva Luz"
+        assert seller_names.shown(None, None, seen) == ""
 
 
 @pytest.mark.parametrize(
