@@ -168,9 +168,21 @@ class Ground:
         if journey.confirmed_at is not None:
             return see(f"/r/{journey.ref}/receipt")
         if not self._is_answerable(journey, now):
-            return self._message(visit, "invalid", 404)
+            return self._over(visit, journey)
         self._sessions.touch(session, now)
         return Place(journey, session, self._answering.form(journey), now)
+
+    def _over(self, visit: Visit, journey: Journey) -> Response:
+        """What whoever was answering sees where they no longer can, though they have not confirmed.
+        Where somebody did by another link, or the platform has finished the review, it says what
+        became of the answers here: by the causes of a dead link, they seem to have been sent."""
+        if journey.revoked_at is None:
+            review = self._answering.reviews.look(journey.process_id, journey.review)
+            is_overtaken = review.is_finished
+        else:  # a confirmation ends the other links at its own instant
+            others = links.of_process(self._inbox, journey.process_id)
+            is_overtaken = any(it.confirmed_at == journey.revoked_at for it in others)
+        return self._message(visit, "overtaken" if is_overtaken else "invalid", 404)
 
     def _is_answerable(self, journey: Journey, now: int) -> bool:
         if not journey.is_live(now):

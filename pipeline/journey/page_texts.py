@@ -146,6 +146,12 @@ TEXTS: Final[Mapping[str, str]] = {
         " link."
     ),
     "invalid_cut": N_("A part of the address is missing: open it from the message itself."),
+    "overtaken_title": N_("Nothing was sent by this link"),
+    "overtaken": N_(
+        "This review was answered by another link, or the payment platform has finished it. What"
+        " you answered by this link is saved, but was neither confirmed nor sent. If it was not you"
+        " who answered by the other link, tell {name}."
+    ),
     "number_is": N_("Your number: {number}. Give it when you ask {name}."),
     "subject": N_("Registration review, number {number}"),
     "subject_link": N_("Registration review: my link does not work"),

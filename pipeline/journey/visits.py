@@ -294,7 +294,8 @@ class Visits(Ground):
             self._trace(visit),
         )
         if not is_recorded:
-            return self._message(visit, "invalid", 404)
+            meanwhile = links.by_ref(self._inbox, place.journey.ref)
+            return self._over(visit, meanwhile or place.journey)
         asked = answering.form(place.journey)
         return see(self._next(Place(place.journey, place.session, asked, place.now)))
 

@@ -217,7 +217,10 @@ def test_a_confirmation_ends_every_older_link_of_the_process_and_no_later_one(pa
     page.seller().finish(used.url)
     stranger = page.seller(address="198.51.77.1")
     assert stranger.get(unopened.url).heading == INVALID
-    assert half_way.answer(screen, f0_from="7", f0_to="9").heading == INVALID
+    # The page of a dead link said "if you have confirmed, we have received your answers".
+    over = half_way.answer(screen, f0_from="7", f0_to="9")
+    assert (over.status, over.heading) == (404, "Nada foi enviado por este link")
+    assert half_way.get(begun.url).heading == INVALID
     assert page.steps(process)[-1] == "confirmed"
     kept = page.inbox.query("select email from journeys where ref = $1", begun.journey.ref)
     assert kept == [(None,)]
@@ -230,8 +233,17 @@ def test_a_finish_in_the_middle_ends_the_screens_as_well(page: Page) -> None:
     seller = page.seller()
     screen = seller.open(page.mint(process).url)
     page.review(process_id=process, status="FINISHED")
-    assert seller.answer(screen, f0_from="1", f0_to="2").heading == INVALID
+    over = seller.answer(screen, f0_from="1", f0_to="2")
+    assert over.heading == "Nada foi enviado por este link"
     assert "answered" not in page.steps(process)
+
+
+def test_a_link_that_a_person_ended_says_nothing_of_another_answer(page: Page) -> None:
+    minted = page.mint(page.review())
+    seller = page.seller()
+    screen = seller.open(minted.url)
+    assert links.revoke(page.inbox, ref=minted.journey.ref) == 1
+    assert seller.answer(screen, f0_from="1", f0_to="2").heading == INVALID
 
 
 def test_what_no_database_can_hold_is_a_number_or_id_that_never_was(database: str) -> None:
