@@ -356,23 +356,26 @@ def _lead_to(sellers: Set[str]) -> None:
     """The way to the first of those who did something."""
     if sellers:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(_("Opened or answered:"), width="content")
             for seller_id in sorted(sellers)[:NAMED]:
                 links.to_seller(seller_id, is_named=True, name=seller_names.in_clear(seller_id))
-            if len(sellers) > NAMED:
-                st.markdown("…", width="content")
+            if (more := len(sellers) - NAMED) > 0:
+                st.markdown(_("and {n} more", n=formats.number(more)), width="content")
 
 
 def _at_steps(
     batch: Batch, done: Sequence[Done], notices: Sequence[views.Row]
 ) -> tuple[Set[str], ...]:
-    """The sellers who are at each of `_STEPS`, since the press."""
+    """The sellers who are at each of `_STEPS`, since the press, by the reviews that their message
+    names: of others, the platform may have asked them meanwhile."""
     unknown = {it.seller_id for it in done if it.result == "uncertain"}
     sent = _sent(done)
+    named = sorted({process for it in sent.values() for process in it.process_ids})
     since = instants.naive(batch.began_at)
     steps = (
         views.read(
             "collections",
-            where={"seller_id": sorted(sent), "source": "seller"},
+            where={"process_id": named, "source": "seller"},
             between={"occurred_at": (since, None)},
         )
         if sent

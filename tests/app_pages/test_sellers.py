@@ -334,6 +334,9 @@ def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_wha
             batch.wait(20)
             add(service, collected("prc_near", "opened", now(), seller="sel_bia"))
             add(service, collected("prc_near", "answered", now(), seller="sel_bia"))
+            # What the platform asks of another of them meanwhile is not about the message.
+            add(service, review("prc_new", now(), seller="sel_ana"))
+            add(service, collected("prc_new", "answered", now(), seller="sel_ana"))
             [of_caio] = [it.message_id for it in batch.done if it.seller_id == "sel_caio"]
             add(service, said("bounced", 0, of_caio) | {"occurred_at": text(now())})
             follow(service)
