@@ -194,11 +194,15 @@ def when_settled() -> StandIns:
     return _complete(kept, script("narrowed/unsteady_processes"))
 
 
-@cache
-def of_held_rows() -> StandIns:
-    """As `when_settled`, where the tables have nothing but rows of few processes or sellers
-    (`prepared.py`): what follows from those that went back needs no narrowing of its own."""
-    return {name: sql for name, sql in when_settled().items() if name != "unsteady_stays"}
+def of_held_rows(view: View) -> StandIns:
+    """As `when_settled`, for a view where the tables have nothing but rows of few processes or
+    sellers (`prepared.py`): what follows from those that went back needs no narrowing of its own,
+    and what others decide on has no rows."""
+    kept = {name: sql for name, sql in when_settled().items() if name != "unsteady_stays"}
+    for name in view.reading.decided_by_others:
+        columns = ", ".join(f"null as {column}" for column in catalogue()[name].columns)
+        kept[name] = f"select {columns} where false"
+    return kept
 
 
 @cache

@@ -40,12 +40,18 @@ MOST_STATEMENTS: Final = 128
 _ROWS: Final = {"process_id": "held/processes", "seller_id": "held/sellers"}
 """Column -> the file under `queries/` that says which rows its ids need."""
 
+_DECIDED: Final = "decided_by_others"
+"""What of such a file has rows where a view needs rows of others, too (`Reading`)."""
+
 _QUERY: Final = re.compile(
     r"^(?:with )?(\w+) as (?:materialized )?\(\n(.*?)\n\)", re.DOTALL | re.MULTILINE
 )
 _VARIABLE: Final = re.compile(r"getvariable\('(?!as_of')(\w+)'\)")
 _INSTANT: Final = re.compile(r"\bas_of\(\)")
 _PARAMETER: Final = re.compile(r"\$((?:as_of|value)_\d+)\b")
+
+_END: Final = r"(?=\s*(?:\)|union\b|$))"
+"""After the name of a table that is read without a condition."""
 
 
 class Few(NamedTuple):
@@ -93,7 +99,7 @@ class _Rows(NamedTuple):
     few: Few
     state: Watermark | None
     are_few: bool
-    held: set[str]  # the tables of whose rows those that the ids need are in variables
+    held: set[str]  # what of the file of their column is in variables
 
 
 class _Statement(NamedTuple):
@@ -130,6 +136,8 @@ class Prepared:
         statement = self._statement(few.column, asked)
         if statement is None or not self._holds_few(few, state):
             return None
+        if asked.view.reading.decided_by_others and self._are_decided_by_others(few.column):
+            return None
         for number, value in enumerate(asked.values):
             if not (isinstance(value, str) and self._values.get(number) == value):
                 self._run(f"set variable value_{number} = $1", value)
@@ -150,12 +158,17 @@ class Prepared:
             self._rows[few.column] = rows
         return rows.are_few
 
-    def _hold(self, column: str, tables: Sequence[str]) -> None:
+    def _hold(self, column: str, names: Sequence[str]) -> None:
         held = self._rows[column].held
-        for name, reading in _readings(column, tuple(tables)):
+        for name, reading in _readings(column, tuple(names)):
             if name not in held:
                 self._run(reading)
                 held.add(name)
+
+    def _are_decided_by_others(self, column: str) -> bool:
+        self._hold(column, [_DECIDED])
+        [(found,)] = self._run(f"select getvariable('{column}_{_DECIDED}') is not null").fetchall()
+        return bool(found)
 
     def _statement(self, column: str, asked: Clauses) -> _Statement | None:
         """The question's statement, which is prepared the first time."""
@@ -170,7 +183,7 @@ class Prepared:
         return self._statements[key]
 
     def _prepare(self, column: str, asked: Clauses) -> _Statement | None:
-        sql = whole_sql(asked.view, materialized.of_held_rows(), order=asked.own_order)
+        sql = whole_sql(asked.view, materialized.of_held_rows(asked.view), order=asked.own_order)
         words = {*re.findall(r"\w+", bare(sql))}
         tables = [it for it in self._types if it in words]
         if not _complete(asked.view.name, column).issuperset(tables):
@@ -265,8 +278,9 @@ def _queries(file: str) -> Mapping[str, str]:
 
 
 @functools.lru_cache(maxsize=1000)
-def _readings(column: str, tables: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """What is read for tables, and the statement that reads it into a variable, in order."""
+def _readings(column: str, names: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """What is read for some names of a file, tables mostly, and the statement that reads it into a
+    variable, in order."""
     queries = _queries(_ROWS[column])
     needed = dict[str, str]()
 
@@ -278,8 +292,8 @@ def _readings(column: str, tables: Sequence[str]) -> Sequence[tuple[str, str]]:
         rows = f"select list(held) from (\n{_given(query, column, from_others)}\n) as held"
         needed[name] = f"set variable {column}_{name} = (\n{rows}\n)"
 
-    for table in tables:
-        add(table)
+    for name in names:
+        add(name)
     return [*needed.items()]
 
 
@@ -299,8 +313,10 @@ def _given(query: str, column: str, names: Sequence[str] = ()) -> str:
     out of each row: binding them all, or a WITH clause of them, takes half as long as reading."""
     for name in ("asked", *names):
         rows = f"getvariable('{column}_{name}')"
-        query = re.sub(rf"\bselect (\w+) from {name}\b", rf"select unnest({rows}).\1", query)
-        query = re.sub(rf"\bfrom {name}\b", f"select unnest({rows}, max_depth := 2)", query)
+        query = re.sub(rf"\bselect (\w+) from {name}{_END}", rf"select unnest({rows}).\1", query)
+        all_columns = f"select unnest({rows}, max_depth := 2)"
+        query = re.sub(rf"\bfrom {name}{_END}", all_columns, query)
+        query = re.sub(rf"\bfrom {name}\b", f"from ({all_columns})", query)
     return query
 
 
@@ -308,9 +324,10 @@ def _given(query: str, column: str, names: Sequence[str] = ()) -> str:
 def _complete(view: str, column: str) -> frozenset[str]:
     """The tables of which a view needs no other rows for ids than the held ones."""
     found = catalogue()[view]
-    if led := found.reading.led.get(column):
+    led = found.reading.led.get(column)
+    if led and not found.reading.decided_by_others:
         return frozenset(_queries(f"narrowed/{led}"))
-    return frozenset(_queries(_ROWS[column]) if column in found.by else ())
+    return frozenset(_queries(_ROWS[column]) if led or column in found.by else ())
 
 
 def _constants(settings: Settings) -> str:

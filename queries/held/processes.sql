@@ -50,4 +50,50 @@ fact_notices as (
 
 fact_notice_results as (
     from main.fact_notice_results where message_id in (select message_id from fact_notices)
+),
+
+kept_findings as (
+    from main.kept_findings where process_id in (from asked)
+),
+
+fact_reviews as (
+    from main.fact_reviews where process_id in (from asked)
+),
+
+fact_unreadable_parts as (
+    from main.fact_unreadable_parts where process_id in (from asked)
+),
+
+kept_repeated_deliveries as (
+    from main.kept_repeated_deliveries
+    where seq in (
+        select seq from kept_timeline
+        union all
+        select seq from fact_reviews
+        union all
+        select seq from fact_unreadable_parts
+    )
+),
+
+-- Why a finding of a process may follow from entries about others, too: somebody else used its journey or artifact,
+-- it came with a code that no list has, an alert about it did not arrive, or nobody contacted its seller in time
+-- although somebody's seller had been contacted before.
+decided_by_others as (
+    select subject as reason
+    from main.kept_subjects
+    where is_shared
+        and subject in (
+            select journey_id from fact_collections
+            union all
+            select sha256 from main.fact_artifacts where seq in (select seq from fact_collections)
+        )
+    union all
+    select code from main.kept_unlisted_codes where process_id in (from asked)
+    union all
+    select kind from fact_actions where kind = 'alert' and step = 'undelivered'
+    union all
+    select process_id
+    from kept_processes
+    where coalesce(unnotified_from, late_notice_from) is not null
+        and opened_at >= (select min(occurred_at) from main.fact_notices)
 )

@@ -174,6 +174,7 @@ def test_findings_of_one_process_find_its_row_by_an_index(
     """They follow from facts of all, but copied the rows of all processes: 84 ms for 32."""
     made = prepared.Prepared(many.cursor(), prepared.Settings(False, None, None))
     _, profile = _profiled(made.cursor, tmp_path)
+    monkeypatch.setattr(made, "answer", lambda *_: None)  # as where others decide on them
     monkeypatch.setattr(many._prepared, "_free", [made])
     found = Reader(many).read(
         "findings", as_of=queries.AS_OF, where={"process_id": queries.named("prc", 2_000)}

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from pipeline import instants
 from pipeline.continuity.service import LedgerService
 from pipeline.errors import WrongUsage
 from pipeline.ledger import prepared
@@ -15,11 +16,10 @@ from pipeline.ledger.views.catalogue import public
 from pipeline.ledger.views.reader import Reader
 from tests.ledger.conftest import deliver
 from tests.support.ledgers import ledger_of
-from tests.support.lines import acp, seller
+from tests.support.lines import acp, action, answered, called, notice, seller
 from tests.support.rich import RICH
 
 NEEDS_ALL = {
-    ("findings", "process_id"),  # which use of an answer was the first, say
     ("seller_entries", "seller_id"),  # what a reveal of a name covers
 }
 """Views of which the held rows of few ids are not enough."""
@@ -44,6 +44,7 @@ def test_a_statement_is_not_planned_again(reader, tmp_path):
         for name, view in public().items()
         if column in {*view.by, *view.reading.led}
     }
+    reader.read("findings", where={"process_id": "p8"}, limit=20)  # on which nobody else decides
     connection = _connection(reader)
     statements = connection._statements
     unanswered = {key[1::-1] for key, it in statements.items() if it is None}
@@ -99,6 +100,54 @@ def test_rows_serve_the_next_question_about_the_same_ids(reader, monkeypatch):
     assert not any(sql.startswith("set variable process_id_kept") for sql in sqls)
     reader.records("process_phases", where={"process_id": "p2"})
     assert sum(sql.startswith("set variable process_id_kept") for sql in sqls) == 2
+
+
+SAME = [{"name": "screen.png", "sha256": "cd" * 32}]
+
+DECIDED_BY_OTHERS = {
+    "p2": "new_code",
+    "p4": "evidence_reused",  # a journey of p3
+    "p6": "evidence_reused",  # an artifact of p5
+    "p7": "alert_undelivered",
+    "p8": "never_notified",
+    "p10": "notified_late",
+}
+"""Process -> the rule of `FINDINGS` that is broken by what entries about others say, too."""
+
+FINDINGS = [
+    acp(),
+    acp("e2", process_id="p2", requested_fields=["documents"]),
+    answered(process_id="p3", journey_id="j3"),
+    answered("2026-03-01T19:00:00Z", process_id="p4", journey_id="j3"),
+    answered(process_id="p5", journey_id="j5", artifacts=SAME),
+    answered("2026-03-01T19:00:00Z", process_id="p6", journey_id="j6", artifacts=SAME),
+    action(
+        *("alert", "2026-03-14T00:00:00Z"),
+        **{"process_id": "p7", "step": "undelivered", "alert": "9d3f", "to": "ana"},
+        **{"via": "email", "level": 0, "answer": "550 no"},
+    ),
+    notice("n1", "2026-04-01T00:00:00Z", process_id="p9"),
+    acp("e8", "2026-04-02T00:00:00Z", process_id="p8"),
+    acp("e10", "2026-04-03T00:00:00Z", process_id="p10", deadline_at="2026-06-02T00:00:00Z"),
+    called("n2", "2026-05-25T00:00:00Z", process_id="p10"),
+]
+
+
+def test_findings_on_which_others_decide_are_not_answered_by_rows_of_one_process():
+    as_of = instants.parse("2026-07-01T00:00:00Z")
+    with ledger_of(FINDINGS) as reader:
+        reader._ledger._prepared = prepared.Connections(reader._ledger._connection)
+
+        def found(process: str) -> set[str]:
+            where = {"process_id": process}
+            rows = reader.records("findings", as_of=as_of, where=where, limit=30)
+            return {row["rule"] for row in rows.by_name()}
+
+        for process, rule in DECIDED_BY_OTHERS.items():
+            assert rule in found(process), process
+            assert "kept_findings" not in _connection(reader)._rows["process_id"].held, process
+        assert found("p1") == {"expired_unfinished"}
+        assert "kept_findings" in _connection(reader)._rows["process_id"].held
 
 
 def test_the_statement_that_was_used_last_stays(reader, monkeypatch):

@@ -28,7 +28,7 @@ class Storage:
 
 
 class Reading(NamedTuple):
-    """How a view is read; each part is "" where nothing is to be said."""
+    """How a view is read; each part is "", or empty, where nothing is to be said."""
 
     found_by: str = ""  # a view below it, of the same keys and order, that takes less time
     among: str = ""  # the view with a table that has its rows, with more columns
@@ -38,6 +38,10 @@ class Reading(NamedTuple):
     led: Mapping[str, str] = MappingProxyType({})
     """Column -> the file in `queries/narrowed/` that says which materialized rows are needed for
     few ids of it, where facts of all are needed, or none."""
+
+    decided_by_others: tuple[str, ...] = ()
+    """Views below it that rows of other ids decide on, or that have rows of no id. Without them it
+    answers for a process of which `queries/held/processes.sql` has no row of the same name."""
 
     sets: str = ""
     """The variable that is true for it: views below it leave out rows that it does not need."""
@@ -112,7 +116,18 @@ READ: Final[Mapping[str, Reading]] = {
     "attempts": Reading(among="attempt_facts"),
     "current_answers": Reading(within="unfinished_processes"),
     "alarming_states": Reading(within="alarming_processes"),
-    "findings": Reading(led={"process_id": "kept_of_processes"}),
+    "findings": Reading(
+        led={"process_id": "kept_of_processes"},
+        decided_by_others=(
+            "unnotified_findings",
+            "alert_findings",
+            "rejection_findings",
+            "reused_evidence_findings",
+            "delivery_findings",
+            "new_code_findings",
+            "status_findings",
+        ),
+    ),
     "seller_entries": Reading(led={"seller_id": "timeline_of_sellers"}),
     "new_alerts": Reading(sets="unraised"),
     "open_processes": Reading(found_by="unfinished_states"),

@@ -1,14 +1,6 @@
--- One row per status event of a seller created after its deletion (status_after_deletion), and per
--- open process of a deleted seller (deleted_with_open): the platform has to say whether it stands.
+-- One row per open process of a deleted seller (deleted_with_open): the platform has to say whether it stands.
 -- in: findings
--- key: rule, seq, process_id
---
--- rule: status_after_deletion
--- place: 260
--- severity: risk
--- name: Status reported after the deletion
--- means: For us the seller stays deleted, but the platform may see it otherwise.
--- remedy: Ask the platform whether the seller exists.
+-- key: rule, process_id
 --
 -- rule: deleted_with_open
 -- place: 270
@@ -30,22 +22,6 @@ with openings as (
     group by process_id
 )
 
-select
-    'status_after_deletion' as rule,
-    'risk' as severity,
-    null as process_id,
-    seller_events.seller_id,
-    seller_events.seq,
-    seller_events.event_type as detail,
-    seller_events.created_at as found_at
-from deleted_sellers
-join seller_events on seller_events.seller_id = deleted_sellers.seller_id
-where seller_events.created_at > deleted_sellers.deleted_at
-    and (
-        seller_events.event_type = 'seller.created'
-        or contract.seller_status(seller_events.event_type) is not null
-    )
-union all
 select
     'deleted_with_open' as rule,
     'risk' as severity,
