@@ -34,6 +34,8 @@ from pipeline.submit.decision import Terms
 
 LANGUAGE_COOKIE: Final = "lang"
 LANGUAGE_SECONDS: Final = 30 * 86_400
+LEFT: Final = "left"
+"""In place of a session's secret, once somebody has signed out."""
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -156,7 +158,8 @@ class Ground:
         journey = links.by_ref(self._inbox, visit.parts["ref"])
         session = None if journey is None else self._session(visit, journey, now)
         if journey is None or session is None:
-            return self._message(visit, "ended", 404)
+            has_left = visit.cookies.get(self._cookie(visit.parts["ref"])) == LEFT
+            return self._message(visit, "left" if has_left else "ended", 404)
         return Inside(journey, session, now)
 
     def _place(self, visit: Visit) -> Place | Response:
@@ -255,11 +258,6 @@ class Ground:
     def _set_cookie(self, response: Response, ref: str, secret: str) -> None:
         response.set_cookie(
             self._cookie(ref), secret, httponly=True, secure=self._is_secure, samesite="lax"
-        )
-
-    def _forget_cookie(self, response: Response, ref: str) -> None:
-        response.delete_cookie(
-            self._cookie(ref), httponly=True, secure=self._is_secure, samesite="lax"
         )
 
     def chosen_language(self, visit: Visit) -> Response | None:

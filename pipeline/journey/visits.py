@@ -16,7 +16,7 @@ from pipeline.journey.answering import CODE, LANDING, RECEIPT, REVIEW
 from pipeline.journey.entrance.sessions import is_secret, new_secret
 from pipeline.journey.evidence import RECORDED_BY
 from pipeline.journey.form import Question
-from pipeline.journey.ground import NO_STORE, Confirmation, Ground, Place, Visit, page_of, see
+from pipeline.journey.ground import LEFT, NO_STORE, Confirmation, Ground, Place, Visit, page_of, see
 from pipeline.journey.links import Journey
 from pipeline.journey.notifying import message_of
 from pipeline.journey.screens import PLACE, Drawn
@@ -535,7 +535,7 @@ class Visits(Ground):
             session = self._session(visit, made, found.now)
             if session is not None and made.confirmed_at is not None:
                 self._sessions.end(session)
-                self._forget_cookie(response, made.ref)
+                self._set_cookie(response, made.ref, LEFT)  # the way back says why it shows nothing
         return response
 
     def nothing(self, visit: Visit) -> Response:

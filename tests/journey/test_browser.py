@@ -358,7 +358,8 @@ def test_a_declaration_is_for_what_stands_there_and_nothing_typed_outlives_the_r
     tab.get_by_role("button", name="Sair").click()
     tab.get_by_role("heading", name="Você saiu").wait_for()
     tab.go_back()
-    tab.get_by_role("heading", name="A sessão terminou").wait_for()
+    tab.wait_for_url("**/receipt")
+    tab.get_by_role("heading", name="Você saiu").wait_for()
 
 
 def test_the_browser_s_way_back_shows_what_was_answered(page: Page, tab: Tab) -> None:

@@ -80,6 +80,9 @@ def test_who_signs_out_leaves_no_answers_to_the_next_who_sits_there(page: Page) 
     assert "ninguém mais as vê" in left.html
     gone = {name for name, it in elsewhere.cookies.items() if it != kept[name]}
     assert gone == {f"j_{screen.path.split('/')[2]}" for screen in (receipt, corrected)}
+    # It said that the session ends "after some time" for the seller's safety.
+    assert elsewhere.get(corrected.path).heading == "Você saiu"
+    assert elsewhere.get(minted.url).heading == INVALID
     elsewhere.cookies = kept  # anyone who copied them has nothing of it
     for screen in (receipt, corrected):
         for path in (screen.path, f"{screen.path}.txt"):
