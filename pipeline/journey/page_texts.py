@@ -29,6 +29,10 @@ TEXTS: Final[Mapping[str, str]] = {
         " registration. {name} is collecting the answers."
     ),
     "landing_asked": N_("Asked for: {fields}. Please answer by {when}."),
+    "landing_first": N_(
+        "Asked for: {fields}. Please answer by {until}: then this link ends, and you need a new"
+        " one. The payment platform waits until {when}."
+    ),
     "landing_late": N_(
         "Asked for: {fields}. The time for it ended on {when}. You can still answer: do so today."
     ),
@@ -246,6 +250,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "revenue": N_("Choose the band, not the exact value."),
     "band": N_("The lowest and the highest value of the band, without cents: for example, 5000."),
     "postal_code": N_("8 digits, for example 01310-100"),
+    "line1": N_("For example: Rua das Flores, 123. If there is no number, write s/n."),
     "other": N_("The platform calls it: {path}"),
 }
 CHOICES: Final[Mapping[str, str]] = {
