@@ -95,8 +95,6 @@ def _draw() -> None:
         seller_names.mask_in_time()
     with search:
         find.box(current.title)
-    with bell:
-        frame.bell(people.mine)
     line = freshness.place(heading)
     views.begin()
     lists.begin()
@@ -112,6 +110,8 @@ def _draw() -> None:
             freshness.show()
         with heading:
             acting.say_done()
+    with bell:  # last: nobody waits for their page until alerts are counted
+        frame.bell(people.mine)
 
 
 def _title_line(heading: Any, whoever: Person) -> tuple[Any, Any, Any]:
