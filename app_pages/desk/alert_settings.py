@@ -350,6 +350,8 @@ def _save(
     place = _place(chosen, said, name)
     if chosen == NEW_RECIPIENT and name in said.get(RECIPIENTS, {}):
         return acting.Feedback(_("There is a recipient of that name."))
+    if place[0] == ROUTES and "to" in fields and not _typed("to", own, fields["to"]):
+        return acting.Feedback(choose_one())
     known = editing.table(said, place)
 
     def changed() -> tuple[str, list[str]]:
@@ -362,6 +364,12 @@ def _save(
         return editing.changed(was, place, new)
 
     return put(path, was, changed, own, formats.plain(name) if name else _named(chosen))
+
+
+def choose_one() -> str:
+    """What a route lacks that notifies nobody: the file's own reader refuses it in words of its
+    own."""
+    return _("Choose at least one recipient.")
 
 
 def _remove(path: Path, was: str, chosen: str, own: str) -> acting.Feedback:

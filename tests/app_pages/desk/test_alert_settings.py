@@ -247,6 +247,27 @@ def test_what_somebody_changed_meanwhile_is_said_in_words(
         assert "Working hours, " not in said  # of what is not changed nothing is said
 
 
+def test_a_route_without_recipients_asks_for_one(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """Half way through a swap, the page said that the file was not right, with its path."""
+    with open_log([], alerts_file=file):
+        app = opened(visit, "+ route")
+        press(app, "Save")
+        assert "Choose at least one recipient." in page_text(app)
+        app.pills(key="alerts_change").set_value(None).run()
+        routes(app)[0].set_value([]).run()
+        said = page_text(app)
+        assert "No longer notified by this route: ana." in said
+        assert "Choose at least one recipient." in said
+        assert "A setting is not right" not in said
+        assert "Save" not in [it.label for it in app.button]
+        routes(app)[0].set_value(["bruno"]).run()
+        assert "Choose at least one recipient." not in page_text(app)
+        press(app, "Save")
+    assert file.read_text() == FILE.replace('to = ["ana"]', 'to = ["bruno"]')
+
+
 def test_a_choice_goes_to_no_other_route_and_a_change_by_hand_is_nobodys(
     open_log: OpenLog, visit: Visit, file: Path
 ) -> None:
