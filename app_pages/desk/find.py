@@ -225,7 +225,8 @@ def _say_if_cut(found: Found) -> None:
 
 def person() -> str:
     """The seller whom a page is about: the one in its address, or whom the reader finds here by
-    what the box of the header takes, which counts as a search. Empty until there is one."""
+    what the box of the header takes, which counts as a search. Empty until there is one. A new
+    search is about nobody yet; the way back from somebody leads to whom else the last one found."""
     with (
         st.form("person", border=False),
         st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
@@ -233,22 +234,31 @@ def person() -> str:
         label = _("Seller id, name, e-mail address or tax id")
         st.text_input(label, key=_PERSON_BOX, max_chars=MAX_ID_CHARACTERS, width=360)
         st.form_submit_button(_("Find the person"), icon=":material/search:", on_click=_seek)
-    if text := st.session_state.get(_PERSON, ""):
+    if is_person_asked():
         with elements.failures_said():
-            _find_person(text)
+            _find_person(_typed())
     return st.query_params.get("seller_id", "")
 
 
+def is_person_asked() -> bool:
+    """Whether what was found stands there to choose from, or that nobody was."""
+    text = st.session_state.get(_PERSON, "")
+    return bool(text) and text == _typed() and not st.query_params.get("seller_id")
+
+
+def _typed() -> str:
+    return _SPACES.sub(" ", st.session_state.get(_PERSON_BOX, "")).strip()
+
+
 def _seek() -> None:
-    text = _SPACES.sub(" ", st.session_state[_PERSON_BOX]).strip()
-    st.session_state[_PERSON] = text
+    st.session_state[_PERSON] = _typed()
     st.session_state.pop(_HITS, None)
+    st.query_params.pop("seller_id", None)
 
 
 def _choose(seller: str) -> None:
     """Shows a person who was found, on the first page of what the page lists."""
     acting.catch_up()  # the page says who searched for them: this reader, a moment ago
-    st.session_state.pop(_PERSON, None)
     st.query_params.update({"seller_id": seller, address.PAGE: [], address.CHOSEN: []})
 
 
@@ -262,12 +272,15 @@ def _find_person(text: str) -> None:
     of_processes = (it["seller_id"] for it in found.processes)
     people = [it for it in dict.fromkeys([*found.sellers, *of_processes]) if it]
     if len(people) == 1:
+        st.session_state.pop(_PERSON)  # else the way back leads forth again
         _choose(people[0])
         return
     with st.container(border=True, gap="xsmall"):
         _say_refused(found)
         if not people:
             _say_nothing_fits(text)
+        if people and not st.session_state.get(_ASKED):  # the box of the header has the same form
+            seller_names.of_found([{"seller_id": it} for it in people])
         for seller in people:
             with _hit():
                 name = formats.plain(views.shown("seller_id", seller))
@@ -275,8 +288,6 @@ def _find_person(text: str) -> None:
                 st.button(name, key=key, type="tertiary", on_click=_choose, args=(seller,))
                 _about_seller(found, seller)
         _say_if_cut(found)
-        if not st.session_state.get(_ASKED):  # the box of the header has the same form
-            seller_names.of_found([{"seller_id": it} for it in people])
 
 
 def _hit() -> Any:

@@ -277,10 +277,11 @@ def count_accesses(total: int) -> str:
 
 asked = find.person()
 if not asked:
-    elements.empty(
-        _("Which person?"),
-        _("Find them above: the page says all that is held of them, and who saw it."),
-    )
+    if not find.is_person_asked():
+        elements.empty(
+            _("Which person?"),
+            _("Find them above: the page says all that is held of them, and who saw it."),
+        )
     elements.end_page()
 
 this = {"seller_id": asked}

@@ -70,6 +70,35 @@ def test_a_person_is_found_by_a_part_of_the_name_and_all_of_them_stands_on_one_p
     assert "1 submission" in shown
 
 
+def test_a_search_is_about_nobody_yet_and_the_way_back_leads_to_whom_it_found(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """What was found stood over all of the person before, and was gone on the way back."""
+    with open_log(HISTORY):
+        app = visit("privacy", as_of=None)
+        app.text_input(key="person").set_value("oliv")
+        press(app, "Find the person")
+        assert "Which person?" not in page_text(app)
+        press(app, "sel_ana")
+        assert "What is held" in page_text(app)
+        assert "fits: name" not in page_text(app)
+        del app.query_params["seller_id"]  # the way back
+        back = page_text(app.run())
+        assert back.count("fits: name") == 2
+        assert "What is held" not in back
+        press(app, "sel_ana")
+        app.text_input(key="person").set_value("nobody at all")
+        press(app, "Find the person")
+        nobody = page_text(app)
+        assert "Nothing in the log fits nobody at all" in nobody
+        assert "What is held" not in nobody
+        app.text_input(key="person").set_value("sel_caio")
+        press(app, "Find the person")
+        assert app.query_params["seller_id"] == "sel_caio"
+        del app.query_params["seller_id"]
+        assert "Which person?" in page_text(app.run())  # it leads nobody forth again
+
+
 def test_all_whom_a_search_finds_can_be_chosen_and_shown_by_name(
     open_log: OpenLog, visit: Visit
 ) -> None:
