@@ -15,6 +15,7 @@ from pipeline.notices.started import hold, undo_hold
 from pipeline.serve.roles import Permission
 
 LISTED: Final = 20
+_TO_SELLER: Final = ("start_collection", "remind_seller", "await_seller")
 WISHES: Final[tuple[Wish, ...]] = get_args(Wish)
 
 
@@ -27,6 +28,26 @@ def say(seller_id: str) -> views.Row | None:
         said = ": ".join(formats.plain(code_texts.masked(it)) for it in by if it)
         st.markdown(f"{_badge(held)} {said}".rstrip(), width="content")
     return held
+
+
+def say_first(seller_id: str, next_action: str) -> None:
+    """Says what comes before a next action that turns to the seller, where they ended the messages
+    themselves: the log's rule for it does not go by that (docs/rules.md#next-actions)."""
+    if next_action not in _TO_SELLER:
+        return
+    held = views.read_one("held_sellers", where={"seller_id": seller_id})
+    if held is None or held["wish"] is None:
+        return
+    said = (
+        _(
+            "**First find out who the messages go to.** Whoever got them said that they are not"
+            " the seller: reach the seller by another way, have the address corrected, and let"
+            " messages go on from the seller's page."
+        )
+        if held["wish"] == "not_me"
+        else _("**Call, do not write.** The seller wants no more messages.")
+    )
+    st.warning(said, icon=":material/person_alert:")
 
 
 def say_wishes() -> None:

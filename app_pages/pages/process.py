@@ -208,6 +208,8 @@ with st.container(border=True):
     cost.markdown(_(code_texts.COSTS[state]))
     if next_up is not None:
         with remedy:
+            if process["seller_id"] is not None:
+                holding.say_first(process["seller_id"], next_up["next_action"])
             st.markdown(elements.next_step({**next_up, "review_type": process["review_type"]}))
             calls.say_latest({**process, **next_up}, calls.notices(this))
         if is_invalid:

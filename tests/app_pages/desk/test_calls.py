@@ -340,6 +340,9 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         assert "is not the seller, they say" in page_text(app)
         for page, asked in (("process", {"process": "prc_1"}), ("sellers", {})):
             assert "is not the seller, they say" in page_text(visit(page, as_of=None, **asked))
+        # Process led with "Ask again. Act now", and said this small and far below.
+        first = "First find out who the messages go to."
+        assert first in page_text(visit("process", as_of=None, process="prc_1"))
         press(app, "Let messages go on")
         assert "Fill this in: it goes into the log." in page_text(app)
         assert stands() == ("stopped", "not_me")
@@ -347,5 +350,6 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         press(app, "Let messages go on")
         assert stands() == ("released", "reached by telephone")
         assert "ended the messages" not in page_text(visit("sellers", as_of=None))
+        assert first not in page_text(visit("process", as_of=None, process="prc_1"))
         press(app, "Undo")
         assert stands() == ("stopped", "not_me")
