@@ -208,12 +208,30 @@ def days_title(failing: Sequence[views.Row]) -> str:
     if not failing:
         return _("Attempts per day")
     worst = max(failing, key=lambda row: row["failed"])
-    return _(
+    title = _(
         "{failed} of {n} failed on {day}",
         failed=formats.number(worst["failed"]),
         n=formats.number(worst["attempts"]),
         day=formats.short_day(worst["day"]),
     )
+    return title + mostly_of_one(worst, worst["failed"])
+
+
+def mostly_of_one(row: views.Row, total: int) -> str:
+    """What ends a title: the process that most of these attempts are of, since its resends say
+    little of the platform; nothing where no process has most. `row`: with `most_of`."""
+    if row["most_of_one"] < 2 or 2 * row["most_of_one"] <= total:
+        return ""
+    process = formats.plain(views.shown("process_id", row["most_of"]))
+    if row["most_of_one"] == total:
+        return f"; {_('all of one process: {process}', process=process)}"
+    said = _(
+        "{n} of the {total} are of one process: {process}",
+        n=formats.number(row["most_of_one"]),
+        total=formats.number(total),
+        process=process,
+    )
+    return f"; {said}"
 
 
 def failures_said(failing: Sequence[views.Row]) -> str:
@@ -260,7 +278,7 @@ def hours_said(
             n=most,
             day=day,
         )
-        return title, f"{in_all} {said}"
+        return title + mostly_of_one(worst_day, worst_day["failed"]), f"{in_all} {said}"
     enough = [hour for hour in sent if sent[hour] >= LEAST_OF_AN_HOUR and failed[hour]]
     if not enough:
         return _("Attempts by the hour of the day"), in_all
@@ -279,7 +297,8 @@ def hours_said(
         number=formats.number(LEAST_OF_AN_HOUR),
         **numbers,
     )
-    return title, in_all
+    of_worst = next(row for row in rows if row["hour"] == worst)
+    return title + mostly_of_one(of_worst, failed[worst]), in_all
 
 
 def draw_hours(rows: Sequence[views.Row], ahead: int | None, worst_day: views.Row | None) -> None:
@@ -309,11 +328,12 @@ def retries_title(most: views.Row) -> str:
     """How often another attempt was accepted, after what was followed by most."""
     name = formats.plain(code_texts.word(codes.OUTCOMES, most["outcome"]))
     if most["sent_again"]:
-        return _(
+        title = _(
             "After “{outcome}”: {share} of single retries accepted",
             outcome=name,
             share=formats.share(most["acceptance_again"]),
         )
+        return title + mostly_of_one(most, most["sent_again"])
     return _(
         "After “{outcome}”: {share} accepted with changed content",
         outcome=name,

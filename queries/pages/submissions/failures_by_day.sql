@@ -8,16 +8,30 @@
 -- column: share | failed / attempts
 -- column: share_low | lower end of its interval of 99 %
 -- column: others_share | the same share over all the other days together; null without any
+-- column: most_of_one | failed attempts of the process that has most of them; 0 without any
+-- column: most_of | that process, the first by id of several; null without any
 -- column: stands_out | at least 10 attempts, and share_low is above others_share
 
-with days as (
+with days_of_processes as (
     select
         cast(ordered_at as date) as day,
+        process_id,
         count(*) as attempts,
         count(*) filter (where outcome not in ('accepted', 'in_flight')) as failed
     from attempts, clock
     where outcome <> 'refused' and cast(ordered_at as date) > cast(as_of as date) - 30
-    group by cast(ordered_at as date)
+    group by cast(ordered_at as date), process_id
+),
+
+days as (
+    select
+        day,
+        cast(sum(attempts) as bigint) as attempts,
+        cast(sum(failed) as bigint) as failed,
+        max(failed) as most_of_one,
+        arg_min(process_id, struct_pack(fewer := -failed, process_id)) filter (where failed > 0) as most_of
+    from days_of_processes
+    group by day
 ),
 
 compared as (
@@ -36,5 +50,7 @@ select
     share,
     likely.middle - likely.half as share_low,
     others_share,
+    most_of_one,
+    most_of,
     coalesce(attempts >= 10 and likely.middle - likely.half > others_share, false) as stands_out
 from compared

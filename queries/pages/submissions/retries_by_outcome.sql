@@ -6,12 +6,15 @@
 -- column: sent_again | those after which the same bytes were sent next, by an attempt that has ended
 -- column: accepted_again | of these, those whose next attempt was accepted
 -- column: acceptance_again | accepted_again / sent_again; null over nothing
+-- column: most_of_one | of sent_again, those of the process that has most of them; 0 without any
+-- column: most_of | that process, the first by id of several; null without any
 -- column: sent_changed | those after which other bytes were sent next, by an attempt that has ended
 -- column: accepted_changed | of these, those whose next attempt was accepted
 -- column: acceptance_changed | accepted_changed / sent_changed; null over nothing
 
 with followed as (
     select
+        process_id,
         outcome,
         ordered_at,
         lead(outcome) over in_order as next_outcome,
@@ -24,24 +27,29 @@ with followed as (
 
 failed as (
     select
+        process_id,
         outcome,
-        is_same,
-        next_outcome <> 'in_flight' as is_followed,
-        next_outcome = 'accepted' as is_accepted
+        count(*) as attempts,
+        count(*) filter (where is_same and next_outcome <> 'in_flight') as sent_again,
+        count(*) filter (where is_same and next_outcome = 'accepted') as accepted_again,
+        count(*) filter (where not is_same and next_outcome <> 'in_flight') as sent_changed,
+        count(*) filter (where not is_same and next_outcome = 'accepted') as accepted_changed
     from followed
     where outcome not in ('accepted', 'in_flight') and coalesce(ordered_at < accepted_at, true)
+    group by process_id, outcome
 )
 
 select
     outcome,
-    count(*) as attempts,
-    count(*) filter (where is_same and is_followed) as sent_again,
-    count(*) filter (where is_same and is_accepted) as accepted_again,
-    count(*) filter (where is_same and is_accepted) / nullif(count(*) filter (where is_same and is_followed), 0)
-        as acceptance_again,
-    count(*) filter (where not is_same and is_followed) as sent_changed,
-    count(*) filter (where not is_same and is_accepted) as accepted_changed,
-    count(*) filter (where not is_same and is_accepted)
-        / nullif(count(*) filter (where not is_same and is_followed), 0) as acceptance_changed
+    cast(sum(attempts) as bigint) as attempts,
+    cast(sum(failed.sent_again) as bigint) as sent_again,
+    cast(sum(failed.accepted_again) as bigint) as accepted_again,
+    sum(failed.accepted_again) / nullif(sum(failed.sent_again), 0) as acceptance_again,
+    max(failed.sent_again) as most_of_one,
+    arg_min(process_id, struct_pack(fewer := -failed.sent_again, process_id)) filter (where failed.sent_again > 0)
+        as most_of,
+    cast(sum(failed.sent_changed) as bigint) as sent_changed,
+    cast(sum(failed.accepted_changed) as bigint) as accepted_changed,
+    sum(failed.accepted_changed) / nullif(sum(failed.sent_changed), 0) as acceptance_changed
 from failed
 group by outcome

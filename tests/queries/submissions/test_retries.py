@@ -40,12 +40,12 @@ def test_what_follows_a_failure_is_counted_by_whether_the_bytes_are_the_same():
     ]
     assert table(history, "retries_by_outcome") == [
         # The one in flight has no outcome before its minute is over, and is unknown afterwards.
-        ("invalid_payload", 3, 1, 0, 0.0, 1, 1, 1.0),
-        ("platform_error", 4, 3, 1, 1 / 3, 1, 0, 0.0),
-        ("unknown", 1, 0, 0, None, 0, 0, None),
+        ("invalid_payload", 3, 1, 0, 0.0, 1, "p2", 1, 1, 1.0),
+        ("platform_error", 4, 3, 1, 1 / 3, 2, "p1", 1, 0, 0.0),
+        ("unknown", 1, 0, 0, None, 0, None, 0, 0, None),
     ]
     assert table(history, "retries_by_outcome", "2026-03-02T09:00:30")[1:] == [
-        ("platform_error", 3, 0, 0, None, 0, 0, None)
+        ("platform_error", 3, 0, 0, None, 0, None, 0, 0, None)
     ]
 
 
@@ -53,7 +53,7 @@ def test_what_follows_a_failure_is_counted_by_whether_the_bytes_are_the_same():
 def test_lost_bytes_are_neither_the_same_nor_others(earlier, later):
     history = attempts("p1", (500, earlier), (200, later))
     found = table(history, "retries_by_outcome")
-    assert found == [("platform_error", 1, 0, 0, None, 0, 0, None)]
+    assert found == [("platform_error", 1, 0, 0, None, 0, None, 0, 0, None)]
 
 
 def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():
@@ -85,9 +85,12 @@ def test_time_from_the_first_failure_counts_once_where_several_waited_at_once():
 @pytest.mark.parametrize(
     ("as_of", "hours"),
     [
-        ("2026-03-02T08:00:30", [(8, "in_flight", 1, 1.0)]),
-        ("2026-03-30T07:59:59", [(8, "platform_error", 1, 1.0), (9, "accepted", 1, 1.0)]),
-        ("2026-03-30T08:00:00", [(9, "accepted", 1, 1.0)]),  # 28 days later
+        ("2026-03-02T08:00:30", [(8, "in_flight", 1, 1.0, 0, None)]),
+        (
+            "2026-03-30T07:59:59",
+            [(8, "platform_error", 1, 1.0, 1, "p1"), (9, "accepted", 1, 1.0, 0, None)],
+        ),
+        ("2026-03-30T08:00:00", [(9, "accepted", 1, 1.0, 0, None)]),  # 28 days later
     ],
 )
 def test_an_hour_counts_the_attempts_of_the_last_four_weeks(as_of, hours):
@@ -119,6 +122,20 @@ def test_a_day_stands_out_by_more_than_chance_and_more_than_a_few(outage, other,
     history = [*a_day("04-10", *outage), *a_day("04-12", *other)]
     found = [f"{row[0]:%m-%d}" for row in table(history, "failures_by_day") if row[-1]]
     assert found == days
+
+
+def test_of_failures_the_process_with_most_of_them_is_named():
+    """On 10 April two are of `p1` and two of `p2`, from nine to ten one of each, and on the next day
+    one of `p0`: the first by id comes first. An accepted attempt is of none."""
+    history = [
+        *attempts("p1", (500, "a"), (500, "a"), (200, "a"), start="2026-04-10T08:00:00Z"),
+        *attempts("p2", (500, "a"), (400, "a"), (200, "b"), start="2026-04-10T09:00:00Z"),
+        *attempts("p0", (500, "a"), start="2026-04-11T09:00:00Z"),
+    ]
+    by_hour = {row[0]: row[-2:] for row in table(history, "outcomes_by_hour")}
+    assert by_hour == {8: (1, "p1"), 9: (1, "p0"), 10: (1, "p2"), 11: (0, None)}
+    by_day = [row[-3:-1] for row in sorted(table(history, "failures_by_day"))]
+    assert by_day == [(2, "p1"), (1, "p0")]
 
 
 def test_a_week_begins_on_monday():

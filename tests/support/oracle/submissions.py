@@ -108,29 +108,44 @@ def outcomes_by_week(log: Log) -> list[dict]:
 
 def outcomes_by_hour(log: Log) -> list[dict]:
     """Attempts of four weeks per hour of the day and outcome."""
-    hours: dict[int, list[str]] = {}
+    hours: dict[int, list[tuple[str, str]]] = {}
     for attempt in sent_attempts(log):
         if log.as_of - 28 * DAY < attempt.attempted_at <= log.as_of:
-            hours.setdefault(attempt.attempted_at.hour, []).append(outcome(attempt, log.as_of))
+            hours.setdefault(attempt.attempted_at.hour, []).append(
+                (outcome(attempt, log.as_of), attempt.process_id)
+            )
     return [
         {
             "hour": hour,
             "outcome": result,
             "attempts": results.count(result),
             "share": share(results.count(result), len(results)),
+            **most([process for ended, process in ends if is_failure(ended)]),
         }
-        for hour, results in hours.items()
+        for hour, ends in hours.items()
+        for results in [[ended for ended, _ in ends]]
         for result in set(results)
     ]
+
+
+def most(of: list[str]) -> dict:
+    """How often the process stands there that does so most often, and which it is."""
+    if not of:
+        return {"most_of_one": 0, "most_of": None}
+    process = min(set(of), key=lambda it: (-of.count(it), it))
+    return {"most_of_one": of.count(process), "most_of": process}
 
 
 def failures_by_day(log: Log) -> list[dict]:
     """Whether a day's share of failures is beyond that of the others, by an interval of 99 %."""
     days: dict[date, list[bool]] = {}
+    failing: dict[date, list[str]] = {}
     for attempt in sent_attempts(log):
         day = day_of(attempt.attempted_at)
         if day > day_of(log.as_of) - timedelta(days=30):
             days.setdefault(day, []).append(is_failure(outcome(attempt, log.as_of)))
+            if days[day][-1]:
+                failing.setdefault(day, []).append(attempt.process_id)
     found = []
     for day, failures in days.items():
         others = [it for other, them in days.items() if other != day for it in them]
@@ -147,6 +162,7 @@ def failures_by_day(log: Log) -> list[dict]:
                 "share": part,
                 "share_low": middle - half,
                 "others_share": elsewhere,
+                **most(failing.get(day, [])),
                 "stands_out": n >= 10 and elsewhere is not None and middle - half > elsewhere,
             }
         )
@@ -172,15 +188,20 @@ def accepted_of(attempts: list[Attempt]) -> datetime | None:
 def retries_by_outcome(log: Log) -> list[dict]:
     """Whether the next attempt was accepted, with the same bytes and with others."""
     nexts: dict[str, list[tuple[bool | None, str] | None]] = {}
-    for attempts in by_process(sent_attempts(log), lambda attempt: attempt.process_id).values():
+    again: dict[str, list[str]] = {}
+    for process_id, attempts in by_process(
+        sent_attempts(log), lambda attempt: attempt.process_id
+    ).items():
         failed = {it.attempt_id for it in failed_of(attempts, log.as_of)}
         for attempt, after in zip(attempts, [*attempts[1:], None], strict=True):
             if attempt.attempt_id in failed:
-                nexts.setdefault(outcome(attempt, log.as_of), []).append(
-                    after and (is_same(attempt, after), outcome(after, log.as_of))
-                )
+                then = after and (is_same(attempt, after), outcome(after, log.as_of))
+                nexts.setdefault(outcome(attempt, log.as_of), []).append(then)
+                if then and then[0] and then[1] != "in_flight":
+                    again.setdefault(outcome(attempt, log.as_of), []).append(process_id)
     return [
         {"outcome": result, "attempts": len(of_it), **helped(of_it, "again", wanted=True)}
+        | most(again.get(result, []))
         | helped(of_it, "changed", wanted=False)
         for result, of_it in nexts.items()
     ]
