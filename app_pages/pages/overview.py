@@ -193,9 +193,10 @@ with st.container(key="figures").grid(4, min_column_width=170):
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
         if figures["denial_share"]:
-            links.to_named(
-                "denials", _("View denials of the last 7 days"), ends=str(views.moment().date())
-            )
+            with st.container(key="rows_denied"):  # to the list below the charts there
+                links.to_named(
+                    "denials", _("View denials of the last 7 days"), ends=str(views.moment().date())
+                )
 
 # --- what to do today --------------------------------------------------------------------------
 

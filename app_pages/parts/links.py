@@ -122,7 +122,7 @@ def to_named(page: str, label: str, **query: str | Sequence[str]) -> None:
 
 def to_rows(label: str, **query: str | Sequence[str]) -> None:
     """From a figure to its rows in the list of its own page, with these filters in the address.
-    `label`: says which rows."""
+    `label`: says which rows. A browser leads into the list by the key (`static/page.js`)."""
     asked = [
         (key, value)
         for key, values in query.items()

@@ -135,6 +135,26 @@
     }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['data-n']})
 })();
 
+// A figure's way to its rows leads into their list, which stands elsewhere on the page or on another: once the
+// script that it starts has ended. Any other click meanwhile is where the reader goes on.
+(() => {
+    const ways = {
+        '[class*="st-key-rows"]': '#rows, .st-key-filters',
+        '.st-key-quarantine a': '#quarantine',
+    }
+    let into = null, isRunning = false
+    document.addEventListener('click', ({target}) => {
+        into = ways[Object.keys(ways).find(it => target.closest(it))] ?? null
+        isRunning = false
+    }, true)
+    new MutationObserver(() => {
+        const state = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState
+        if (into === null || !(isRunning ||= state === 'running') || state !== 'notRunning') return
+        document.querySelector(into)?.scrollIntoView()
+        into = null
+    }).observe(document.documentElement, {subtree: true, attributeFilter: ['data-test-script-state']})
+})();
+
 // Streamlit's own shortcuts press buttons, and take no `/`. In a field, `/` is what is typed, but as the
 // first thing in the box itself, where the focus is left by what was found.
 (() => {

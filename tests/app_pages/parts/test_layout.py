@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from app_pages.parts import lists
 from pipeline import instants
@@ -251,6 +251,13 @@ def test_two_filters_of_those_who_came_back_stand_beside_each_other(tab: Reader)
     groups = page.locator(OPTIONS)
     assert groups.count() == 3  # the period, and these two
     assert len({round(it) for it in groups.evaluate_all(TOPS)}) == 1
+
+
+def test_a_figures_way_to_its_rows_leads_into_their_list(tab: Reader) -> None:
+    """The list stands far below: nothing seemed to come of a press."""
+    page = tab.go(f"/denials?as_of={AS_OF}").page
+    page.get_by_text("View all denials").click()
+    expect(page.locator("#rows")).to_be_in_viewport()
 
 
 def test_the_labels_of_filters_are_in_one_line(tab: Reader) -> None:
