@@ -125,7 +125,7 @@ def test_a_day_stands_out_by_more_than_chance_and_more_than_a_few(outage, other,
 
 
 def test_of_failures_the_process_with_most_of_them_is_named():
-    """On 10 April two are of `p1` and two of `p2`, from nine to ten one of each, and on the next day
+    """On 10 April two are of `p1` and two of `p2`, from nine to ten one of each, and a day later
     one of `p0`: the first by id comes first. An accepted attempt is of none."""
     history = [
         *attempts("p1", (500, "a"), (500, "a"), (200, "a"), start="2026-04-10T08:00:00Z"),
