@@ -226,7 +226,7 @@ def mostly_of_one(row: views.Row, total: int) -> str:
     if row["most_of_one"] == total:
         return f"; {_('all of one process: {process}', process=process)}"
     said = _(
-        "{n} of the {total} are of one process: {process}",
+        "of one process, {process}: {n} of {total}",
         n=formats.number(row["most_of_one"]),
         total=formats.number(total),
         process=process,

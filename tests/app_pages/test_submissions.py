@@ -335,9 +335,7 @@ def test_hours_that_one_day_makes_say_that_day(open_log: OpenLog, visit: Visit) 
     assert "Most of these, 10, failed on 22 May: the hours show that day above all." in shown
 
 
-def test_failures_that_are_mostly_of_one_process_are_no_sign_of_the_platform(
-    open_log: OpenLog, visit: Visit
-) -> None:
+def test_failures_that_are_mostly_of_one_process_name_it(open_log: OpenLog, visit: Visit) -> None:
     """Ten resends of one process at two: that day and that hour stood there as the platform's. Of
     the twelve failures of that day, ten are its."""
     burst = [
@@ -352,7 +350,7 @@ def test_failures_that_are_mostly_of_one_process_are_no_sign_of_the_platform(
     others += [(day, 200) for day in range(1, 25)] * 2
     with open_log([*burst, *ended(others)]):
         shown = page_text(visit("submissions", tz="UTC"))
-    assert "12 of 14 failed on 22 May; 10 of the 12 are of one process: prc_burst" in shown
+    assert "12 of 14 failed on 22 May; of one process, prc_burst: 10 of 12" in shown
     hours = "the greatest share fails between 02:00 and 03:00: 10 of 10 (100.0%)"
     assert f"{hours}; all of one process: prc_burst" in shown
     retries = "After “Platform error”: 0.0% of single retries accepted"

@@ -132,7 +132,7 @@ def most(of: list[str]) -> dict:
     """How often the process stands there that does so most often, and which it is."""
     if not of:
         return {"most_of_one": 0, "most_of": None}
-    process = min(set(of), key=lambda it: (-of.count(it), it))
+    process = min(set(of), key=lambda one: (-of.count(one), one))
     return {"most_of_one": of.count(process), "most_of": process}
 
 
