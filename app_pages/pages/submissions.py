@@ -376,6 +376,10 @@ def draw_retries(rows: Sequence[views.Row]) -> None:
             alt=_("By outcome, the share of next attempts that were accepted"),
             note=_("What followed in the log, not why."),
         )
+        links.to_rows(
+            _("View the attempts that ended so: {outcome}", outcome=name),
+            outcome=[first["outcome"]],
+        )
 
 
 def draw_failure_times(rows: Sequence[views.Row]) -> None:
@@ -427,15 +431,16 @@ def time_from_failures(row: views.Row) -> str:
     )
 
 
-def failure_times_title(rows: Sequence[views.Row], month: str) -> str:
-    """The longest times of a month's outcomes, and how many have none; `rows`: as above."""
+def failure_times_title(rows: Sequence[views.Row], month: str, most: int = 2) -> str:
+    """How many of a month have not been accepted, then the longest times of its outcomes, of so
+    many at most; `rows`: as above."""
     failed, accepted = (sum(row[it] for row in rows) for it in ("processes", "accepted"))
     if not accepted:
         failed = formats.number(failed)
         return _("First failures in {month}: {n}, none accepted yet", month=month, n=failed)
-    titles = [time_from_failures(row) for row in worst_of(rows)]
+    titles = [time_from_failures(row) for row in worst_of(rows)[:most]]
     if failed > accepted:
-        titles.append(_("not accepted so far: {n}", n=formats.number(failed - accepted)))
+        titles.insert(0, _("Not accepted so far: {n}", n=formats.number(failed - accepted)))
     return "; ".join(titles)
 
 
@@ -458,10 +463,10 @@ def failure_times_reading(most: views.Row, month: str) -> str:
     if not most["accepted"]:
         return failed
     took_them = _(
-        "From the first failed attempt of each of these to the accepted one it took **{once}**,"
-        " where time in which several waited counts once, and **{time}** in all.",
-        once=formats.seconds(most["seconds_once"]),
+        "From the first failed attempt to the acceptance, the accepted ones took **{time}** added"
+        " up; counting time in which several waited only once, **{once}**.",
         time=formats.seconds(most["seconds"]),
+        once=formats.seconds(most["seconds_once"]),
     )
     return f"{failed} {took_them}"
 
@@ -586,11 +591,8 @@ if of_hours:
 if retried:
     found.append((retries_title(retried[0]), "retries_by_outcome"))
 if last_month is not None:
-    title = (
-        time_from_failures(worst)  # the first alone: these links end above the fold
-        if (worst := worst_of(last_failed)[0])["accepted"]
-        else failure_times_title(last_failed, formats.month(last_month))
-    )
+    # Of one outcome alone: these links end above the fold.
+    title = failure_times_title(last_failed, formats.month(last_month), most=1)
     found.append((title, "failure_time_by_month"))
 
 # --- the lists -----------------------------------------------------------------------------------
@@ -621,6 +623,15 @@ else:
 
 # --- the four figures --------------------------------------------------------------------------
 
+if shown == ATTEMPTS:
+    st.markdown(
+        formats.muted(
+            _(
+                "Figures and charts count every attempt. The filters above apply to the list and"
+                " its files."
+            )
+        )
+    )
 with elements.facts(4):
     elements.fact(
         _("Accepted first time"),

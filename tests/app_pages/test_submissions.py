@@ -235,7 +235,7 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
 ) -> None:
     """Two waited for the same five minutes, another for eight: after a payload of ours, whose cost
     follows in the title what the platform's failures cost, though it is the greatest. What has not
-    been accepted is said, too."""
+    been accepted comes first: it waits still."""
     history = [
         *(review(f"prc_{n}", before(days=10)) for n in (1, 2, 3)),
         *(it for n in (1, 2) for it in attempt(f"prc_{n}", before(days=8), status=500)),
@@ -249,15 +249,14 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
         app = visit("submissions")
     shown, the_platforms = page_text(app), "5 min 1 s from first failures to acceptance, after"
     assert (
-        f"{the_platforms} “Platform error”;"
-        " 8 min 1 s from first failures to acceptance, after “Payload refused”;"
-        " not accepted so far: 1" in shown
+        f"Not accepted so far: 1; {the_platforms} “Platform error”;"
+        " 8 min 1 s from first failures to acceptance, after “Payload refused”" in shown
     )
-    link = f"[{the_platforms} “Platform error”](#failure_time_by_month)"
+    link = f"[Not accepted so far: 1; {the_platforms} “Platform error”](#failure_time_by_month)"
     assert link in [it.value for it in app.markdown]
     assert (
-        "it took 5 min 1 s, where time in which several waited counts once, and 10 min in all"
-        in shown
+        "the accepted ones took 10 min added up; counting time in which several waited only once,"
+        " 5 min 1 s." in shown
     )
 
 
@@ -273,7 +272,7 @@ def test_without_an_acceptance_no_time_from_failures_is_said(
         shown = page_text(visit("submissions"))
     assert "First failures in May 2026: 3, none accepted yet" in shown
     assert "First failed in May 2026 as “Platform error”: 2; accepted since: 0." in shown
-    assert "it took" not in shown
+    assert "the accepted ones took" not in shown
     # It had a count, and no time: two have waited for eight days each.
     assert "Not accepted so far: 2, which have waited 16 days in all until now." in shown
 
