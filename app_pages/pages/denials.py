@@ -177,6 +177,22 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
     return f"{few} {largest}"
 
 
+def pareto_notes(reasons: Sequence[views.Row]) -> list[str]:
+    """What the colours say, and how many reasons are not drawn."""
+    notes = []
+    if not all(row["is_vital"] for row in reasons):
+        notes.append(_("Red: the few that account for most; grey: the others."))
+    if len(reasons) > REASONS_DRAWN:
+        notes.append(
+            _(
+                "Showing the {n} most frequent of {total}.",
+                n=formats.number(REASONS_DRAWN),
+                total=formats.number(len(reasons)),
+            )
+        )
+    return notes
+
+
 def week_title(figures: views.Row) -> str:
     """The last 7 days beside those before, as a title."""
     return ngettext(
@@ -629,22 +645,18 @@ with left.container(border=True, height="stretch"):
         rests_on=("denial_pareto",),
         take=lambda point: ask_for(drawn[point["point_index"]]),
         alt=_("Reasons of denials, the vital few in red"),
-        note=_(
-            "Showing the {n} most frequent of {total}.",
-            n=formats.number(len(drawn)),
-            total=formats.number(len(reasons)),
-        )
-        if len(drawn) < len(reasons)
-        else "",
+        note=" ".join(pareto_notes(reasons)),
         found_in=findings,
     )
 changes = views.read("denial_changes", limit=REASONS_DRAWN)
 if changes:
+    by_30_days = changes_reading(changes)
+    months = months_reading(figures, views.read("denial_months"))
     with right.container(border=True, height="stretch"):
         explained.chart(
             changes_title(changes),
             # Of a calendar month the same reason has other numbers: they stand apart.
-            f"{changes_reading(changes)}\n\n{months_reading(figures, views.read('denial_months'))}",
+            f"{by_30_days}\n\n{_('By calendar months, not by 30 days: {said}', said=months)}",
             reason_changes(changes),
             rests_on=("denial_changes", "denial_months"),
             alt=_("Denials by reason, of the 30 days before and of the last 30"),

@@ -45,7 +45,17 @@ def _counts(row: views.Row) -> list[str]:
         text = ngettext("{n} due in 7 days", "{n} due in 7 days", row["due_within_7_days"], n=due)
         badges.append(formats.badge(text, "orange"))
     badges.append(formats.badge(formats.processes(row["processes"]), "gray"))
+    if row["next_action"] == SUBMIT and row["without_type"]:  # the link beside counts the others
+        n = formats.number(row["without_type"])
+        badges.append(formats.badge(_("of an unknown type of seller: {n}", n=n), "gray"))
     return badges
+
+
+def _to_view(row: views.Row) -> int:
+    """How many the way of an action leads to: of what is answered, those that can be sent, where
+    there are any."""
+    ready: int = row["processes"] - row["without_type"]
+    return ready if row["next_action"] == SUBMIT and ready else row["processes"]
 
 
 def _course(
@@ -187,8 +197,19 @@ with st.container(key="figures").grid(4, min_column_width=170):
             formats.points(figures["denial_share_change"]),
             delta_color="inverse",
             # Nobody was decided on in one of the two weeks: then nothing stands beside it.
-            delta_description=None if figures["denial_share_change"] is None else week_ago,
-            help=_("Sellers denied among those that the platform decided on in the last 7 days."),
+            delta_description=None
+            if figures["denial_share_change"] is None
+            else _(
+                "{denied} of {decided}, after {before} of {n}",
+                denied=formats.number(weeks[-1]["denied"]),
+                decided=formats.number(weeks[-1]["decided"]),
+                before=formats.number(weeks[-2]["denied"]),
+                n=formats.number(weeks[-2]["decided"]),
+            ),
+            help=_(
+                "Sellers denied among those that the platform decided on in the last 7 days. Beside"
+                " the change: how many of how many, then those of the 7 days before."
+            ),
         )
         shares = [week["denial_share"] for week in weeks]
         _course(by_week, shares, RED, formats.share)
@@ -212,9 +233,8 @@ with st.container(horizontal=True, gap="small", key="queues"):
             label = f"{_(name)} ({formats.number(in_queue[code])})"
             links.to_named("watchlist", label, queue=code)
     for row in ours:  # what a press sends is in sight, however many cards stand before its own
-        ready = row["processes"] - row["without_type"]
-        if row["next_action"] == SUBMIT and ready:
-            label = f"{_(next_actions.of(row).name)} ({formats.number(ready)})"
+        if row["next_action"] == SUBMIT and row["processes"] > row["without_type"]:
+            label = f"{_(next_actions.of(row).name)} ({formats.number(_to_view(row))})"
             links.to_named("submissions", label, list="ready")
     if figures["expired"] or figures["overdue"]:
         late = _("Sellers, most severe first")
@@ -239,7 +259,7 @@ for row in ours:
             "submissions" if is_ready else "watchlist",
             _(
                 "{what}: view {n}",
-                n=formats.number(row["processes"]),
+                n=formats.number(_to_view(row)),
                 what=_(action.name),
             ),
             **({"list": "ready"} if is_ready else {"action": code}),

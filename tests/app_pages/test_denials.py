@@ -76,6 +76,7 @@ def test_the_vital_few_are_red_and_the_weeks_are_counted(drawn: Visit) -> None:
     bars = chart(app)["data"][0]
     assert bars["x"] == [8, 1, 1]
     assert bars["marker"]["color"] == ["#D64550", "#7A869A", "#7A869A"]
+    assert "Red: the few that account for most; grey: the others." in page_text(app)
     weeks = chart(app, 2)["data"][0]
     assert [sum(cell or 0 for cell in week) for week in zip(*weeks["z"], strict=True)] == [
         1,

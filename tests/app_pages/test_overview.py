@@ -111,6 +111,25 @@ def test_what_is_answered_is_sent_from_the_line_above_all_that_waits(
         app = visit()
     led = [it for it in links(app) if it[0] in ("Act now (7)", "Submit the answers (1)")]
     assert led == [("Act now (7)", "queue=act_now"), ("Submit the answers (1)", "list=ready")]
+    # The card counted both: the same words led to two numbers.
+    assert ("Submit the answers: view 1", "list=ready") in links(app)
+    assert "2 processes of an unknown type of seller: 1" in page_text(app)
+
+
+def test_the_change_of_the_denial_rate_says_how_many_of_how_many(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It fell by half, from one seller to two."""
+    history = [
+        review("prc_1", before(days=3)),
+        seller_event("sel_1", "denied", before(days=2)),
+        seller_event("sel_2", "enabled", before(days=2)),
+        seller_event("sel_3", "denied", before(days=9)),
+    ]
+    with open_log(history):
+        rate = visit().metric[3]
+    assert (rate.value, rate.delta) == ("50.0%", "-50.0 points")
+    assert rate.proto.delta_description == "1 of 2, after 1 of 1"
 
 
 def test_each_figure_leads_to_what_it_counts(open_log: OpenLog, visit: Visit) -> None:
