@@ -13,8 +13,19 @@ from app_pages.door import access, audience, handed
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, language, ngettext
-from app_pages.parts import address, contents, elements, explained, folds, links, views
+from app_pages.parts import (
+    address,
+    contents,
+    elements,
+    explained,
+    folds,
+    links,
+    lists,
+    seller_names,
+    views,
+)
 from pipeline import browser
+from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes, figures
 from pipeline.serve.ledger_access import OwnLedger
@@ -181,22 +192,26 @@ def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
     found = in_time.compared(*([row for row in rows if row[cut.period] == it] for it in firsts))
     if found is None:
         return _("Reviews in time")
-    period = (
-        _("in {month}", month=formats.month(last))
-        if cut.period == "month"
-        else _("in the week of {day}", day=formats.short_day(last))
-    )
-    title = in_time.headline(found, period, language())
+    title = in_time.headline(found, in_period(last, cut), language())
     since = [row for row in rows if row[cut.period] > last and row["due_so_far"]]
     if not since:
         return title
-    return f"{title}; {_('since then {said}', said=in_time.so_far(since, language()))}"
+    current = in_period(since[0][cut.period], cut)
+    return f"{title}; {current} {in_time.so_far(since, language())}"
+
+
+def in_period(first: date, cut: Cut) -> str:
+    """A month or week, as a part of a sentence."""
+    if cut.period == "month":
+        return _("in {month}", month=formats.month(first))
+    return _("in the week of {day}", day=formats.short_day(first))
 
 
 @st.fragment  # a press draws these buttons again, and no chart
-def offer_page() -> None:
-    """The page for the boss, as a file; a PDF where a browser is set."""
-    into, zone, at = language(), formats.zone(), views.as_of()
+def offer_page(as_of: int) -> None:
+    """The page for the boss, as a file; a PDF where a browser is set. `as_of`: the instant of the
+    page that is on the screen, in microseconds, so that both say the same."""
+    into, zone = language(), formats.zone()
     drawn_by = service.current().settings.journey_browser
     shown = (*one_page.VIEWS, one_page.SCORED)
     if not all(access.may_read(it) for it in shown):
@@ -207,7 +222,6 @@ def offer_page() -> None:
 
     def html() -> bytes:
         held = service.current()
-        as_of = held.now() if at is None else at
         of = one_page.read(OwnLedger(held), as_of, held.settings.marketplace)
         return printed.document(of, zone, into).encode()
 
@@ -336,7 +350,9 @@ def draw_after_expiry() -> None:
     with st.container(border=True):
         explained.table(
             _(
-                "{share} disabled within {time} of a missed deadline",
+                "{share} disabled within {time} of a missed deadline ({disabled} of {n})",
+                disabled=formats.number(longest["disabled"]),
+                n=formats.number(longest["sellers"]),
                 share=formats.share(longest["disabled_share"]),
                 time=_of_days(longest),
             ),
@@ -394,6 +410,9 @@ def draw_backlog() -> None:
         note=_("Unfinished now, by the days since each was opened."),
         found_in=findings,
     )
+    if most := most_of_one(rows):
+        label = _("View those of {person}", person=formats.plain(most["assignee"]))
+        links.to_named("watchlist", label, queue=reports.ALL, assignee=most["assignee"])
     if oldest:
         process = oldest["oldest_process_id"]
         shown = formats.plain(views.shown("process_id", process))
@@ -419,6 +438,11 @@ def _backlog_title(person: str, processes: int, oldest: views.Row | None) -> str
     return f"{title}; {said}"
 
 
+def most_of_one(rows: Sequence[views.Row]) -> views.Row | None:
+    """Who has the most; None where all is unassigned. `rows`: the most first."""
+    return next((row for row in rows if row["is_assigned"]), None)
+
+
 def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:
     """Who has the most, and with whom the oldest is; `rows`: the most first."""
     said = []
@@ -430,11 +454,11 @@ def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:
                 expired=formats.number(rows[0]["expired"]),
             )
         )
-    most = next((row for row in rows if row["is_assigned"]), None)
-    if most:
+    if most := most_of_one(rows):
         said.append(
             _(
-                "Nobody has more than **{person}**: **{n}**, **{expired}** of them EXPIRED.",
+                "The most that one person has: **{n}** (**{person}**); EXPIRED among them:"
+                " **{expired}**.",
                 person=formats.plain(most["assignee"]),
                 n=formats.number(most["processes"]),
                 expired=formats.number(most["expired"]),
@@ -578,15 +602,25 @@ def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
 def draw_least_likely() -> None:
     """What can still be saved, by the lowest chance: worked out when somebody asks."""
     listed = folds.expander(
-        _("Lowest chance among what can be saved"), icon=":material/sort:", key="least_likely"
+        _("Least likely to be finished in time, of what can be saved"),
+        icon=":material/sort:",
+        key="least_likely",
     )
     if listed is None:
         return
-    for row in views.read("forecast", limit=LEAST_LIKELY):
-        if row["chance"] is None:
-            continue
+    rows = [row for row in views.read("forecast", limit=LEAST_LIKELY) if row["chance"] is not None]
+    names = seller_names.all_in_clear(rows)
+    listed.markdown(
+        formats.muted(
+            _(
+                "The chance that each is finished in time, by how comparable ones fared; in"
+                " brackets what it is four times in five."
+            )
+        )
+    )
+    for row in rows:
         with listed, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            links.to_process(row["process_id"], is_named=True)
+            lists.begin_line(row, names)
             st.markdown(
                 _(
                     "{share} ({low} to {high}), due {day}",
@@ -681,7 +715,7 @@ if views.read_one("on_time_by_month") is None:
 
 with st.container(horizontal=True, horizontal_alignment="distribute", key="headlines"):
     findings = contents.place()
-    offer_page()
+    offer_page(views.as_of() or service.current().now())
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):
     draw_on_time(today)

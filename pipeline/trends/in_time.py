@@ -12,7 +12,7 @@ _BETTER: Final = N_("Better: {share} in time {period}, after {before}")
 _WORSE: Final = N_("Worse: {share} in time {period}, after {before}")
 _OF_BOTH: Final = N_("{said}, of the types that were due in both")
 _OF_ALL: Final = N_("{said}, of all types")
-_UNCLEAR: Final = N_("No clear change: {share} in time {period}")
+_UNCLEAR: Final = N_("No clear change from the period before: {share} in time {period}")
 _ALONE: Final = N_("{share} in time {period}")
 _SO_FAR: Final = N_("{n} in time, of {due} due so far")
 

@@ -44,6 +44,7 @@ _MORE_TO_COME: Final = N_(
     " {low} and {high}."
 )
 _IN_MONTH: Final = N_("in {month}")
+_THIS_MONTH: Final = N_("{month}: {said}")
 _LATE: Final = N_("Late, and due soon")
 _WITH_CHANGE: Final = N_("{n} ({change} in 7 days)")
 _SOON: Final = N_("Due in 7 days")
@@ -73,7 +74,7 @@ _AGAINST: Final = N_("{n}, after {before} in the 30 before")
 _MORE: Final = N_("{said}: clearly more")
 _FEWER: Final = N_("{said}: clearly fewer")
 _NO_DENIAL: Final = N_("Nobody was denied in the last 30 days.")
-_WHEN: Final = N_("As of {when}")
+_WHEN: Final = N_("As of {when}, {zone}")
 _FOOT: Final = N_("The rows behind each number: the pages Overview, Trends and Denials of Prazo.")
 
 
@@ -129,8 +130,8 @@ def title(of: OnePage, into: Language) -> str:
 
 
 def finding(of: OnePage, into: Language) -> str:
-    """What the page finds, in three sentences at most: which way it went in the last whole month,
-    what is late, and what to expect."""
+    """What the page finds, in a sentence each: which way it went in the last whole month, how it
+    goes in the one that is not over, what is late, and what to expect."""
     rows = of.rows["on_time_by_month"]
     current = instants.of(of.as_of).date().replace(day=1)
     last = _month_before(current)
@@ -141,6 +142,9 @@ def finding(of: OnePage, into: Language) -> str:
     if found is not None:
         month = said_in(into, _IN_MONTH, month=figures.month(last, into))
         said.append(f"{in_time.headline(found, month, into)}.")
+    if due := [row for row in rows if row["month"] == current and row["due_so_far"]]:
+        month, so_far = figures.month(current, into), in_time.so_far(due, into)
+        said.append(f"{said_in(into, _THIS_MONTH, month=month, said=so_far)}.")
     for row in of.rows["overview_figures"]:
         said.append(
             counted_in(
@@ -178,7 +182,8 @@ def sections(of: OnePage, zone: ZoneInfo, into: Language) -> list[Section]:
 def when(of: OnePage, zone: ZoneInfo, into: Language) -> str:
     """Of when the page is."""
     moment = instants.naive(of.as_of)
-    return said_in(into, _WHEN, when=figures.instant(moment, figures.MINUTE[into], zone, into))
+    shown = figures.instant(moment, figures.MINUTE[into], zone, into)
+    return said_in(into, _WHEN, when=shown, zone=str(zone))
 
 
 def foot(into: Language) -> str:

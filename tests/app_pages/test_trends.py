@@ -7,7 +7,7 @@ from app_pages.door import access
 from pipeline.serve.roles import Person, Role
 from pipeline.trends.forecast_score import Band, Score
 from tests.app_pages.conftest import OpenLog, Visit
-from tests.app_pages.support.occurrences import attempt, before, review, seller_event
+from tests.app_pages.support.occurrences import attempt, before, review, seller_event, text
 from tests.app_pages.support.reading import chart, links, page_text, plain
 
 # As of 1 June 2026 at noon: of two due in May one was finished in time, and so was the one that was
@@ -48,7 +48,7 @@ def test_the_title_is_about_all_and_the_sentence_about_all_and_then_each_kind(
     named = [(it["name"], it["y"], it["textposition"]) for it in chart(app)["data"]]
     assert named == [("ACI", [0.5], "top right"), ("ACP", [0.0], "bottom right")]
     # On the last days of a month it was about the month before alone.
-    assert "33.3% in time in May 2026; since then 1 in time, of 1 due so far" in shown
+    assert "33.3% in time in May 2026; in Jun 2026 1 in time, of 1 due so far" in shown
     assert "All: 33.3% of 3 in time. ACI: 50.0% of 2 in time." in shown
     assert "ACP: 0.0% of 1 in time." in shown
 
@@ -68,6 +68,21 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     named = [label for label, _query in links(app)]
     assert "Open the oldest: prc_" in [label[:21] for label in named]
     assert any(label.startswith("sel_") for label in named), "only an id of the process said whose"
+
+
+def test_who_has_most_is_led_to_with_what_is_theirs(open_log: OpenLog, visit: Visit) -> None:
+    assigned = {
+        "kind": "assignment",
+        "occurred_at": text(before(days=1)),
+        "process_id": "prc_4",
+        "seller_id": "sel_ana",
+        "assignee": "Bia",
+        "actor": "Bia",
+    }
+    with open_log([*HISTORY, assigned]):
+        app = visit("trends")
+    assert "The most that one person has: 1 (Bia); EXPIRED among them: 0." in page_text(app)
+    assert ("View those of Bia", "queue=all&assignee=Bia") in links(app)
 
 
 def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
@@ -103,7 +118,7 @@ def test_it_says_what_followed_a_missed_deadline(open_log: OpenLog, visit: Visit
     ]
     with open_log(history):
         app = visit("trends")
-    assert "50.0% disabled within 30 days of a missed deadline" in page_text(app)
+    assert "50.0% disabled within 30 days of a missed deadline (1 of 2)" in page_text(app)
     assert [list(row) for row in app.table[-1].value.to_numpy()] == [
         ["30 days", "2", "50.0% (1)", "0.0% (0)"]
     ]

@@ -22,8 +22,12 @@ WITH_A_NEW_TYPE = [*A_QUARTER, of("ACP", 57, 60)]
         (A_QUARTER, HALF, "Worse: 25.0% in time in Oct, after 50.0%"),
         (HALF, A_QUARTER, "Better: 50.0% in time in Oct, after 25.0%"),
         # 40 of 51 after 15 of 19, and 20 of 60 after 30 of 60: 0.167 is less than 0.176.
-        ([of("ACI", 40, 51)], [of("ACI", 15, 19)], "No clear change: 78.4% in time in Oct"),
-        ([of("ACI", 20, 60)], HALF, "No clear change: 33.3% in time in Oct"),
+        (
+            [of("ACI", 40, 51)],
+            [of("ACI", 15, 19)],
+            "No clear change from the period before: 78.4% in time in Oct",
+        ),
+        ([of("ACI", 20, 60)], HALF, "No clear change from the period before: 33.3% in time in Oct"),
         ([of("ACI", 19, 60)], HALF, "Worse: 31.7% in time in Oct, after 50.0%"),
         (
             WITH_A_NEW_TYPE,
@@ -34,13 +38,13 @@ WITH_A_NEW_TYPE = [*A_QUARTER, of("ACP", 57, 60)]
         (
             [of("ACI", 20, 60), of("ACP", 57, 60)],
             HALF,
-            "No clear change: 64.2% in time in Oct, of all types",
+            "No clear change from the period before: 64.2% in time in Oct, of all types",
         ),
         # Clear, since there are so many, but 0.50004 and 0.5 are both printed as 50.0%.
         (
             [of("ACI", 5_000_400_000, 10_000_000_000)],
             [of("ACI", 5_000_000_000, 10_000_000_000)],
-            "No clear change: 50.0% in time in Oct",
+            "No clear change from the period before: 50.0% in time in Oct",
         ),
         (WITH_A_NEW_TYPE, [of("ACP", 0, 0)], "60.0% in time in Oct"),
         (A_QUARTER, [of("ACP", 50, 60)], "25.0% in time in Oct"),

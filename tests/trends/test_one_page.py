@@ -56,11 +56,16 @@ def test_its_first_sentences_say_the_finding_and_its_title_whose_reviews_these_a
     march = {**april, "month": april["month"].replace(month=3), "finished_in_time": 4}
     of = page._replace(rows={**page.rows, "on_time_by_month": [march, april]})
     assert one_page.finding(of, "en").startswith(
-        "No clear change: 75.0% in time in Apr 2026. 20 reviews are EXPIRED (0 in 7 days). "
+        "No clear change from the period before: 75.0% in time in Apr 2026. 20 reviews are EXPIRED"
     )
     assert one_page.finding(of, "pt").startswith(
-        "Sem mudança clara: 75,0% no prazo em abr. 2026. 20 revisões estão EXPIRED "
+        "Sem mudança clara em relação ao período anterior: 75,0% no prazo em abr. 2026. 20 revisões"
     )
+    may = {**april, "month": april["month"].replace(month=5), "on_time_share": 0.5, "due_so_far": 2}
+    of = page._replace(rows={**page.rows, "on_time_by_month": [march, april, may]})
+    so_far = "in time in Apr 2026. May 2026: 1 in time, of 2 due so far. 20 reviews are EXPIRED"
+    assert so_far in one_page.finding(of, "en")
+    assert one_page.when(of, ZoneInfo("UTC"), "en").endswith(", UTC")
 
 
 def test_it_has_no_word_that_only_analysts_know(page):
