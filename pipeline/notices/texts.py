@@ -4,6 +4,7 @@ A message speaks of all open reviews of a seller, and says nothing personal: it 
 whoever holds the telephone, or has the mailbox by now.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Final, NamedTuple
@@ -39,6 +40,9 @@ _SUBJECTS: Final = {
     MOVED: N_("{name}: another deadline for your registration data: {deadline}"),
 }
 _LATE_SUBJECT: Final = N_("{name}: your registration data are late, and you can still answer")
+_PARTLY_LATE_SUBJECT: Final = N_(
+    "{name}: part of your registration data is late, and part is due by {deadline}"
+)
 _ACCEPTED_SUBJECT: Final = N_("{name}: your registration data were accepted")
 _ACCEPTED: Final = N_(
     "the payment platform has accepted your answers. The review is complete, and there is nothing"
@@ -83,6 +87,7 @@ _GENUINE: Final = N_(
 _THANKS: Final = N_("Thank you.")
 _OTHER_REVIEW: Final = N_("Review of your registration")
 _NO_DEADLINE: Final = N_("now")
+_FIRST_DAY: Final = re.compile(r"^1 de ")  # the first of a month in Portuguese, as Babel writes it
 
 
 class Asked(NamedTuple):
@@ -150,10 +155,8 @@ def written(
         return Message(_line(words.subject.format(**places)), text)
     if template not in OURS:
         raise KeyError(template)
-    is_late = all(it.is_late for it in reviews)
-    is_late = is_late and template in (FIRST, REMINDER)
     is_of_some = template in _NEWS and any(it.news for it in reviews)
-    subject = _said(_LATE_SUBJECT if is_late else _SUBJECTS[template], language, **places)
+    subject = _said(_subject(template, reviews), language, **places)
     paragraphs = (
         _said(_HELLO, language),
         _said(_OPENINGS[REMINDER if is_of_some else template], language, **places),
@@ -166,6 +169,15 @@ def written(
         sender.name,
     )
     return Message(_line(subject), "\n\n".join(it for it in paragraphs if it))
+
+
+def _subject(template: str, reviews: Sequence[Asked]) -> str:
+    """What stands above our own message. A deadline that is far ahead says nothing of a review that
+    is late."""
+    if template not in (FIRST, REMINDER) or not any(it.is_late for it in reviews):
+        return _SUBJECTS[template]
+    has_time = any(it.deadline_at is not None and not it.is_late for it in reviews)
+    return _PARTLY_LATE_SUBJECT if has_time else _LATE_SUBJECT
 
 
 def accepted(review_type: str | None, language: Language, sender: Sender) -> Message:
@@ -263,7 +275,8 @@ def clock(at: int | None, language: Language, zone: tzinfo) -> str:
     local: datetime = instants.of(at).astimezone(zone)
     named = figures.clock(local, locale)
     time = f"{local:%Hh%M}" if language == "pt-BR" else f"{local:%H:%M}"
-    return f"{dates.format_date(local.date(), 'long', locale=locale)}, {time} ({named})"
+    day = _FIRST_DAY.sub("1º de ", dates.format_date(local.date(), "long", locale=locale))
+    return f"{day}, {time} ({named})"
 
 
 def _said(text: str, language: Language, /, **values: str) -> str:

@@ -131,6 +131,15 @@ def test_a_review_is_said_as_it_stands(asked: Asked, said: str) -> None:
     assert texts.review(asked, "en", Settings().zone) == said
 
 
+def test_the_first_of_a_month_is_written_as_brazilians_do() -> None:
+    zone = Settings().zone
+    first, eleventh = (instants.parse(f"2026-12-{day}T15:00:00Z") for day in ("01", "11"))
+    noon = "12h00 (horário de Brasília)"
+    assert texts.clock(first, "pt-BR", zone) == f"1º de dezembro de 2026, {noon}"
+    assert texts.clock(eleventh, "pt-BR", zone) == f"11 de dezembro de 2026, {noon}"
+    assert texts.clock(first, "en", zone) == "1 December 2026, 12:00 (Brasilia Time)"
+
+
 def test_a_link_is_known_by_how_the_page_of_this_seller_begins() -> None:
     """Where the page is `http:`, as in a trial, the message promised `https:`."""
     asked = [Asked("ACP", DEADLINE, is_late=False, missing=["revenue"])]
@@ -152,5 +161,11 @@ def test_our_own_message_says_all_that_a_seller_must_know() -> None:
         assert message.text.count("[link]") == 2
     late = texts.written("reminder", asked[:1], "en", sender(rules.load(None)))
     assert late.subject == "Loja do Zé: your registration data are late, and you can still answer"
+    # It named the far deadline alone, as if nothing was late.
+    both = texts.written("reminder", asked[::-1], "en", sender(rules.load(None)))
+    assert both.subject == (
+        "Loja do Zé: part of your registration data is late, and part is due by 4 June 2026, 23:00"
+        " (Brasilia Time)"
+    )
     with pytest.raises(KeyError):
         texts.written("third", asked, "en", sender(rules.load(None)))
