@@ -2,18 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import calls
 from app_pages.door import access
 from app_pages.language import code_texts, formats, refusals
 from app_pages.language.i18n import _, ngettext
 from app_pages.parts import acting, address, elements, folds, links, lists, seller_names, views
-from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import InboxUnavailable, PrazoError
 from pipeline.language import codes
@@ -281,8 +278,7 @@ def _confirm(rows: Sequence[views.Row], edition: int) -> None:
 
 def _why_held(looked: Ready) -> str:
     """What our own rules name, as Markdown."""
-    masked = (replace(it, path=code_texts.masked(it.path)) for it in looked.held)
-    return "; ".join(map(refusals.reason, masked))
+    return "; ".join(map(refusals.reason, looked.held))
 
 
 def say_if_held(process: views.Row) -> None:
@@ -306,44 +302,6 @@ def say_if_held(process: views.Row) -> None:
     if why := _why_held(looked):
         title = _("Held back: our own rules would not send these answers")
         st.warning(why, title=title, icon=":material/front_hand:")
-
-
-def say_refused(process: views.Row) -> None:
-    """Says of a review whose payload the platform found invalid which of the asked fields its
-    answer names, as the link of the next message asks for these alone, and whether the seller was
-    contacted since."""
-    from pipeline.journey.reviews import Reviews
-
-    if views.as_of() is not None:
-        return
-    try:
-        review = Reviews(service.current().inbox).look(process["process_id"])
-    except InboxUnavailable:  # the page goes on
-        return
-    if not review.to_correct:
-        st.markdown(_("The answer names no field that was asked: see *Request and answer*."))
-        return
-    fields = ", ".join(map(code_texts.field, review.to_correct))
-    st.markdown(
-        _(
-            "The platform refused: {fields}. *Ask again* asks the seller for nothing else.",
-            fields=fields,
-        )
-    )
-    since = instants.naive(review.refused_at or 0)
-    told = calls.notices({"process_id": process["process_id"]})
-    stands = (it for it in told if it["contacted_at"] is not None and it["sent_at"] >= since)
-    if (latest := next(stands, None)) is None:
-        return
-    st.info(
-        _(
-            "The seller was contacted since, on **{instant}**: {channel}, {name}.",
-            instant=formats.minute(latest["sent_at"]),
-            channel=formats.plain(code_texts.word(codes.SELLER_CHANNELS, latest["channel"])),
-            name=formats.plain(latest["actor"] or _("by the schedule")),
-        ),
-        icon=":material/mark_email_read:",
-    )
 
 
 def _button(

@@ -26,6 +26,17 @@ REASONS: Final[Mapping[str, str]] = {
     "retry_pending": N_("another payload waits for a retry, and may have been processed"),
     "not_confirmed": N_("the seller has answered it on their page, and not confirmed it yet"),
 }
+FORMS: Final[Mapping[str, str]] = {
+    "revenue": N_("one of the platform's bands, such as 1000_to_5000"),
+    "line1": N_("a text that is not empty"),
+    "line2": N_("a text, which may be empty"),
+    "line3": N_("a text that is not empty"),
+    "city": N_("a text that is not empty"),
+    "state": N_("two letters, such as SP"),
+    "postal_code": N_("8 digits, without a mask"),
+    "country_code": N_("a country's code of two capital letters, such as BR"),
+}
+"""What the contract says of a field's form, by the last key of its path."""
 _NO_TYPE: Final = N_(
     "nobody knows whether the seller is an individual or a business: their journey has to ask it,"
     " or whoever sends it by a command says so"
@@ -35,6 +46,8 @@ _NO_TYPE: Final = N_(
 
 def reason(violation: Violation) -> str:
     """A violation as Markdown: the field, and what keeps it from being sent."""
-    is_type = (violation.path, violation.rule) == ("type", "missing")
-    why = _(_NO_TYPE) if is_type else code_texts.word(REASONS, violation.rule)
-    return f"{formats.code(violation.path)}: {why}"
+    path, rule = violation.path, violation.rule
+    why = _(_NO_TYPE) if (path, rule) == ("type", "missing") else code_texts.word(REASONS, rule)
+    if rule == "wrong_format" and (form := FORMS.get(path.rpartition(".")[2])) is not None:
+        why += f" ({_(form)})"
+    return f"{formats.code(code_texts.masked(path))}: {why}"

@@ -16,6 +16,7 @@ from app_pages.desk import (
     journeys,
     last_notice,
     processes,
+    refused,
 )
 from app_pages.door.pages import Page, Section
 from app_pages.language import code_texts, formats, rulebook
@@ -214,7 +215,7 @@ with st.container(border=True):
             calls.say_latest({**process, **next_up}, calls.notices(this))
         if is_invalid:
             with remedy:
-                journeys.say_refused(process)
+                refused.say(process)
                 if process["seller_id"] is not None:
                     asking.seller(process["seller_id"])
     elements.say_deleted(process)

@@ -369,6 +369,51 @@ def test_a_process_says_which_fields_the_platform_refused(
     assert said in shown
 
 
+LEFT_OUT = (
+    "address.postal_code: it is asked for, and was not sent, though the seller has answered it."
+    " That is ours to correct."
+)
+FORM = (
+    "address.postal_code: the value is not in the form that the platform takes (8 digits, without"
+    " a mask)."
+)
+
+
+@pytest.mark.parametrize(
+    ("answered", "sent", "said"),
+    [
+        ("66055-818", "66055-818", [FORM, "The seller gave it so: ask them again."]),
+        ("66055818", "66055-818", [FORM, "That is ours to correct."]),
+        ("66055818", None, [LEFT_OUT]),
+        ("66055818", "66055818", ["Our own rules find nothing wrong in what was sent"]),
+    ],
+    ids=["as answered", "otherwise", "left out", "right"],
+)
+def test_of_what_the_platform_refused_our_own_rules_say_what_is_wrong_and_whose_it_is(
+    open_log: OpenLog, visit: Visit, answered: str, sent: str | None, said: list[str]
+) -> None:
+    """Only a masked answer named the rule, and the one button asked the seller for our mistake."""
+    path = "address.postal_code"
+    started, finished = attempt("prc_form", before(days=17), status=400)
+    address = {} if sent is None else {"address": {"postal_code": sent}}
+    body = {"process_id": "prc_form", "type": "individual", **address}
+    answer = {"error": {"violations": [{"field": path, "message": "66055-818 is wrong"}]}}
+    with open_log(
+        [
+            review("prc_form", before(days=20), fields=[path]),
+            collected("prc_form", "answered", before(days=18), fields={path: answered}),
+            {**started, "body": body},
+            {**finished, "body": answer},
+        ]
+    ):
+        shown = page_text(visit("process", as_of=None, process="prc_form"))
+    for each in said:
+        assert each in shown
+    is_fault_found = "nothing wrong" not in said[0]
+    assert ("Prazo did not send it, and would have held it back." in shown) == is_fault_found
+    assert "66055" not in shown
+
+
 @pytest.mark.parametrize(("days", "is_said"), [(18, False), (16, True)])
 def test_beside_what_was_refused_stands_that_the_seller_was_asked_since(
     open_log: OpenLog, visit: Visit, days: int, *, is_said: bool
