@@ -41,10 +41,12 @@ NOBODY: Final = "(no name given)"
 """Who searches where nobody logs in, and gave no name."""
 BY_RULE: Final = "by rule"
 """Who assigns where no person does."""
+RESUMER: Final = "resume"
+"""Who sends an attempt again by itself."""
 OURS: Final = frozenset(
     {
         *("local", "loopback", "receiver", "webhook", "journey", "dashboard", "gateway", "alerts"),
-        *("alert link", "forwarder", "forwarding", "resume", "prazo", NOBODY, BY_RULE),
+        *("alert link", "forwarder", "forwarding", RESUMER, "prazo", NOBODY, BY_RULE),
     }
 )
 """Names under which the program itself records, or tells its own callers from others: nobody else

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from app_pages.desk import casework
+from app_pages.desk import casework, holding
 from app_pages.language import code_texts, formats
 from app_pages.language.i18n import N_, _, ngettext
 from app_pages.parts import acting, elements, folds, links, lists, seller_names, views
@@ -144,6 +144,8 @@ def _form(key: str, drawn: Sequence[str]) -> None:
         elements.say(error)
         return
     _show(shown)
+    if total == 1 and shown.refused == "held":  # by whom and why
+        holding.say(drawn[0])
     # Who sees of one seller what keeps messages back may send all the same; of many nobody may.
     warned = shown.warned if total == 1 and shown.refused == shown.warned else None
     is_refused = shown.refused is not None and warned is None

@@ -22,6 +22,8 @@ from pipeline.serve.roles import Role
 LISTED: Final = 10
 """Calls and letters; of each, the view has a row for every review that it was about."""
 MOST_ROWS: Final = LISTED * MOST_PROCESSES
+NOTE_SHOWN: Final = 140
+"""Characters of what was said, which may be thousands, in a card with more in it."""
 
 
 def record(key: str, processes: Sequence[views.Row]) -> None:
@@ -69,10 +71,22 @@ def standing(about: Mapping[str, object], *, may_act: bool) -> None:
             if may_act and _may_retract(row, acting.reader_name()):
                 _offer_retraction(row)
         if row["note"]:
-            st.markdown(formats.muted(formats.plain(views.shown("note", row["note"]))))
+            _say_note(row)
     if len(one_each) > LISTED:
         in_all = len(views.groups("seller_notices", ["message_id"], where=where))
         elements.say_cut(len(shown), in_all)
+
+
+def _say_note(row: views.Row) -> None:
+    """What was said in a call or letter; where that is long, behind how it begins."""
+    said = views.shown("note", row["note"])
+    if len(said) <= NOTE_SHOWN:
+        st.markdown(formats.muted(formats.plain(said)))
+        return
+    label = formats.plain(f"{said[:NOTE_SHOWN]} …")
+    key = f"note {elements.edition('note', [row['message_id']])}"
+    if place := folds.expander(label, key=key):
+        place.markdown(formats.plain(said))
 
 
 def say_latest(process: views.Row, notices: Sequence[views.Row]) -> None:

@@ -106,9 +106,24 @@ def note(process: views.Row) -> None:
 
 
 def remind(process: views.Row) -> None:
-    """The message that asks a seller again, to copy, and the form that records a call or letter."""
+    """The form that records a call or letter, and a message to copy that asks the seller again."""
     own = recording.key_of(process)
     place = folds.popover(_("Call or letter"), icon=":material/call:", key=f"r {own}")
+    if place is None:
+        return
+    with place:
+        calls.record(own, [process])
+        undone = _(
+            "Recorded by mistake? After the first seconds, *Undo* stands on the pages of the"
+            " process and of its seller."
+        )
+        st.markdown(formats.muted(undone))
+        _message_to_copy(process, own)
+
+
+def _message_to_copy(process: views.Row, own: str) -> None:
+    label = _("A message to copy")
+    place = folds.expander(label, icon=":material/content_copy:", key=f"message {own}")
     if place is None:
         return
     with place:
@@ -132,12 +147,6 @@ def remind(process: views.Row) -> None:
                 else _("Copy it, put the address of the journey in place of the link, and send it.")
             )
         )
-        calls.record(own, [process])
-        undone = _(
-            "Recorded by mistake? After the first seconds, *Undo* stands on the pages of the"
-            " process and of its seller."
-        )
-        st.markdown(formats.muted(undone))
 
 
 def open_or_close_ticket(process: views.Row) -> None:

@@ -100,7 +100,7 @@ def show(seller_id: str) -> None:
     label, icon = (
         (_("Stop messages"), ":material/notifications_off:")
         if held is None
-        else (_("Let messages go on"), ":material/notifications_active:")
+        else (_("Resume messages"), ":material/notifications_active:")
     )
     place = folds.popover(label, icon=icon, key=key)
     if place is None:
@@ -108,11 +108,13 @@ def show(seller_id: str) -> None:
     with place, st.form(f"{key} form", border=False):
         st.markdown(
             _(
-                "No messages go to this seller by themselves until somebody lets them go on. Who"
+                "No messages go to this seller by themselves until somebody resumes them. Who"
                 " writes by hand is warned first."
             )
             if held is None
-            else _("The schedule sends this seller again what comes due.")
+            else _(
+                "From now on the schedule writes to this seller again, whenever something is due."
+            )
         )
         st.text_input(_("Why?"), key=f"{key} why")
         acting.say_at(f"{key} why")

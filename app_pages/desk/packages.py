@@ -19,6 +19,7 @@ from pipeline.audit.request import MOST_DRAWN, Request, Sample, Scope
 from pipeline.clearance.clearances import Awaited
 from pipeline.continuity import service
 from pipeline.files.temporary import OwnFolder
+from pipeline.log.kinds.seller_notice import SELLER_NOTICE
 from pipeline.serve.roles import Permission
 
 _SCOPES: Final = {
@@ -490,9 +491,7 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
         return
     st.table(
         {
-            _("Kind"): [
-                formats.plain(code_texts.word(occurrences.KINDS, row["kind"])) for row in rows
-            ],
+            _("Kind"): [formats.plain(_kind(row["kind"])) for row in rows],
             _("Entries"): [formats.number(row["entries"]) for row in rows],
             _("When"): [
                 " – ".join(map(formats.day, dict.fromkeys(row["days"])))
@@ -506,6 +505,13 @@ def _contents_table(rows: Sequence[views.Row]) -> None:
         height=min(46 * (len(rows) + 1), 320),
         alt=_("What goes into the package"),
     )
+
+
+def _kind(code: str) -> str:
+    """A kind of entry in words, as entries of it are titled: calls and letters are notices, too."""
+    if code == SELLER_NOTICE:
+        return _("Seller notices, calls and letters")
+    return code_texts.word(occurrences.KINDS, code)
 
 
 def _start_of(day: date) -> int:

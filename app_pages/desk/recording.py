@@ -16,7 +16,7 @@ from pipeline.continuity import service
 from pipeline.errors import PrazoError
 from pipeline.inbox import Outcome, Receipt
 from pipeline.language import codes
-from pipeline.log.actions import ASSIGNED, MAX_REASON_CHARACTERS, UNDONE, By, action
+from pipeline.log.actions import ASSIGNED, UNDONE, By, action
 from pipeline.log.entries import Draft
 from pipeline.log.kinds.assignment import ASSIGNMENT
 from pipeline.log.kinds.note import new_note_id, note
@@ -160,17 +160,20 @@ def ask_contact(key: str) -> None:
     acting.say_at(f"contact_promise {key}")
     st.text_area(
         _("What was said"),
-        max_chars=MAX_REASON_CHARACTERS,
         key=f"contact_note {key}",
         height="content",
     )
+    acting.say_at(f"contact_note {key}")
 
 
 def record_contact(key: str, processes: Sequence[views.Row], actor: str) -> acting.Feedback:
     """Records the call or letter that was typed into a form, about each of these processes: one for
     all processes of a seller. For a moment it can be taken back."""
-    if not is_blank(actor) and _is_call(key) and (wrong := _wrong_of_call(key)):
-        return acting.Feedback("", at=wrong)
+    wrong = [*_wrong_of_call(key)] if _is_call(key) else []
+    if (too_long := acting.too_long(acting.typed(f"contact_note {key}"))) is not None:
+        wrong.append((f"contact_note {key}", too_long))
+    if not is_blank(actor) and wrong:
+        return acting.Feedback("", at=tuple(wrong))
     by_seller = {_seller_of(row): new_message_id() for row in processes}
     ids = {row["process_id"]: by_seller[_seller_of(row)] for row in processes}
     done = record(
@@ -245,7 +248,8 @@ def _wrong_of_call(key: str) -> tuple[tuple[str, str], ...]:
     if promised and acting.typed(outcome) != REACHED:
         return ((promise, _("Only who was reached can have promised a day: leave it empty.")),)
     if promised and promised < formats.local(views.moment()).date():
-        return ((promise, _("This day is over: choose the one that they promised.")),)
+        over = _("{day} is over: choose the day that they promised.", day=formats.day(promised))
+        return ((promise, over),)
     return ()
 
 

@@ -13,6 +13,7 @@ from pipeline.contract.event_types import REVIEW_REQUIRED
 from pipeline.language import codes
 from pipeline.language.catalogue import Language
 from pipeline.log.actions import WRITTEN
+from pipeline.log.entries import LIVE
 from pipeline.log.kinds import Kind, collection, kinds, webhook
 from pipeline.log.kinds.alert import ALERT
 from pipeline.log.kinds.assignment import RULES_WORDS
@@ -21,8 +22,9 @@ from pipeline.log.kinds.notice_schedule import NOTICE_SCHEDULE
 from pipeline.log.kinds.quarantine import QUARANTINE
 from pipeline.log.kinds.seller_notice import BY_HAND, SELLER_NOTICE
 from pipeline.log.kinds.submission_finished import SUBMISSION_FINISHED
+from pipeline.log.kinds.submission_started import SUBMISSION_STARTED
 from pipeline.log.kinds.webhook import WEBHOOK
-from pipeline.names import BY_RULE
+from pipeline.names import BY_RULE, OURS, RESUMER
 from pipeline.notices.sellers import REFUSALS
 
 KINDS: Final[Mapping[str, str]] = {code: kind.name for code, kind in kinds().items()}
@@ -158,9 +160,21 @@ def entry(row: Mapping[str, Any]) -> EntryInWords:
     actor = row["actor"] and (
         word(RULES_WORDS, BY_RULE) if row["actor"] == BY_RULE else row["actor"]
     )
+    if kind == SUBMISSION_STARTED and row["origin"] == LIVE:
+        actor = _sender(row["recorded_by"])
     by = [it for it in (actor, reason, row["note"]) if it]
     detail = " · ".join(map(formats.plain, [*said, *by]))
     return EntryInWords(known.icon, title, detail)
+
+
+def _sender(recorded_by: str) -> str:
+    """Who sent an attempt of ours: a person, a token's name, or what sends again by itself. Empty
+    where nobody has a name."""
+    if recorded_by == RESUMER:
+        return _("sent again by itself")
+    if recorded_by in OURS:
+        return ""
+    return recorded_by.removeprefix("dashboard:").removeprefix("user:")
 
 
 def _reasons(row: Mapping[str, Any]) -> Mapping[str, str]:

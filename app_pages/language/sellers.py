@@ -23,7 +23,7 @@ class Standing(NamedTuple):
 STANDINGS: Final[Mapping[str, Standing]] = {
     "enabled": Standing(
         N_("The seller passed every step and is active. A review that expires can change that."),
-        N_("Answer each of its reviews in time."),
+        N_("Have each of its reviews answered in time."),
     ),
     "denied": Standing(
         N_("The platform rejected the seller."),

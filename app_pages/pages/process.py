@@ -86,6 +86,15 @@ def said(row: views.Row, answers: Mapping[str, JsonValue]) -> str:
     )
 
 
+def asked_for(listed: int, with_parts: int) -> str:
+    """How many fields the platform listed, as lists have them; and how many that comes to where one
+    of them, such as an address, has parts."""
+    said = ngettext("{n} field", "{n} fields", listed, n=formats.number(listed))
+    if with_parts == listed:
+        return said
+    return f"{said} · {_('{n} with all parts', n=formats.number(with_parts))}"
+
+
 def course_reading(process: views.Row) -> str:
     """The clock in a sentence."""
     opened, deadline = formats.minute(process["opened_at"]), formats.minute(process["deadline_at"])
@@ -242,7 +251,7 @@ with elements.facts(4):
     elements.fact(
         _("Requested"),
         formats.local_day(process["opened_at"]),
-        ngettext("{n} field", "{n} fields", fields, n=formats.number(fields)),
+        asked_for(len(process["requested_fields"] or ()), fields),
     )
     if journey is None:
         elements.fact(_("Seller's answer"), "–", _("not asked yet"))

@@ -162,21 +162,27 @@ def is_name_asked() -> bool:
 
 def missing(text_key: str, actor_key: str) -> "Feedback | None":
     """What to say at the input of a text that is missing or too long, and at that of a missing
-    name; None where both are right. The length is checked here, since an input with a limit of its
-    own would hand over nothing of a text that is too long."""
+    name; None where both are right."""
     text, wrong = typed(text_key), []
     if is_blank(text):
         wrong.append((text_key, _("Fill this in: it goes into the log.")))
-    elif len(text) > MAX_REASON_CHARACTERS:
-        too_long = _(
-            "At most {n} characters go into the log: this text has {total}.",
-            n=formats.number(MAX_REASON_CHARACTERS),
-            total=formats.number(len(text)),
-        )
-        wrong.append((text_key, too_long))
+    elif (said := too_long(text)) is not None:
+        wrong.append((text_key, said))
     if is_blank(actor_of(actor_key)):
         wrong.append((actor_key, _("A name is needed: it goes into the log.")))
     return Feedback("", kept=text, at=tuple(wrong)) if wrong else None
+
+
+def too_long(text: str) -> str | None:
+    """What to say of a text that is too long for the log; None where it is not. Said here, since an
+    input with a limit of its own takes nothing of a text that is pasted and too long."""
+    if len(text) <= MAX_REASON_CHARACTERS:
+        return None
+    return _(
+        "At most {n} characters go into the log: this text has {total}.",
+        n=formats.number(MAX_REASON_CHARACTERS),
+        total=formats.number(len(text)),
+    )
 
 
 Act = Callable[[], object]

@@ -7,6 +7,7 @@ import streamlit as st
 
 _LAST: Final = "popover that was opened last"
 _CLOSED: Final = "popover to draw closed"
+_CLOSED_BEFORE: Final = "popover that was closed last"
 
 
 def expander(label: str, *, key: str, icon: str | None = None, expanded: bool = False) -> Any:
@@ -46,5 +47,8 @@ def is_last(key: str) -> bool:
 
 def close() -> None:
     """Closes the popover that is open, and forgets what was typed there: for what is called before
-    the page is drawn."""
-    st.session_state[_CLOSED] = st.session_state.pop(_LAST, None)
+    the page is drawn. The second click of a double click closes it once more: to the browser, which
+    has not heard of the first, it is still open."""
+    if (last := st.session_state.pop(_LAST, None)) is not None:
+        st.session_state[_CLOSED_BEFORE] = last
+    st.session_state[_CLOSED] = st.session_state.get(_CLOSED_BEFORE)

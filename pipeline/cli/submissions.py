@@ -25,6 +25,7 @@ from pipeline.cli.outcomes import (
 from pipeline.errors import CallerError, Unreadable
 from pipeline.language.codes import CALL_OUTCOMES
 from pipeline.log.kinds.seller_notice import BY_HAND, PHONE
+from pipeline.names import RESUMER
 from pipeline.settings import Settings
 from pipeline.texts import is_blank, typed
 from pipeline.written import in_utf_8
@@ -143,7 +144,7 @@ def resume(process: str | None, follow: bool, wait: float) -> None:
         )
         sys.exit(conclude(process, ended, settings))
     if follow:
-        sending.resume_for_ever(settings, recorded_by="resume", on_attempt=log_result)
+        sending.resume_for_ever(settings, recorded_by=RESUMER, on_attempt=log_result)
         sys.exit(DONE)
     waiting = sending.resume_all(
         settings, recorded_by=user(), patience_seconds=wait, on_attempt=print_result

@@ -494,10 +494,11 @@ def test_an_attempt_shows_its_request_and_its_answer_masked_until_there_is_a_rea
 
 
 def test_as_many_fields_are_requested_as_rows_say_so(open_log: OpenLog, visit: Visit) -> None:
-    """It said one field above six of them: an address has six that the contract requires."""
+    """It said one field above six of them: an address has six that the contract requires. Then it
+    said six where lists say one."""
     with open_log([review("prc_home", before(days=9), fields=["owner.address"])]):
         app = visit("process", process="prc_home")
-    assert metrics(app)["Requested"] == ("23 May 2026", "6 fields")
+    assert metrics(app)["Requested"] == ("23 May 2026", "1 field · 6 with all parts")
     assert [row[2] for row in table(app, "Field")] == ["yes"] * 6
 
 

@@ -98,7 +98,7 @@ def test_several_open_processes_stand_side_by_side_with_what_is_asked_and_to_be_
 
 
 MEANINGS = {
-    "enabled": ("The seller passed every step", "Answer each of its reviews in time."),
+    "enabled": ("The seller passed every step", "Have each of its reviews answered in time."),
     "denied": ("The platform rejected the seller.", "a new attempt is a new seller"),
     "disabled": ("blocked from new transactions", "ask the platform what lifts the block"),
     "deleted": ("no longer accessible", "Keep the evidence of its reviews"),
@@ -115,7 +115,7 @@ def test_what_has_expired_is_not_to_be_answered_in_time(open_log: OpenLog, visit
     remedy = "Have what expired answered now: the platform still accepts it."
     assert "A review has expired: the seller can be exposed to regulatory penalties" in late
     assert remedy in late
-    assert "Answer each of its reviews in time." not in late
+    assert "Have each of its reviews answered in time." not in late
     assert remedy in unknown
     assert remedy not in of_nobody
 

@@ -164,7 +164,7 @@ TODAY = instants.of(instants.now()).date()
     [
         (None, None, "What came of the call is still missing."),
         ("no_answer", TODAY + timedelta(days=9), "Only who was reached can have promised a day"),
-        ("reached", TODAY - timedelta(days=9), "This day is over"),
+        ("reached", TODAY - timedelta(days=9), "is over: choose the day"),
     ],
 )
 def test_a_call_that_cannot_be_so_is_not_recorded(
@@ -179,6 +179,27 @@ def test_a_call_that_cannot_be_so_is_not_recorded(
         press(app, "Record the call or letter")
         assert says in page_text(app)
         assert service.reader.count("seller_notices") == 0
+
+
+def test_what_was_said_may_be_too_long_for_the_log_and_is_then_still_there_to_be_shortened(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """A field with a limit of its own took nothing of a text that was pasted, and said nothing."""
+    with open_log(HISTORY) as service:
+        app = visit("seller", as_of=None, seller_id="sel_ana")
+        say_name(app, "header", "Bia")
+        app.segmented_control(key="contact_outcome sel_ana").set_value("reached")
+        app.text_area(key="contact_note sel_ana").set_value("x" * 2001)
+        press(app, "Record the call or letter")
+        too_long = "At most 2,000 characters go into the log: this text has 2,001."
+        assert too_long in page_text(app)
+        assert app.text_area(key="contact_note sel_ana").value == "x" * 2001
+        assert service.reader.count("seller_notices") == 0
+        app.text_area(key="contact_note sel_ana").set_value("y" * 2000)
+        press(app, "Record the call or letter")
+        assert service.reader.count("seller_notices") == 2, "one for each review"
+    # In a card with more in it, it begins and is folded away.
+    assert f"{'y' * 140} …" in [it.label for it in app.expander]
 
 
 def test_beside_the_next_step_stands_what_a_call_came_to_and_a_promise_that_is_too_late(
@@ -287,10 +308,10 @@ def test_messages_to_one_seller_are_stopped_and_go_on(open_log: OpenLog, visit: 
         assert service.reader.count("held_sellers") == 0
         say_why(app, "another dispute")
         press(app, "Stop messages")
-        press(app, "Let messages go on")
+        press(app, "Resume messages")
         assert "Fill this in: it goes into the log." in page_text(app), "the field was emptied"
         say_why(app, "settled")
-        press(app, "Let messages go on")
+        press(app, "Resume messages")
         steps = service.reader.read("timeline", where={"kind": "notice_schedule"}).to_pylist()
         assert [(it["step"], it["actor"], it["reason"]) for it in steps] == [
             ("held", "Bia", "a dispute"),
@@ -343,11 +364,11 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
         # Process led with "Ask again. Act now", and said this small and far below.
         first = "First find out who the messages go to."
         assert first in page_text(visit("process", as_of=None, process="prc_1"))
-        press(app, "Let messages go on")
+        press(app, "Resume messages")
         assert "Fill this in: it goes into the log." in page_text(app)
         assert stands() == ("stopped", "not_me")
         say_why(app, "reached by telephone")
-        press(app, "Let messages go on")
+        press(app, "Resume messages")
         assert stands() == ("released", "reached by telephone")
         assert "ended the messages" not in page_text(visit("sellers", as_of=None))
         assert first not in page_text(visit("process", as_of=None, process="prc_1"))

@@ -15,6 +15,8 @@ def page() -> None:
 
     if st.session_state.pop("begins again", False):
         st.rerun()
+    if st.session_state.pop("closes", False):
+        folds.close()
     if open_to_browser := st.session_state.pop("open to the browser", None):
         st.session_state[open_to_browser] = True
     for name in ("one", "other"):
@@ -60,6 +62,17 @@ def test_what_was_typed_is_there_after_a_click_beside_it_and_gone_once_it_is_don
     assert drawn(app) == []
     unfold(app, "one")
     assert app.text_input(key="typed one").value == ""
+
+
+def test_the_second_click_of_a_double_click_closes_it_too(app: AppTest) -> None:
+    """It came before the browser heard of the first, and the form stayed open over *Undo*."""
+    unfold(app, "one")
+    app.button(key="do one").click().run()
+    app.session_state["open to the browser"] = "one"
+    app.session_state["closes"] = True
+    app.run()
+    assert app.session_state["one"] is False
+    assert drawn(app) == []
 
 
 def test_one_stays_open_while_its_label_changes(app: AppTest) -> None:
