@@ -46,6 +46,14 @@ def show(rules: AlertRules, *, may_act: bool) -> None:
         _line(path, text, n, route, rules)
 
 
+def go_by_roles(rules: AlertRules) -> bool:
+    """Whether what a recipient sees to decides what they get: where all routes name their
+    recipients, it would seem to say what it does not."""
+    named = [it.to for it in rules.routes]
+    named += [step.to for it in rules.routes for step in it.escalate]
+    return not rules.routes or any(not {*GROUPS}.isdisjoint(it) for it in named)
+
+
 def _text(path: Path) -> str:
     try:
         return read_small(path)

@@ -348,11 +348,12 @@ def recipients(rules: AlertRules) -> None:
         )
         alert_settings.change()
         return
+    seen_to = [_(alert_settings.OF_ROLES[it.role]) for it in rules.recipients.values()]
     st.table(
         {
             _("Recipient"): [formats.plain(it) for it in rules.recipients],
             _("Channels"): [_channels(it.channels) for it in rules.recipients.values()],
-            _("Sees to"): [_(alert_settings.OF_ROLES[it.role]) for it in rules.recipients.values()],
+            **({_("Sees to"): seen_to} if alert_routes.go_by_roles(rules) else {}),
             _("Stand-in"): [formats.plain(it.stand_in or "–") for it in rules.recipients.values()],
         }
     )

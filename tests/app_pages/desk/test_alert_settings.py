@@ -268,6 +268,23 @@ def test_a_route_without_recipients_asks_for_one(
     assert file.read_text() == FILE.replace('to = ["ana"]', 'to = ["bruno"]')
 
 
+def test_what_somebody_sees_to_is_said_only_where_routes_go_by_it(
+    open_log: OpenLog, visit: Visit, file: Path
+) -> None:
+    """Who "sees to reviews" was not among those whom the route for reviews notifies."""
+
+    def columns() -> list[str]:
+        app = visit("alerts", as_of=None)
+        return next([*it.value.columns] for it in app.table if "Recipient" in it.value.columns)
+
+    with open_log([], alerts_file=file):
+        assert columns() == ["Recipient", "Channels", "Stand-in"]
+        file.write_text(FILE + 'escalate = [{after = "4h", to = ["role"]}]\n')
+        assert columns() == ["Recipient", "Channels", "Sees to", "Stand-in"]
+        file.write_text(FILE.removesuffix('[[routes]]\nto = ["ana"]\n'))
+        assert "Sees to" in columns()
+
+
 def test_a_choice_goes_to_no_other_route_and_a_change_by_hand_is_nobodys(
     open_log: OpenLog, visit: Visit, file: Path
 ) -> None:
