@@ -464,11 +464,16 @@ def failure_times_reading(most: views.Row, month: str) -> str:
         return failed
     took_them = _(
         "From the first failed attempt to the acceptance, the accepted ones took **{time}** added"
-        " up; counting time in which several waited only once, **{once}**.",
+        " up.",
         time=formats.seconds(most["seconds"]),
+    )
+    if most["seconds_once"] == most["seconds"]:
+        return f"{failed} {took_them}"
+    once = _(
+        "Counting time in which several waited only once, **{once}**.",
         once=formats.seconds(most["seconds_once"]),
     )
-    return f"{failed} {took_them}"
+    return f"{failed} {took_them} {once}"
 
 
 def took(seconds: float | None) -> str:

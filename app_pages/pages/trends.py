@@ -197,7 +197,7 @@ def on_time_title(rows: Sequence[views.Row], cut: Cut, last: date) -> str:
     if not since:
         return title
     current = in_period(since[0][cut.period], cut)
-    return f"{title}; {current} {in_time.so_far(since, language())}"
+    return f"{title}; {current}: {in_time.so_far(since, language())}"
 
 
 def in_period(first: date, cut: Cut) -> str:

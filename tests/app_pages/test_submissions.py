@@ -223,6 +223,8 @@ def test_what_follows_a_failure_is_said_and_how_long_it_took(drawn: Visit) -> No
     assert "After “Platform error”: 100.0% of single retries accepted" in shown
     assert "With the same content right after “Platform error”: 1 accepted of 1." in shown
     assert "accepted of 0" not in shown  # nothing was sent with changed content
+    assert "the accepted ones took 5 min 1 s added up." in shown
+    assert "only once" not in shown  # nobody waited beside another
     assert "5 min 1 s from first failures to acceptance, after “Platform error”" in shown
     assert table(app, "First failure") == [
         ["Platform error", "1", "1", "0", "–", "5 min 1 s", "5 min 1 s", "5 min 1 s"],
@@ -255,7 +257,7 @@ def test_the_longest_time_from_failures_counts_overlaps_once(
     link = f"[Not accepted so far: 1; {the_platforms} “Platform error”](#failure_time_by_month)"
     assert link in [it.value for it in app.markdown]
     assert (
-        "the accepted ones took 10 min added up; counting time in which several waited only once,"
+        "the accepted ones took 10 min added up. Counting time in which several waited only once,"
         " 5 min 1 s." in shown
     )
 

@@ -48,7 +48,7 @@ def test_the_title_is_about_all_and_the_sentence_about_all_and_then_each_kind(
     named = [(it["name"], it["y"], it["textposition"]) for it in chart(app)["data"]]
     assert named == [("ACI", [0.5], "top right"), ("ACP", [0.0], "bottom right")]
     # On the last days of a month it was about the month before alone.
-    assert "33.3% in time in May 2026; in Jun 2026 1 in time, of 1 due so far" in shown
+    assert "33.3% in time in May 2026; in Jun 2026: 1 in time, of 1 due so far" in shown
     assert "All: 33.3% of 3 in time. ACI: 50.0% of 2 in time." in shown
     assert "ACP: 0.0% of 1 in time." in shown
 
