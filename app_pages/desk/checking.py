@@ -135,7 +135,8 @@ def _how_complete(unproved: int) -> str:
     plain yes is said only where nothing is."""
     if unproved:
         return _(
-            "**Complete, but for what is listed below ({n}), of which nothing is a fault.**",
+            "**Complete, as far as a package can show it.** What stays open stands below ({n}):"
+            " none of it is a fault.",
             n=formats.number(unproved),
         )
     return _(

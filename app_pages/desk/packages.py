@@ -612,6 +612,7 @@ def _offer(made: _Package) -> None:
                 " see *Verifying a package* in the guide *Evidence*."
             )
         )
+        links.to_named("check", _("Check a package"))
         if made.request.scope.sample is not None:
             _say_what_was_drawn(exported.seq)
 

@@ -99,8 +99,8 @@ OPEN: Final = (
     (
         "is an auditor's own, and was given only after",
         N_(
-            "Whether an auditor gave the number of the sample, and only after they had its"
-            " checkpoint: whoever gave it knows. Otherwise samples could be tried out."
+            "Whether an auditor gave the number of the sample, {quoted}, and only after they had"
+            " its checkpoint: whoever gave it knows. Otherwise samples could be tried out."
         ),
     ),
     (
@@ -248,6 +248,9 @@ OPEN: Final = (
 means for who is no engineer."""
 
 
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"(?: and \d+ more characters)?'
+
+
 def plain(lines: Sequence[str]) -> list[str]:
     """What the verifier's lines mean, as Markdown, each thing once. A line without plain words, as
     of another release, stands as it is."""
@@ -255,11 +258,12 @@ def plain(lines: Sequence[str]) -> list[str]:
 
 
 def _meaning(line: str) -> str:
-    found = (_(means) for part, means in OPEN if part in line)
+    quoted = re.search(_QUOTED, line)
+    said = formats.plain(quoted[0]) if quoted else ""
+    found = (_(means, quoted=said) for part, means in OPEN if part in line)
     return next(found, None) or formats.plain(line)
 
 
-_QUOTED: Final = r'"(?:[^"\\]|\\.)*"(?: and \d+ more characters)?'
 _ABOUT: Final = re.compile(
     r"(?:process (?P<process>Q)|seller (?P<seller>Q)|a sample of (?P<sample>\d+))?(?:, )?"
     r"(?:from (?P<since>\S+), to (?P<until>\S+))?"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from pipeline import instants
 from pipeline.audit import drawing, timestamps
 from pipeline.audit.package import entry_files, report
 from pipeline.audit.package.bags import BagWriter
@@ -294,13 +295,18 @@ def _chosen(prepared: Prepared, rotations: Sequence[int], export_seq: int) -> Ch
 
 def _file_name(parameters: Mapping[str, Any], seq: int) -> str:
     """About whom, when it was made, and its entry: `prazo-audit_seller-sel_1_2026-06-01_17.zip`.
-    An id that looks personal is left out: a name is seen by many who may not open the file."""
+    An id that looks personal is left out: a name is seen by many who may not open the file. A
+    period is named by its first and last day."""
     about = []
     for kind, named in parameters["scope"].items():
         if kind in ("process", "seller"):
             short = named[:MOST_OF_AN_ID]
             about.append(kind if _looks_personal(named) else f"{kind}-{short}")
-        elif kind in ("from", "to", "sample"):
+        elif kind == "to":  # which is the first instant after it
+            until = instants.parse(named)
+            assert until is not None  # it is ours
+            about.append(f"{kind}-{instants.of(until - 1):%Y-%m-%d}")
+        elif kind in ("from", "sample"):
             about.append(f"{kind}-{named[:10]}")
     name = "_".join(["prazo-audit", *about, parameters["as_of"][:10], str(seq)])
     return _NOT_IN_NAMES.sub("-", name) + ".zip"

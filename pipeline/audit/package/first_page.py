@@ -49,8 +49,9 @@ FIRST_PAGE: Final[Mapping[str, str]] = {
         " page."
     ),
     "start_drop": N_(
-        "Without installing anything: drop the ZIP on the page “Check a package” of the"
-        " marketplace's Prazo. That is the word of its server; verify.py needs nobody's."
+        "Without installing anything: drop the ZIP, as it came, on the page “Check a package” of"
+        " the marketplace's Prazo; ask them for its address. That is the word of their server. To"
+        " need nobody's word, use verify.py:"
     ),
     "start_ask": N_("Whom to ask"),
     "start_nobody": N_("Whoever handed you this package."),

@@ -277,7 +277,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "requested": N_("Requested"),
     "collected": N_("Collected"),
     "submitted": N_("Submitted"),
-    "answered": N_("Answered"),
+    "answered": N_("Platform answered"),
     "artifact": N_("artifact"),
     **FIRST_PAGE,
     # verifying

@@ -107,7 +107,7 @@ def test_a_zip_of_something_else_is_called_that(tmp_path: Path) -> None:
         ([], "Complete: yes. Of what Scope names, no entry that the package has to hold is"),
         (
             ["that nothing stands between 7 and 9"],
-            "Complete, but for what is listed below (1), of which nothing is a fault.",
+            "Complete, as far as a package can show it. What stays open stands below (1): none",
         ),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_plain_yes_to_complete_is_said_only_where_nothing_is_left_open(
     app = said(found, Whose.GROWN)
     shown = page_text(app)
     assert "Genuine: yes." in shown
-    assert [it for it in ("Complete: yes", "Complete, but") if it in shown] == [complete[:13]]
+    assert [it for it in ("Complete: yes", "Complete, as ") if it in shown] == [complete[:13]]
     assert complete in shown
     assert [it.label for it in app.expander] == ["In the verifier's own words"]
     for line in unchecked:
@@ -139,7 +139,7 @@ def test_a_package_that_is_dropped_is_verified_by_our_own_verifier_and_not_kept(
     genuine = verdict(reader, "so since then it has only grown")
     for said in (
         "Genuine: yes.",
-        "Complete, but for what is listed below (",
+        "What stays open stands below (",
         "Whether the log was rewritten before the package was made. An earlier checkpoint",
         "What this package does not prove (",
         hashlib.sha256((folder / OURS).read_bytes()).hexdigest(),

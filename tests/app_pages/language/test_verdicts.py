@@ -62,6 +62,13 @@ def test_what_several_lines_mean_is_said_once_and_a_foreign_line_stands_as_it_is
     ]
 
 
+def test_the_number_of_a_sample_is_named() -> None:
+    """Who gave it found it in the report alone."""
+    line = 'whether "4711" is an auditor\'s own, and was given only after they had the checkpoint'
+    [said] = map(plain, verdicts.plain([line]))
+    assert said.startswith('Whether an auditor gave the number of the sample, "4711", and only')
+
+
 def test_the_scope_is_said_by_labels_and_what_a_package_calls_itself_cannot_end_its_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -69,7 +69,9 @@ def test_who_is_drawn_follows_from_the_checkpoint_and_the_number(
     assert processes(exported) == {*right}
     found = verify_package(exported.path, key=exported.key)
     assert (found.faults, found.undecided) == ([], [])
-    report = forgery.read(exported.path)["data/report.pt.html"].decode()
+    files = forgery.read(exported.path)
+    assert "O número informado foi 4711." in files["START-HERE.html"].decode()
+    report = files["data/report.pt.html"].decode()
     assert "amostra (2 de 3)" in report
     assert "O número informado foi 4711." in report
     assert "2026-03-01 – 2026-03-31" in report  # the last day, not the first after it
@@ -82,7 +84,7 @@ def test_who_is_drawn_follows_from_the_checkpoint_and_the_number(
         ' 16 entries and "4711"'
     ) in found.checked
     assert any('whether "4711" is an auditor\'s own' in it for it in found.unchecked)
-    assert exported.name.startswith("prazo-audit_from-2026-03-01_to-2026-04-01_sample-2_")
+    assert exported.name.startswith("prazo-audit_from-2026-03-01_to-2026-03-31_sample-2_")
     sql = "select content ->> '$.drawn[*]' from fact_actions where kind = 'export'"
     assert fresh.ledger.cursor().execute(sql).fetchall() == [(right,)]
 
