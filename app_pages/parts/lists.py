@@ -213,7 +213,7 @@ def with_card(
         "between": {**facets.period, **asked.between} or None,
     }
     compared.show(view, listed.cells, listed.columns, grid, **chosen)
-    drawn = _Grid(view, listed, order)
+    drawn = _Grid(facets, listed, order, chosen)
 
     def act() -> None:
         drawn.act()
@@ -313,8 +313,16 @@ class _Drawn(NamedTuple):
 class _Grid:
     """One page of rows of which one is chosen, and any may be ticked."""
 
-    def __init__(self, view: str, listed: Listed, order: str | None) -> None:
-        self._view, self._listed, self._order = view, listed, order
+    def __init__(
+        self,
+        facets: views.Facets,
+        listed: Listed,
+        order: str | None,
+        chosen: Mapping[str, Any],
+    ) -> None:
+        """`chosen`: what is asked of the view, as `views.read` takes it."""
+        self._view, self._counted_in = facets.view, facets.counted_in
+        self._listed, self._order, self._asked = listed, order, chosen
         self._rows: Sequence[views.Row] = ()
         self._ticked: list[views.Row] = []
 
@@ -325,9 +333,12 @@ class _Grid:
         row = self._chosen(rows, names)
         chosen = None if row is None else self._name(row)
         mark(names.index(chosen) if chosen in names else None)
-        ticked = ticks.of(self._view, unticked())
+        ticked = ticks.of(self._counted_in, unticked())
         ids = [self._id(row) for row in rows]
-        key, begun_with = ticked.begin(f"{key} {self._order or ''} {unticked()}", ids)
+        others = self._of_other_pages(ticked.ids.difference(ids))
+        key, begun_with = ticked.begin(
+            f"{key} {self._order or ''} {unticked()}", ids, [self._id(row) for row in others]
+        )
         modes: list[Any] = ["single-cell", "single-column"]
         if self._listed.act is not None:
             modes.append("multi-row")
@@ -375,7 +386,8 @@ class _Grid:
         )
         printed(shown, columns)
         ticked.take(key, ids, event["selection"]["rows"])
-        self._ticked = [row for row, it in zip(rows, ids, strict=True) if it in ticked.ids]
+        here = [row for row, it in zip(rows, ids, strict=True) if it in ticked.ids]
+        self._ticked = [*here, *others]
         return _Drawn(row)
 
     def act(self) -> None:
@@ -395,6 +407,16 @@ class _Grid:
         """By what sellers are named in the list now. Masked names beside the ids of those without
         one made a column of two things, by which nobody was found."""
         return seller_names.showing() if SELLER in self._listed.columns else None
+
+    def _of_other_pages(self, ticked: set[str]) -> Sequence[views.Row]:
+        """The rows of these ids that the list still has, whatever page they are on."""
+        column, *more = public()[self._view].key
+        where = self._asked["where"] or {}
+        wanted = sorted(ticked.intersection(where.get(column, ticked)))
+        if more or not wanted:
+            return ()
+        asked = {**self._asked, "where": {**where, column: wanted}}
+        return views.read(self._view, **asked, order_by=self._order)
 
     def _key_of(self, row: views.Row) -> dict[str, str]:
         return {column: str(plain(row[column])) for column in public()[self._view].key}
@@ -462,8 +484,11 @@ class _Grid:
 def about(text: str, *, is_ticked: bool = False) -> None:
     """What a list shows, below it: above it, it would stand between its reader and the rows.
     `is_ticked`: whether its rows can be ticked, which nobody guesses how by the keyboard."""
-    ticks = _("Shift with the space bar ticks the row in focus.") if is_ticked else ""
-    st.markdown(formats.muted(f"{text} {ticks}".rstrip()))
+    ticks = [
+        _("Shift with the space bar ticks the row in focus."),
+        _("Ticks stay on other pages of the list, and in another order."),
+    ]
+    st.markdown(formats.muted(" ".join([text, *ticks] if is_ticked else [text])))
 
 
 def sought_id() -> str:

@@ -1,10 +1,11 @@
 """Which rows of a list are ticked.
 
 A browser says the places of rows in the grid that it shows. Ticks hold on to the rows' ids, so that
-they stay what they are where a grid with other rows follows.
+they stay what they are where a grid with other rows follows, as in another order or on another page
+of the list.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -26,25 +27,30 @@ class Ticks:
     _said: dict[str, set[str]] = field(default_factory=dict)
     """Key of a grid -> the ids of its ticked rows, as its browser last said them."""
 
-    def begin(self, name: str, ids: Sequence[str]) -> tuple[str, list[int]]:
+    def is_over(self) -> bool:
+        """Whether another page was drawn since these were."""
+        return bool(self._key) and self._key not in st.session_state
+
+    def begin(
+        self, name: str, ids: Sequence[str], elsewhere: Collection[str] = ()
+    ) -> tuple[str, list[int]]:
         """The key of the grid that shows these rows, and the places that are ticked when it is
-        first drawn: they stay the same for as long as the grid does.
+        first drawn: they stay the same for as long as the grid does. `elsewhere`: the ids of ticked
+        rows that the list has, but not in this grid; what is in neither is ticked no more.
 
         A grid with other rows has another key, and so has one in which something else is ticked
         than its browser knows of, as by a tick that came from the grid before it.
         """
-        if self._key and self._key not in st.session_state:  # another page was drawn since then
-            self.ids.clear()
-            self._grid = ""
-        self.ids.intersection_update(ids)
+        self.ids.intersection_update([*ids, *elsewhere])
+        here = self.ids.intersection(ids)
         grid = f"{name} {elements.edition(name, ids)}"
-        if grid != self._grid or self._said[self._key] != self.ids:
+        if grid != self._grid or self._said[self._key] != here:
             self._grid = grid
-            self._begun_with = [place for place, it in enumerate(ids) if it in self.ids]
+            self._begun_with = [place for place, it in enumerate(ids) if it in here]
             ticked = elements.edition("ticked", [ids[it] for it in self._begun_with])
-            self._key = f"{grid} {ticked}" if self.ids else grid
+            self._key = f"{grid} {ticked}" if here else grid
             self._said = dict([*self._said.items()][1 - MOST_GRIDS :])
-            self._said[self._key] = set(self.ids)
+            self._said[self._key] = here
         return self._key, self._begun_with
 
     def take(self, key: str, ids: Sequence[str], places: Sequence[int]) -> None:
@@ -59,9 +65,10 @@ class Ticks:
 
 
 def of(view: str, unticked: int) -> Ticks:
-    """The ticks of a view's list. `unticked`: how often all were unticked. What a browser still
-    says of a grid that was drawn before the last time ticks nothing any more."""
+    """The ticks of a view's list; none where another page was drawn since. `unticked`: how often
+    all were unticked. What a browser still says of a grid that was drawn before the last time ticks
+    nothing any more."""
     count, held = st.session_state.get(f"ticks of {view}", (None, None))
-    ticks: Ticks = held if count == unticked else Ticks()
+    ticks: Ticks = held if count == unticked and not held.is_over() else Ticks()
     st.session_state[f"ticks of {view}"] = unticked, ticks
     return ticks

@@ -171,7 +171,7 @@ class Facets:
         *,
         period: Ranges | None = None,
     ) -> None:
-        self.view, self.period = view, period or {}
+        self.view, self.counted_in, self.period = view, view, period or {}
         self._chosen, self._others = dict(chosen), others
         uncounted = others._replace(between={**self.period, **others.between})
         asked = {name: it for name, it in uncounted._asdict().items() if it}
@@ -196,7 +196,8 @@ class Facets:
         return other
 
     def listed_by(self, view: str) -> Self:
-        """The same for another view, which has the same rows in another order."""
+        """The same for another view, which has the same rows in another order: they stay counted,
+        and ticked, as those of the first."""
         other = copy(self)
         other.view = view
         return other

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages.desk import asking
-from app_pages.parts import views
+from app_pages.parts import lists, views
 from pipeline.continuity.service import LedgerService
 from pipeline.log.ndjson import read_line
 from pipeline.notices import batches, started
@@ -301,6 +301,33 @@ def test_ticked_sellers_are_asked_again_and_what_came_of_it_is_shown(
     assert all("answer.market.example" in it["text"] for it in sent)
     assert sorted(it["process_id"] for it in rows) == ["prc_gone", "prc_near", "prc_soon"]
     assert all(it["accepted_at"] is not None for it in rows)
+
+
+def test_ticks_stay_on_other_pages_and_in_another_order_until_a_filter_leaves_them_out(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that stood on two pages could not be asked together, and nothing said why."""
+    monkeypatch.setattr(lists, "ROWS", 2)
+    with open_log(HISTORY):
+        app = visit("sellers", as_of=None, seller="sel_")
+        tick(app, 0)
+        first = listed(app)
+        app.query_params["page"] = "2"
+        app.run()
+        tick(app, 0)
+        assert first + listed(app) == ["sel_bia", "sel_ana", "sel_caio"]
+        assert "Ask again (2)" in openers(app)
+        app.query_params["first"] = "severe"
+        app.run()
+        assert "Ask again (2)" in openers(app)
+        app.query_params["seller"] = "sel_caio"
+        app.run()
+        assert listed(app) == ["sel_caio"]
+        assert "Ask again (1)" in openers(app)
+
+
+def openers(app: AppTest) -> list[str]:
+    return [it.proto.popover.label for it in app.get("popover")]
 
 
 def test_all_that_a_list_has_are_asked_while_the_page_says_how_far_it_is_and_what_they_do(

@@ -61,19 +61,41 @@ def test_a_tick_that_comes_after_its_grid_was_replaced_is_not_lost(session: dict
     assert these.ids == {"b", "c", "d"}
 
 
-def test_no_tick_outlives_its_row_or_its_page(session: dict[str, Any]) -> None:
+def test_no_tick_outlives_its_row(session: dict[str, Any]) -> None:
     these = Ticks()
     key, _ = drawn(these, session, "ab")
     these.take(key, list("ab"), [0, 1])
     assert drawn(these, session, "bc")[1] == [0]
     assert drawn(these, session, "abc")[1] == [1]
-    session.clear()  # another page was drawn
-    assert drawn(these, session, "abc")[1] == []
+
+
+def test_ticks_stay_while_the_list_has_their_rows_on_another_page(session: dict[str, Any]) -> None:
+    these = Ticks()
+    first, _ = drawn(these, session, "ab")
+    these.take(first, list("ab"), [1])
+    second, begun_with = these.begin("page 2", list("cd"), elsewhere={"b"})
+    assert begun_with == []
+    these.take(second, list("cd"), [0])
+    assert these.ids == {"b", "c"}
+    assert these.begin("page 1", list("ab"), elsewhere={"c"})[1] == [1]
+    these.begin("page 2", list("cd"))  # b has left the list
+    assert these.ids == {"c"}
+
+
+def test_no_tick_outlives_its_page(session: dict[str, Any]) -> None:
+    these = ticks.of("a_view", 0)
+    key, _ = these.begin("page 1", list("ab"))
+    session[key] = ...
+    these.take(key, list("ab"), [0])
+    assert ticks.of("a_view", 0) is these
+    del session[key]  # another page was drawn
+    assert ticks.of("a_view", 0).ids == set()
 
 
 def test_what_comes_after_all_were_unticked_ticks_nothing(session: dict[str, Any]) -> None:
     before = ticks.of("a_view", 0)
     key, _ = before.begin("page 1", list("ab"))
+    session[key] = ...
     assert ticks.of("a_view", 0) is before
     after = ticks.of("a_view", 1)
     before.take(key, list("ab"), [0])
