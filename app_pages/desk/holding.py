@@ -41,8 +41,8 @@ def say_first(seller_id: str, next_action: str) -> None:
     said = (
         _(
             "**First find out who the messages go to.** Whoever got them said that they are not"
-            " the seller: reach the seller by another way, have the address corrected, and let"
-            " messages go on from the seller's page."
+            " the seller: reach the seller by another way, have the address corrected, and"
+            " resume messages on the seller's page."
         )
         if held["wish"] == "not_me"
         else _("**Call, do not write.** The seller wants no more messages.")
