@@ -10,7 +10,7 @@ from app_pages.desk import people
 from app_pages.door import access
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import elements, links, views
+from app_pages.parts import address, elements, links, views
 from pipeline import instants
 from pipeline.continuity import service
 from pipeline.errors import SettingsError
@@ -169,6 +169,15 @@ def backup() -> bool:
         if tried is None
         else _("restore rehearsed {day}", day=formats.local_day(instants.of(tried))),
         "orange" if is_late else "gray" if made is None or tried is None else "green",
-        lead=elements.lead_if(is_late, links.to_alerts, _("View the alerts")),
+        lead=elements.lead_if(is_late, _to_its_alert),
     )
     return has_none
+
+
+def _to_its_alert() -> None:
+    """The alert of the backup, or of its rehearsal, chosen in the list: dozens of others may stand
+    above it."""
+    about = {"kind": ["backup_old", "rehearsal_old"], "is_open": True}
+    found = views.read("alerts", where=about, limit=1)
+    chosen = {address.CHOSEN: found[0]["alert_id"]} if found else {}
+    links.to_alerts(_("View the alerts"), **chosen)

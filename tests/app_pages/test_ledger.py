@@ -181,6 +181,18 @@ def test_no_backup_is_gray_where_none_is_asked_for(
     assert (figure.value, figure.proto.MetricColor.Name(figure.proto.color)) == ("none yet", "GRAY")
 
 
+def test_the_figure_of_the_last_backup_leads_to_its_own_alert(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """It led to all 57, with the one about the backup out of sight."""
+    with open_log([review("prc_1", datetime.now(UTC) - timedelta(days=31))]) as service:
+        due = Due("old", "backup_old", "risk", "officer", 0)
+        service.inbox.append([entries.raised(due, Subject(), service.inbox.now())])
+        follow(service)
+        leads = dict(all_links(visit("ledger", as_of=None)))
+    assert "row=old" in leads["View the alerts"].split("&")
+
+
 def test_a_message_of_an_alert_that_somebody_sees_to_does_not_wait_to_go_out(
     open_log: OpenLog, visit: Visit
 ) -> None:
