@@ -55,6 +55,7 @@ _OWN: Final = "what only its maker may read"
 _FEEDBACK: Final = "what became of presses"
 _DONE: Final = "what was just done"
 _PRESSES: Final = "presses"
+_CAUGHT_UP: Final = "own entries were waited for"
 _COOKIE: Final = "prazo_name"
 NAME_SCRIPT: Final = f"""(() => {{
     const name = document.getElementById('prazo-name')?.dataset.name
@@ -210,6 +211,13 @@ def catch_up() -> None:
     with contextlib.suppress(PrazoError):  # the entries are safe; every page says how far it lags
         held.reach(held.inbox.last()[0])
     views.forget_answers()
+    st.session_state[_CAUGHT_UP] = caught_up() + 1
+
+
+def caught_up() -> int:
+    """How often the session has waited for its own entries: what was read before lacks some."""
+    times: int = st.session_state.get(_CAUGHT_UP, 0)
+    return times
 
 
 # --- a press -------------------------------------------------------------------------------------

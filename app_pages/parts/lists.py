@@ -73,10 +73,12 @@ class Page(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True, repr=False)
 class _Shown:
-    """The rows that a list shows, unmasked, and what was asked for them, of which file."""
+    """The rows that a list shows, unmasked, and what was asked for them, of which file, and after
+    which act of the reader."""
 
     asked: tuple[Any, ...]
     rows: Sequence[views.Row]
+    rests_on: tuple[datetime, int]
 
 
 def paged(
@@ -110,7 +112,7 @@ def paged(
     pages = -(-total // ROWS)
     number = address.page_number(pages) if pages > 1 else address.only_page()
     file = views.source(service.current())  # another one once somebody in it was forgotten
-    asked = file, views.as_of(), chosen, order_by, number
+    asked = file, views.as_of(), chosen, order_by, number, acting.caught_up()
     rows = _staying(view, asked, partial(rows_of, number))
     if not rows:  # the ledger went on since they were counted, and fewer are left
         number, total = 1, views.count(view, **chosen)
@@ -146,12 +148,15 @@ def _staying(
     view: str, asked: tuple[Any, ...], read: Callable[[], Sequence[views.Row]]
 ) -> Sequence[views.Row]:
     """The rows of a list. A click in it leaves those where they are that were asked for alike: the
-    next click may be on its way to them."""
+    next click may be on its way to them. Not so after an act of the reader, which they would not
+    show."""
     last: _Shown | None = st.session_state.get(f"{_SHOWN} {view}")
     is_clicked = st.session_state.pop(f"{_CLICKED} {view}", False)
-    stay = is_clicked and last is not None and last.asked == asked
-    rows = last.rows if last is not None and stay else read()
-    st.session_state[f"{_SHOWN} {view}"] = _Shown(asked, rows)
+    if is_clicked and last is not None and last.asked == asked:
+        views.rest_on(*last.rests_on)
+        return last.rows
+    rows = read()
+    st.session_state[f"{_SHOWN} {view}"] = _Shown(asked, rows, views.rests_on())
     return rows
 
 

@@ -257,6 +257,12 @@ def rests_on() -> tuple[datetime, int]:
     return (moment(), service.current().ledger.size) if oldest is None else oldest
 
 
+def rest_on(made_at: datetime, last_seq: int) -> None:
+    """Notes how old something is that the page shows, as `rests_on` says it of all."""
+    oldest_at, oldest_seq = st.session_state.get(_OLDEST, (made_at, last_seq))
+    st.session_state[_OLDEST] = min(made_at, oldest_at), min(last_seq, oldest_seq)
+
+
 def _given(
     kept: Answers[_Question, _Basis, Answer],
     held: service.LedgerService,
@@ -275,9 +281,7 @@ def _given(
     age = made.age() if question.at is None else 0  # how an instant that is over looks does not age
     made_at = moment() - timedelta(seconds=age)
     counts_all = made.basis == basis or question.newest is not None
-    last_seq = (basis if counts_all else made.basis).last_seq
-    oldest_at, oldest_seq = st.session_state.get(_OLDEST, (made_at, last_seq))
-    st.session_state[_OLDEST] = min(made_at, oldest_at), min(last_seq, oldest_seq)
+    rest_on(made_at, (basis if counts_all else made.basis).last_seq)
     return made.answer
 
 

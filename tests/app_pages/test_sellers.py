@@ -292,13 +292,17 @@ def test_ticked_sellers_are_asked_again_and_what_came_of_it_is_shown(
         assert "A name is needed: it goes into the log." in page_text(app)
         fields = [it for it in app.text_input if str(it.key).startswith("ask_actor")]
         fields[0].set_value("Bia")
+        # A click in the list, which leaves its rows as they are, on its way with the press.
+        app.session_state["a list was clicked savable_sellers"] = True
         press(app, "Send to 2 sellers: cannot be undone")
         said = page_text(app)
+        contacts = list(app.dataframe[0].value["last_contact"])
         sent = [json.loads(it.body)["data"] for it in bridge.taken]
         rows = service.reader.read("seller_notices", where={"actor": "Bia"}).to_pylist()
     assert "Sent to 2 sellers." in said
     assert sorted(it["seller_id"] for it in sent) == ["sel_ana", "sel_bia"]
     assert all("answer.market.example" in it["text"] for it in sent)
+    assert ["Bia" in it for it in contacts] == [True, True, False], "it said the contact before"
     assert sorted(it["process_id"] for it in rows) == ["prc_gone", "prc_near", "prc_soon"]
     assert all(it["accepted_at"] is not None for it in rows)
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app_pages.parts import lists
+from pipeline import instants
 from tests.app_pages.conftest import OpenLog, Visit
 from tests.app_pages.support.occurrences import before, review
 
@@ -25,6 +26,7 @@ def test_rows_that_went_since_they_were_counted_leave_the_list_shorter(
     monkeypatch.setattr(lists.views, "count", lambda *_, **__: len(rows))
     monkeypatch.setattr(lists.service, "current", lambda: None)
     monkeypatch.setattr(lists.views, "source", lambda held: None)
+    monkeypatch.setattr(lists.views, "rests_on", lambda: (instants.naive(0), 7))
     monkeypatch.setattr(lists.address, "page_number", lambda pages: pages)
     for drawn_beside in ("offer", "say_on_paper"):
         monkeypatch.setattr(lists.downloads, drawn_beside, lambda *_, **__: None)
@@ -44,6 +46,7 @@ def test_a_click_leaves_the_rows_of_its_list_alone_and_none_of_another_file(
     """Rows of somebody who was forgotten came back with a click from what the session held."""
     session: dict[str, Any] = {}
     monkeypatch.setattr(lists.st, "session_state", session)
+    monkeypatch.setattr(lists.views, "rests_on", lambda: (instants.naive(0), 7))
 
     def rows(view: str, file: int, now: str) -> Any:
         return lists._staying(view, (file, view), lambda: [{"id": now}])[0]["id"]
