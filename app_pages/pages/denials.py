@@ -178,9 +178,9 @@ def pareto_reading(figures: views.Row, reasons: Sequence[views.Row]) -> str:
 
 
 def pareto_notes(reasons: Sequence[views.Row]) -> list[str]:
-    """What the colours say, and how many reasons are not drawn."""
+    """What the colours drawn say, and how many reasons are not drawn."""
     notes = []
-    if not all(row["is_vital"] for row in reasons):
+    if not all(row["is_vital"] for row in reasons[:REASONS_DRAWN]):
         notes.append(_("Red: the few that account for most; grey: the others."))
     if len(reasons) > REASONS_DRAWN:
         notes.append(

@@ -172,7 +172,9 @@ with lists.filters():
     by_state = st.container(width="content")
     with st.container(width="content"), lists.more_filters(FOLDED):
         by_chance = bool(
-            address.choices(_("Order"), {reports.CHANCE: _("Least likely in time first")}, "by")
+            address.choices(
+                _("Order"), {reports.CHANCE: _("Least likely to be in time first")}, "by"
+            )
         )
         whose = people.ask_whose()
         kind = address.choice(

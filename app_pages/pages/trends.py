@@ -24,7 +24,7 @@ from app_pages.parts import (
     seller_names,
     views,
 )
-from pipeline import browser
+from pipeline import browser, texts
 from pipeline.alert_rules import reports
 from pipeline.continuity import service
 from pipeline.language import codes, figures
@@ -208,9 +208,9 @@ def in_period(first: date, cut: Cut) -> str:
 
 
 @st.fragment  # a press draws these buttons again, and no chart
-def offer_page(as_of: int) -> None:
-    """The page for the boss, as a file; a PDF where a browser is set. `as_of`: the instant of the
-    page that is on the screen, in microseconds, so that both say the same."""
+def offer_page(as_of: int | None) -> None:
+    """The page for the boss, as a file; a PDF where a browser is set. `as_of`: the earlier instant
+    that is on the screen, in microseconds; None for now, which is the moment of the press."""
     into, zone = language(), formats.zone()
     drawn_by = service.current().settings.journey_browser
     shown = (*one_page.VIEWS, one_page.SCORED)
@@ -222,7 +222,8 @@ def offer_page(as_of: int) -> None:
 
     def html() -> bytes:
         held = service.current()
-        of = one_page.read(OwnLedger(held), as_of, held.settings.marketplace)
+        at = held.now() if as_of is None else as_of
+        of = one_page.read(OwnLedger(held), at, held.settings.marketplace)
         return printed.document(of, zone, into).encode()
 
     def pressed() -> None:
@@ -410,8 +411,8 @@ def draw_backlog() -> None:
         note=_("Unfinished now, by the days since each was opened."),
         found_in=findings,
     )
-    if most := most_of_one(rows):
-        label = _("View those of {person}", person=formats.plain(most["assignee"]))
+    if (most := who_has_most(rows)) and is_found_alone(most, rows):
+        label = _("View the reviews of {person}", person=formats.plain(most["assignee"]))
         links.to_named("watchlist", label, queue=reports.ALL, assignee=most["assignee"])
     if oldest:
         process = oldest["oldest_process_id"]
@@ -438,9 +439,16 @@ def _backlog_title(person: str, processes: int, oldest: views.Row | None) -> str
     return f"{title}; {said}"
 
 
-def most_of_one(rows: Sequence[views.Row]) -> views.Row | None:
+def who_has_most(rows: Sequence[views.Row]) -> views.Row | None:
     """Who has the most; None where all is unassigned. `rows`: the most first."""
     return next((row for row in rows if row["is_assigned"]), None)
+
+
+def is_found_alone(one: views.Row, rows: Sequence[views.Row]) -> bool:
+    """Whether a list by a part of the name, without regard to case or accents, shows that person's
+    reviews alone: "Bia" is a part of "Bianca"."""
+    part = texts.folded(one["assignee"])
+    return sum(part in texts.folded(row["assignee"]) for row in rows if row["is_assigned"]) == 1
 
 
 def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:
@@ -454,11 +462,10 @@ def backlog_reading(rows: Sequence[views.Row], oldest: views.Row | None) -> str:
                 expired=formats.number(rows[0]["expired"]),
             )
         )
-    if most := most_of_one(rows):
+    if most := who_has_most(rows):
         said.append(
             _(
-                "The most that one person has: **{n}** (**{person}**); EXPIRED among them:"
-                " **{expired}**.",
+                "**{person}** has the most: **{n}**; EXPIRED among them: **{expired}**.",
                 person=formats.plain(most["assignee"]),
                 n=formats.number(most["processes"]),
                 expired=formats.number(most["expired"]),
@@ -602,7 +609,7 @@ def forecast_reading(weeks: Sequence[views.Row], due: int) -> str:
 def draw_least_likely() -> None:
     """What can still be saved, by the lowest chance: worked out when somebody asks."""
     listed = folds.expander(
-        _("Least likely to be finished in time, of what can be saved"),
+        _("Least likely to be finished in time, of what can still be saved"),
         icon=":material/sort:",
         key="least_likely",
     )
@@ -715,7 +722,7 @@ if views.read_one("on_time_by_month") is None:
 
 with st.container(horizontal=True, horizontal_alignment="distribute", key="headlines"):
     findings = contents.place()
-    offer_page(views.as_of() or service.current().now())
+    offer_page(views.as_of())
 left, right = st.columns([3, 2], gap="small")
 with left.container(border=True, height="stretch"):
     draw_on_time(today)

@@ -135,7 +135,9 @@ with lists.filters():
     by_type = st.container(width="content")
     with st.container(width="content"), lists.more_filters(FOLDED):
         by_chance = bool(
-            address.choices(_("Order"), {reports.CHANCE: _("Least likely in time first")}, "by")
+            address.choices(
+                _("Order"), {reports.CHANCE: _("Least likely to be in time first")}, "by"
+            )
         )
         by_action, by_state, by_nearness = st.container(), st.container(), st.container()
         period = address.one_of(

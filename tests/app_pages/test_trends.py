@@ -70,19 +70,32 @@ def test_it_says_why_nothing_is_forecast_and_who_has_how_much(drawn: Visit) -> N
     assert any(label.startswith("sel_") for label in named), "only an id of the process said whose"
 
 
-def test_who_has_most_is_led_to_with_what_is_theirs(open_log: OpenLog, visit: Visit) -> None:
-    assigned = {
+def assigned(process: str, assignee: str) -> dict[str, str]:
+    return {
         "kind": "assignment",
         "occurred_at": text(before(days=1)),
-        "process_id": "prc_4",
+        "process_id": process,
         "seller_id": "sel_ana",
-        "assignee": "Bia",
-        "actor": "Bia",
+        "assignee": assignee,
+        "actor": assignee,
     }
-    with open_log([*HISTORY, assigned]):
+
+
+def test_who_has_most_is_led_to_with_what_is_theirs(open_log: OpenLog, visit: Visit) -> None:
+    with open_log([*HISTORY, assigned("prc_4", "Bia")]):
         app = visit("trends")
-    assert "The most that one person has: 1 (Bia); EXPIRED among them: 0." in page_text(app)
-    assert ("View those of Bia", "queue=all&assignee=Bia") in links(app)
+    assert "Bia has the most: 1; EXPIRED among them: 0." in page_text(app)
+    assert ("View the reviews of Bia", "queue=all&assignee=Bia") in links(app)
+
+
+def test_who_has_most_is_not_led_to_where_the_name_is_a_part_of_another(
+    open_log: OpenLog, visit: Visit
+) -> None:
+    """The list takes a part of a name: Bianca's came along, and it showed more than was said."""
+    with open_log([*HISTORY, assigned("prc_4", "Bia"), assigned("prc_2", "BÍANCA")]):
+        app = visit("trends")
+    assert "Bia has the most: 1; EXPIRED among them: 0." in page_text(app)
+    assert not [label for label, _query in links(app) if label.startswith("View the reviews of")]
 
 
 def test_on_time_is_cut_by_the_type_of_seller_too_with_a_line_at_the_target(
