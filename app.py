@@ -102,15 +102,25 @@ def _draw() -> None:
     with heading:
         frame.time_travel_banner()
     try:
-        with suppress(elements.PageEnd):
-            current.run()
+        try:
+            with suppress(elements.PageEnd):
+                current.run()
+        except Exception:  # a run that is to end for another one is none, and counts no alerts
+            _ring(bell)
+            raise
+        _ring(bell)
     finally:
         uploads.end()
         with line:
             freshness.show()
         with heading:
             acting.say_done()
-    with bell:  # last: nobody waits for their page until alerts are counted
+
+
+def _ring(place: Any) -> None:
+    """Draws the bell: after the page, as nobody waits for theirs until alerts are counted, and
+    before the line that says how old what stands there is."""
+    with place:
         frame.bell(people.mine)
 
 

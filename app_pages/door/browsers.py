@@ -24,9 +24,7 @@ def current() -> str:
     number = kept_number()
     if _NUMBER.fullmatch(number):
         return number
-    if _SESSION not in st.session_state:
-        st.session_state[_SESSION] = _new()
-    own: str = st.session_state[_SESSION]
+    own: str = st.session_state.setdefault(_SESSION, _new())
     return own
 
 

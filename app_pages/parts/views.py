@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pipeline.alert_rules import AlertRules
 
 TICK_SECONDS: Final = 5
-"""An answer about now is worked out again after so many seconds, even if no entry came in."""
+"""After so many seconds an answer about now rests on another instant, even if no entry came in.
+How long it is given after that is said in `answers.py`."""
 
 SUBJECTS: Final = ("process_id", "seller_id")
 """An answer about one process or one seller counts every entry that names it, down to the newest.

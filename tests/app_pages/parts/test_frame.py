@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from app_pages.parts import frame, views
 from pipeline import instants
@@ -200,6 +202,35 @@ def test_a_run_that_another_one_overtook_is_drawn_again_once(
         with pytest.raises(AssertionError, match="This page failed"):
             visit("process")
     assert [*overtakes] == [True] * 7
+
+
+def test_the_bell_stands_on_a_page_that_fails_and_its_age_is_the_pages(
+    open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Just where something was wrong it was missing, and it was older than the page said."""
+
+    def of_noon(names: object) -> None:
+        st.session_state["oldest_answer"] = (
+            datetime(2026, 5, 1, 15, tzinfo=UTC).replace(tzinfo=None),
+            1,
+        )
+        st.write("the bell")
+
+    def broken(*asked: object, **named: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(frame, "bell", of_noon)
+    with open_log(HISTORY):
+        shown = page_text(visit("process"))
+        assert "the bell" in shown
+        assert "As of 1 May 2026, 12:00:00" in shown
+        monkeypatch.setattr(Reader, "records", broken)
+        answers.ask_again()
+        app = AppTest.from_file(
+            str(Path(frame.__file__).parents[2] / "app.py"), default_timeout=30
+        ).run()
+    assert ["This page failed" in it.value for it in app.error] == [True]
+    assert "the bell" in page_text(app)
 
 
 def test_what_lies_over_something_else_takes_its_ground_from_the_theme() -> None:
