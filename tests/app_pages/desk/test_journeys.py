@@ -22,7 +22,7 @@ from sandbox.server import Handle
 from tests.app_pages.conftest import OpenLog, Visit, follow
 from tests.app_pages.support.occurrences import before, collected, review
 from tests.app_pages.support.reading import links as page_links
-from tests.app_pages.support.reading import page_text, press
+from tests.app_pages.support.reading import page_text, press, unfold
 from tests.support.marketplace import way_to
 
 SELLERS_PAGE = "https://cadastro.loja.example"
@@ -44,6 +44,7 @@ def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
         assert app.text_input(key="link_email prc_open").value == ""
         [entry] = service.inbox.find(process_id="prc_open", kind=COLLECTION)
         [link] = [it.value for it in app.code if it.value.startswith(f"{SELLERS_PAGE}/j/")]
+        unfold(app, "message prc_open")
         messages = [it.value for it in app.code if "the payment platform asked" in it.value]
     said = parse_json(entry.body or b"")
     assert (said["step"], said["channel"], said["made_by"]) == ("invited", "sms", "Ana Lima")
@@ -71,6 +72,7 @@ def test_a_link_that_no_longer_works_stands_in_no_message(
         assert links.revoke(service.inbox, process_id="prc_open") == 1
         app.run()
         assert not any(SELLERS_PAGE in it.value for it in app.code)
+        unfold(app, "message prc_open")
         [message] = [it.value for it in app.code if "the payment platform asked" in it.value]
     assert "[link]" in message
 
