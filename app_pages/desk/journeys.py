@@ -358,7 +358,7 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
         by = f"{acting.RECORDED_BY}:{actor}"
         held.extend(
             ready.send(
-                settings, ready_now, via="api", recorded_by=by, are_listed=True, on_attempt=note
+                settings, ready_now, via="api", recorded_by=by, is_listed=True, on_attempt=note
             )
         )
 
@@ -375,7 +375,7 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
     st.session_state[_LOOKED] = tuple(it for it in held if not it.is_over)
     st.session_state[_CHOSEN] = ()
     gone = _gone(process_ids, [it for it in ready_now if it not in over])
-    is_done = {outcome for _id, outcome in ended} == {"accepted"} and not gone.text
+    is_done = {outcome for _id, outcome in ended} == {"accepted"} and not held
     return gone._replace(is_done=is_done)
 
 

@@ -320,7 +320,7 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         found,
         via="cli",
         recorded_by=user(),
-        are_listed=process is None,
+        is_listed=process is None,
         on_attempt=on_attempt,
     )
     if process is not None and held and held[0].is_unknown:
@@ -354,7 +354,7 @@ def _say_what_is_held(looked: "list[Ready]", shown: Mapping[str, str]) -> int:
         if each.busy_until is not None:
             say(f"{name}: held: {busy(each.busy_until)}", err=True)
         if each.is_over:
-            say(f"{name}: not ready any more: somebody has sent it meanwhile", err=True)
+            say(f"{name}: not ready any more: it was sent, or has finished, meanwhile", err=True)
         for violation in each.held:
             say(f"{name}: held: {violation}", err=True)
     return ANSWERED_NO if held else DONE

@@ -63,7 +63,7 @@ _NO_ACTIONS: Final = _SUBMITTED | {WEBHOOK, COLLECTION}
 _PROCESSES: Final = """
     select
         process_id, seller_id, review_type, state, epoch_us(opened_at), requested_fields,
-        epoch_us(deadline_at)
+        epoch_us(deadline_at), epoch_us(confirmed_at)
     from clocked_processes
     order by opened_at, process_id"""
 _ANSWERS: Final = """
@@ -297,7 +297,16 @@ def _asked(connection: duckdb.DuckDBPyConnection, question: str) -> list[tuple[A
 
 
 def _process(row: Sequence[Any]) -> Process:
-    process_id, seller_id, review_type, state, opened_at, requested_fields, deadline_at = row
+    (
+        process_id,
+        seller_id,
+        review_type,
+        state,
+        opened_at,
+        requested_fields,
+        deadline_at,
+        confirmed_at,
+    ) = row
     return Process(
         process_id=process_id,
         seller_id=seller_id,
@@ -306,6 +315,7 @@ def _process(row: Sequence[Any]) -> Process:
         opened_at=opened_at,
         requested_fields=tuple(requested_fields or ()),
         deadline_at=deadline_at,
+        confirmed_at=confirmed_at,
     )
 
 

@@ -61,7 +61,7 @@ class Order:
     """A retry of what was sent before: when it is due, or because a person asks for it."""
     marketplace_id: str | None = None
     """As the caller names it; None: ours."""
-    is_one_of_many: bool = False
+    is_listed: bool = False
     """Somebody sends what a list had as ready: only while to submit is the next action still."""
 
 
@@ -145,7 +145,7 @@ def decide(order: Order, case: CaseFile, terms: Terms) -> Go | Refused | Busy | 
         return Busy(standing.until)
     if order.retry is not None and not _is_wanted(order, standing, case):
         return NotDue(standing, case.is_finished)
-    if order.is_one_of_many and not _is_next(standing, case):
+    if order.is_listed and not _is_next(standing, case):
         return NotDue(standing, case.is_finished)
 
     violations = [*_wrong_in_order(order, standing, terms)]
@@ -221,7 +221,11 @@ def _is_next(standing: Standing, case: CaseFile) -> bool:
     pressed at once sent each review twice: the second did not see that the first was accepted."""
     if case.is_finished or not isinstance(standing, Idle):
         return False
-    return standing.tried is None or standing.tried.last.outcome == "invalid_payload"
+    if standing.tried is None:
+        return True
+    last = standing.tried.last
+    confirmed_at = None if case.process is None else case.process.confirmed_at
+    return last.outcome == "invalid_payload" and (confirmed_at or 0) > last.outcome_at
 
 
 def is_other_payload(standing: Standing, payload: bytes) -> bool:

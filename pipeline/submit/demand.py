@@ -23,6 +23,8 @@ class Process:
     opened_at: int | None
     requested_fields: tuple[str, ...]
     deadline_at: int | None = None
+    confirmed_at: int | None = None
+    """When the seller last confirmed what they answered."""
 
     @property
     def is_partial(self) -> bool:

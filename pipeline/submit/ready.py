@@ -14,6 +14,7 @@ from typing import Final
 from pipeline.continuity.kept_heads import open_shared
 from pipeline.contract.body import MAX_DEPTH, JsonValue, canonical_json
 from pipeline.settings import Settings
+from pipeline.submit.attempt import Sent
 from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
@@ -33,7 +34,7 @@ class Ready:
     held: tuple[Violation, ...] = ()
     busy_until: int | None = None
     is_over: bool = False
-    """Somebody has sent them meanwhile."""
+    """Not ready any more: they were sent, or the review has finished, meanwhile."""
     is_unknown: bool = False
     """Nothing in the log names the process, which `held` says, too."""
 
@@ -92,7 +93,7 @@ def _given(case: CaseFile) -> Iterator[tuple[str, Answer]]:
 
 
 def order_of(
-    case: CaseFile, process_id: str, *, via: Via, recorded_by: str, is_one_of_many: bool = False
+    case: CaseFile, process_id: str, *, via: Via, recorded_by: str, is_listed: bool = False
 ) -> Order:
     """The order that sends a process's answers. Pure."""
     process = case.process
@@ -102,7 +103,7 @@ def order_of(
         payload=payload_of(case),
         via=via,
         recorded_by=recorded_by,
-        is_one_of_many=is_one_of_many,
+        is_listed=is_listed,
     )
 
 
@@ -142,15 +143,18 @@ def _judged(order: Order, case: CaseFile, terms: Terms) -> Ready:
     process_id = order.process_id
     if not case.is_finished and (waiting := unconfirmed(case)):
         return Ready(process_id, waiting)
-    match decide(order, case, terms):
+    decision = decide(order, case, terms)
+    return Ready(process_id) if isinstance(decision, Go) else _held(process_id, decision, case)
+
+
+def _held(process_id: str, why: Refused | Busy | NotDue, case: CaseFile) -> Ready:
+    match why:
         case Refused(violations=violations):
             return Ready(process_id, violations, is_unknown=case.process is None)
         case Busy(until=until):
             return Ready(process_id, busy_until=until)
         case NotDue():
             return Ready(process_id, is_over=True)
-        case Go():
-            return Ready(process_id)
 
 
 def send(
@@ -159,12 +163,12 @@ def send(
     *,
     via: Via,
     recorded_by: str,
-    are_listed: bool,
+    is_listed: bool,
     on_attempt: OnAttempt = lambda process_id, result: None,
 ) -> list[Ready]:
     """One attempt for each process whose answers nothing keeps from being sent; those that were
-    held. Retries are left to `prazo serve` or `prazo resume`. `are_listed`: they are of a list of
-    what is ready, and one that somebody has sent since is left alone; else a person names it.
+    held. Retries are left to `prazo serve` or `prazo resume`. `is_listed`: a list had them as
+    ready, and what is so no longer is left alone; else a person names them.
 
     Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`: from then on no
     other process is taken up, and `on_attempt` has heard of every attempt that was begun.
@@ -179,14 +183,14 @@ def send(
             async def sent(process_id: str) -> Ready:
                 _, case = await submissions.standing(process_id)
                 order = order_of(
-                    case, process_id, via=via, recorded_by=recorded_by, is_one_of_many=are_listed
+                    case, process_id, via=via, recorded_by=recorded_by, is_listed=is_listed
                 )
                 ready = _judged(order, case, terms)
                 if ready.is_held:
                     return ready
                 result = await submissions.attempt(order)
-                if isinstance(result, NotDue):
-                    return Ready(process_id, is_over=True)
+                if not isinstance(result, Sent):  # something came between
+                    return _held(process_id, result, case)
                 on_attempt(process_id, result)
                 return ready
 

@@ -173,7 +173,7 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
             [sent.process_id, refused.process_id],
             via="cli",
             recorded_by="test",
-            are_listed=True,
+            is_listed=True,
             on_attempt=lambda *each: heard.append(each),
         )
     [(process_id, result)] = heard
@@ -184,7 +184,13 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
 
 
 @pytest.mark.parametrize(
-    ("answer", "ended"), [(200, ["accepted"]), (503, ["platform_error"]), (404, ["not_found"])]
+    ("answer", "ended"),
+    [
+        (200, ["accepted"]),
+        (400, ["invalid_payload"]),
+        (404, ["not_found"]),
+        (503, ["platform_error"]),
+    ],
 )
 def test_of_two_who_send_the_same_list_one_after_the_other_the_second_sends_nothing(
     marketplace: Marketplace, answer: int, ended: list[str]
@@ -196,22 +202,22 @@ def test_of_two_who_send_the_same_list_one_after_the_other_the_second_sends_noth
     if answer != 200:
         marketplace.platform.add_fault(kind="status", status=answer, process_id=review.process_id)
 
-    def send(*, are_listed: bool) -> tuple[list[Ready], int]:
+    def send(*, is_listed: bool) -> tuple[list[Ready], int]:
         heard: list[object] = []
         held = ready.send(
             marketplace.settings(),
             [review.process_id],
             via="cli",
             recorded_by="test",
-            are_listed=are_listed,
+            is_listed=is_listed,
             on_attempt=lambda *each: heard.append(each),
         )
         return held, len(heard)
 
-    assert send(are_listed=True) == ([], 1)
-    assert send(are_listed=True) == ([Ready(review.process_id, is_over=True)], 0)
+    assert send(is_listed=True) == ([], 1)
+    assert send(is_listed=True) == ([Ready(review.process_id, is_over=True)], 0)
     assert marketplace.outcomes(review.process_id) == ended
-    assert send(are_listed=False) == ([], 1)
+    assert send(is_listed=False) == ([], 1)
     assert len(marketplace.puts(review.process_id)) == 2
 
 
@@ -227,10 +233,11 @@ def test_what_the_platform_found_invalid_may_be_sent_from_a_list_once_it_is_answ
             [review.process_id],
             via="cli",
             recorded_by="test",
-            are_listed=True,
+            is_listed=True,
         )
         assert held == []
         marketplace.collect(review.process_id, review.seller_id, {"revenue": REVENUE})
+        marketplace.collect(review.process_id, review.seller_id, {}, step="confirmed")
     assert marketplace.outcomes(review.process_id) == ["invalid_payload", "accepted"]
 
 

@@ -42,6 +42,7 @@ def test_a_link_is_made_on_the_process_and_stands_in_the_message_to_the_seller(
         app.text_input(key="link_email prc_open").set_value("maria@loja.example")
         press(app, "Record the invitation and make the link")
         assert app.text_input(key="link_email prc_open").value == ""
+        unfold(app, "message prc_open")
         [entry] = service.inbox.find(process_id="prc_open", kind=COLLECTION)
         [link] = [it.value for it in app.code if it.value.startswith(f"{SELLERS_PAGE}/j/")]
         unfold(app, "message prc_open")
@@ -61,6 +62,7 @@ def test_a_link_that_no_longer_works_stands_in_no_message(
         app = visit("process", as_of=None, process="prc_open")
         app.text_input(key="link_actor prc_open").set_value("Ana Lima")
         press(app, "Record the invitation and make the link")
+        unfold(app, "message prc_open")
         assert any(SELLERS_PAGE in it.value for it in app.code)
         with monkeypatch.context() as away:
             away.setattr(links, "by_token", Mock(side_effect=InboxUnavailable("it is away")))
