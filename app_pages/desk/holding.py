@@ -15,7 +15,7 @@ from pipeline.notices.started import hold, undo_hold
 from pipeline.serve.roles import Permission
 
 LISTED: Final = 20
-_TO_SELLER: Final = ("start_collection", "remind_seller", "await_seller")
+_TO_SELLER: Final = ("start_collection", "remind_seller", "await_seller", "correct_payload")
 WISHES: Final[tuple[Wish, ...]] = get_args(Wish)
 
 

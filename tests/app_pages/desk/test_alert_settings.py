@@ -258,7 +258,7 @@ def test_a_route_without_recipients_asks_for_one(
         app.pills(key="alerts_change").set_value(None).run()
         routes(app)[0].set_value([]).run()
         said = page_text(app)
-        assert "No longer notified by this route: ana." in said
+        assert "Once saved, no longer notified by this route: ana." in said
         assert "Choose at least one recipient." in said
         assert "A setting is not right" not in said
         assert "Save" not in [it.label for it in app.button]

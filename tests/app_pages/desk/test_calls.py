@@ -12,7 +12,7 @@ from pipeline.log.kinds.notice_schedule import wished
 from pipeline.log.kinds.retraction import retraction
 from tests.app_pages.conftest import Messages, OpenLog, Visit
 from tests.app_pages.desk.test_casework import say_name
-from tests.app_pages.support.occurrences import before, review, text
+from tests.app_pages.support.occurrences import attempt, before, review, text
 from tests.app_pages.support.parts import run_part
 from tests.app_pages.support.reading import page_text, press
 
@@ -338,7 +338,8 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
     open_log: OpenLog, visit: Visit
 ) -> None:
     """No page said so. Undo of a stop ended it, and undo of its end forgot it."""
-    with open_log(HISTORY) as service:
+    refused = [review("prc_3", before(days=20)), *attempt("prc_3", before(days=1), status=400)]
+    with open_log([*HISTORY, *refused]) as service:
 
         def stands() -> tuple[str, str | None]:
             acting.catch_up()
@@ -363,7 +364,8 @@ def test_who_is_not_the_seller_is_a_persons_task_and_no_undo_ends_it(
             assert "is not the seller, they say" in page_text(visit(page, as_of=None, **asked))
         # Process led with "Ask again. Act now", and said this small and far below.
         first = "First find out who the messages go to."
-        assert first in page_text(visit("process", as_of=None, process="prc_1"))
+        for process in ("prc_1", "prc_3"):
+            assert first in page_text(visit("process", as_of=None, process=process))
         press(app, "Resume messages")
         assert "Fill this in: it goes into the log." in page_text(app)
         assert stands() == ("stopped", "not_me")
