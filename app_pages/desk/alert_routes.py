@@ -109,7 +109,9 @@ def _line(path: Path, text: str, n: int, route: Route, rules: AlertRules) -> Non
             st.warning(is_kept, icon=":material/group:")
         to = [it for it in was if it in chosen] + [it for it in chosen if it not in was]
         if gone := [alert_settings.option(options, it) for it in was if it not in to]:
-            st.markdown(_("Once saved, no longer notified by this route: {names}.", names=", ".join(gone)))
+            st.markdown(
+                _("Once saved, no longer notified by this route: {names}.", names=", ".join(gone))
+            )
         if to:
             _ask_to_save(path, text, place, to, own, named)
         else:  # the first half of a swap

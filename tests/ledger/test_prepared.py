@@ -12,7 +12,8 @@ from pipeline.continuity.service import LedgerService
 from pipeline.errors import WrongUsage
 from pipeline.ledger import prepared
 from pipeline.ledger.prepared import Few, Prepared
-from pipeline.ledger.views.catalogue import public
+from pipeline.ledger.views.catalogue import all_read, catalogue, public
+from pipeline.ledger.views.kept import READ
 from pipeline.ledger.views.reader import Reader
 from tests.ledger.conftest import deliver
 from tests.support.ledgers import ledger_of
@@ -148,6 +149,21 @@ def test_findings_on_which_others_decide_are_not_answered_by_rows_of_one_process
             assert "kept_findings" not in _connection(reader)._rows["process_id"].held, process
         assert found("p1") == {"expired_unfinished"}
         assert "kept_findings" in _connection(reader)._rows["process_id"].held
+
+
+def test_each_rule_of_findings_is_known_to_go_by_own_entries_or_by_those_of_others():
+    """A new rule that goes by others would be answered from one process's rows: name it in
+    `kept.READ`, and its reason in `decided_by_others` of queries/held/processes.sql."""
+    own = """
+        altered_event attempt changed_payload deadline deletion evidence finish late_contact
+        late_evidence lost_start override payload report reused_value sent unexplained_finish
+        unreadable_part
+    """
+    views = all_read(catalogue()["findings"])
+    rules = {it.removesuffix("_findings") for it in views if it.endswith("_findings")}
+    by_others = {it.removesuffix("_findings") for it in READ["findings"].decided_by_others}
+    assert rules - {"process", "other", "settled"} == {*own.split()} | by_others  # these join rules
+    assert not by_others & {*own.split()}
 
 
 def test_the_statement_that_was_used_last_stays(reader, monkeypatch):
