@@ -59,7 +59,12 @@ PAGES: Final[Mapping[str, Sequence[str]]] = {
             " and letters on the card, with what was promised for when."
         ),
     ),
-    "since": (N_("What came, what changed and why, since your last visit, yesterday or Friday."),),
+    "since": (
+        N_(
+            "What came, what changed and why: since yesterday, Friday or your last visit, which"
+            " ends half an hour after its last page."
+        ),
+    ),
     "alerts": (
         N_("What is alarming, who was notified, and who has taken it."),
         N_(

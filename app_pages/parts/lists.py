@@ -530,6 +530,8 @@ def more_filters(keys: Sequence[str]) -> Iterator[None]:
         label = f"{label} **({formats.number(set_now)})**"
     with st.popover(label, icon=":material/tune:", key="more_filters"):
         yield
+    if sum(key in st.query_params for key in keys) != set_now:
+        st.rerun()  # before the list: what was just set in it has to be seen on it
 
 
 def grid(

@@ -51,6 +51,12 @@
         if (!opener || matchMedia('(pointer: coarse)').matches) return
         setTimeout(() => opens(opener) && enter(opener, 'input[type="text"], textarea', 300))
     })
+    // On a busy machine the form may come after the first letter.
+    document.addEventListener('keydown', pressed => {
+        const isLetter = pressed.key.length === 1 && pressed.key !== ' ' && !pressed.ctrlKey && !pressed.metaKey
+        const isOpener = pressed.target.matches('[data-testid="stPopoverButton"]')
+        if (isLetter && isOpener && opens(pressed.target)) enter(pressed.target, 'input[type="text"], textarea', 0)
+    }, true)
     const places = ['[data-testid="stPopoverBody"]', '.st-key-compared', '.st-key-card']
     let was = null, place = -1, around = [], byKeys = false
     document.addEventListener('keydown', () => { byKeys = true }, true)
@@ -87,11 +93,11 @@
 })();
 
 // What a button opens is placed above or below the button, whatever room is left there: where that is not
-// enough, it is moved into sight; on a phone it has its own place. What a press found wrong there, or in a
-// form of the page, is scrolled to, and the keyboard is in the field above that.
+// enough, it is moved into sight; on a phone it has its own place. What a press found wrong there, in a card
+// or in a form of the page, is scrolled to, and the keyboard is in the field of the form above that.
 (() => {
     const opened = '[data-testid="stPopoverBody"]', form = '[data-testid="stForm"]'
-    const said = `:is(${opened}, ${form}) [data-testid="stAlert"]`
+    const card = '.st-key-card', said = `:is(${opened}, ${form}, ${card}) [data-testid="stAlert"]`
     const edge = 8
     const move = it => {
         const {top, bottom} = it.getBoundingClientRect()
@@ -105,7 +111,7 @@
     const resized = new ResizeObserver(all)
     let isPressed = false
     document.addEventListener('click', ({target}) => {
-        isPressed = target.closest('[data-testid="stFormSubmitButton"]') !== null
+        isPressed = target.closest(`[data-testid="stFormSubmitButton"], ${card} button`) !== null
     }, true)
     document.addEventListener('keydown', ({key, target}) => {
         if (key === 'Enter' && target.closest(`${opened}, ${form}`)) isPressed = true
@@ -119,6 +125,7 @@
         if (!wrong) return
         isPressed = false
         wrong.scrollIntoView({block: 'nearest'})
+        if (!wrong.closest(`${opened}, ${form}`)) return
         const before = wrong.closest('[data-testid="stElementContainer"]').previousElementSibling
         before?.querySelector('input, textarea, button')?.focus()
     }).observe(document.documentElement, {childList: true, subtree: true, attributeFilter: ['style']})

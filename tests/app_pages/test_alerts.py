@@ -18,6 +18,7 @@ from pipeline.continuity.service import LedgerService
 from pipeline.ledger.views.reader import Reader
 from pipeline.log.actions import action
 from tests.app_pages.conftest import OpenLog, Visit, follow
+from tests.app_pages.support.answers import ask_again
 from tests.app_pages.support.occurrences import Occurrence, before, review
 from tests.app_pages.support.reading import BELL, all_links, links, page_text, press, table
 
@@ -153,6 +154,7 @@ def test_the_bell_and_the_page_count_alerts_by_one_question(
 
     monkeypatch.setattr(Reader, "groups", noted)
     with open_log(HISTORY):
+        ask_again()
         assert bell(visit("alerts")) == ["2 to act on"]
     assert asked == ["alerts"]
 

@@ -9,7 +9,7 @@
 -- column: share_low | lower end of its interval of 99 %
 -- column: others_share | the same share over all the other days together; null without any
 -- column: most_of_one | failed attempts of the process that has most of them; 0 without any
--- column: most_of | that process, the first by id of several; null without any
+-- column: most_of | id | that process, the first by id of several; null without any
 -- column: stands_out | at least 10 attempts, and share_low is above others_share
 
 with days_of_processes as (

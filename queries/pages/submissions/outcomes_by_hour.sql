@@ -6,7 +6,7 @@
 -- column: attempts | how many
 -- column: share | of the attempts of that hour
 -- column: most_of_one | that hour's failed attempts, of any outcome, of the process that has most of them; 0 without any
--- column: most_of | that process, the first by id of several; null without any
+-- column: most_of | id | that process, the first by id of several; null without any
 
 with hours_of_processes as (
     select

@@ -7,7 +7,7 @@
 -- column: accepted_again | of these, those whose next attempt was accepted
 -- column: acceptance_again | accepted_again / sent_again; null over nothing
 -- column: most_of_one | of sent_again, those of the process that has most of them; 0 without any
--- column: most_of | that process, the first by id of several; null without any
+-- column: most_of | id | that process, the first by id of several; null without any
 -- column: sent_changed | those after which other bytes were sent next, by an attempt that has ended
 -- column: accepted_changed | of these, those whose next attempt was accepted
 -- column: acceptance_changed | accepted_changed / sent_changed; null over nothing
