@@ -124,6 +124,7 @@ def test_an_error_that_a_task_leaves_behind_is_not_quoted(said: Any) -> None:
     assert PERSON not in written.getvalue()
 
 
+@pytest.mark.long
 def test_all_parts_write_json_and_their_file_can_be_copied_and_emptied(tmp_path: Path) -> None:
     """The file is opened for appending, as `2>>` does: what comes next begins it again."""
     ports = [free_port(), free_port()]

@@ -26,6 +26,7 @@ PAUSE, LOOKS = 2, 4
 counted, and not messages, of which there are no more."""
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_one_hour_tells_an_officer_fewer_than_ten_alerts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -103,6 +103,7 @@ def is_up(part: str, process: "subprocess.Popen[bytes]", environment: dict[str, 
     wait_until(lambda: heeds(process, signal.SIGHUP))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which signals are heeded")
 @pytest.mark.parametrize(
     "part",

@@ -151,6 +151,7 @@ run()
 """The command, which waits longer than usual: on busy cores each of three takes seconds."""
 
 
+@pytest.mark.long
 def test_commands_that_read_at_once_wait_for_each_other(tmp_path: Path) -> None:
     """One of two ended with 1 and named a holder that had announced no address: the other."""
     environment = os.environ | environment_in(tmp_path)

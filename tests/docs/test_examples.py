@@ -206,6 +206,7 @@ def test_the_views_of_the_analysts_page(type_: Type, tmp_path: Path) -> None:
     assert (tmp_path / "denials.parquet").read_bytes().startswith(b"PAR1")
 
 
+@pytest.mark.long
 def test_the_commands_of_the_operations_page(type_: Type, tmp_path: Path) -> None:
     """Between backup and restore, all is lost but the backup."""
     samples = tmp_path / "data/samples"

@@ -75,6 +75,7 @@ def test_there_is_an_inbox_at_every_moment(settings: Settings, steps: list[int])
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "VERIFIED")
 
 
+@pytest.mark.long
 def test_a_restore_that_is_cut_off_on_a_new_machine_lets_nothing_begin_until_it_is_done(
     settings: Settings, tmp_path: Path, write_shim: Mapping[str, str]
 ) -> None:

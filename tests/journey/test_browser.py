@@ -435,6 +435,7 @@ def test_without_scripts_the_browser_itself_holds_back_what_cannot_be_right(
     context.close()
 
 
+@pytest.mark.long
 def test_buttons_and_the_bar_have_edges_where_the_readers_system_sets_all_colours(
     browser: Browser,
 ) -> None:

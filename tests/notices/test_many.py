@@ -34,6 +34,7 @@ def pressed(office: Office, wanted: list[str]) -> Sequence[Done]:
     return batch.done
 
 
+@pytest.mark.long
 def test_many_sellers_are_written_to_in_a_moment_and_each_is_heard_of(office: Office) -> None:
     wanted = [f"sel_{n}" for n in range(SELLERS)]
     for seller_id in wanted:

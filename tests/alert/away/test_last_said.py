@@ -163,6 +163,7 @@ def test_people_hear_of_deadlines_that_come_while_nobody_holds_the_ledger(office
     assert office.told(after_hours=28) == []
 
 
+@pytest.mark.long
 def test_who_is_started_while_nobody_holds_the_ledger_goes_on_by_what_it_said(
     office: Office,
 ) -> None:

@@ -53,6 +53,7 @@ def problem(office: Office) -> object:
         return "" if asked is None else asked.problem()
 
 
+@pytest.mark.long
 def test_what_is_finished_by_the_inbox_alarms_nobody_and_the_rest_says_where_the_ledger_stands(
     office: Office,
 ) -> None:

@@ -467,6 +467,7 @@ def test_the_api_is_closed_to_those_whom_the_login_keeps_out(inner: str):
     assert httpx.post(views, json={"unmask": "x", "actor": "y"}).status_code == 401
 
 
+@pytest.mark.long
 def test_a_thousand_connections_that_send_nothing_do_not_stop_the_dashboard(inner: str):
     """They stayed for good, and nobody else got in."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)

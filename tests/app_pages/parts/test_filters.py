@@ -49,6 +49,7 @@ def test_what_is_chosen_from_a_folded_list_stays_when_its_number_changes(tab: Re
     assert tab.complaints == []
 
 
+@pytest.mark.long
 def test_what_a_grid_offers_does_not_stand_over_the_filters_above_it(tab: Reader) -> None:
     """With the pointer on a row, it took the clicks of the filters: of *Next action* on a screen,
     of whatever was in sight on a phone, where a tap on a row left it there."""

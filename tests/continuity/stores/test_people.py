@@ -48,6 +48,7 @@ def told(settings: Settings) -> tuple[list[str | None], list[str | None], list[s
         return named, [it for (it,) in rows.fetchall()], audit(service).faults
 
 
+@pytest.mark.long
 @ON_SQLITE
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_an_inbox_whose_names_are_wrong_is_put_right_from_the_ledger(
