@@ -105,16 +105,20 @@ def _draw() -> None:
         try:
             with suppress(elements.PageEnd):
                 current.run()
-        except Exception:  # a run that is to end for another one is none, and counts no alerts
-            _ring(bell)
-            raise
+        finally:
+            uploads.end()
+            with line:  # before alerts are counted: both are wanted at once, *Undo* above all
+                acting.say_rest()
+            with heading:
+                acting.say_done()
+    except Exception:  # a run that is to end for another one is none, and counts no alerts
+        _ring(bell)
+        raise
+    else:
         _ring(bell)
     finally:
-        uploads.end()
         with line:
             freshness.show()
-        with heading:
-            acting.say_done()
 
 
 def _ring(place: Any) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 T = TypeVar("T")
-USUAL, LONG = 30, 1_500
+USUAL, LONG = 40, 2_100
 """Examples of a property; a property whose examples take long tries a share of them."""
 ENGINES: Final = ("sqlite", "postgres")
 BY_BOTH: Final = ("inbox", "schema", "fixtures", "faults")

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app_pages.language import formats
 from app_pages.language.i18n import _, ngettext
-from app_pages.parts import acting, elements, links, views
+from app_pages.parts import elements, links, views
 from pipeline import instants
 from pipeline.continuity import follower, service
 from pipeline.continuity.follower import Status
@@ -31,10 +31,8 @@ def place(heading: DeltaGenerator) -> DeltaGenerator:
 def show() -> None:
     """As of when, up to which entry, is the ledger verified, do deliveries come in; live.
 
-    To be called once the page has read what it shows: its oldest answer counts. Above it stands
-    why presses failed whose buttons the page does not have any more.
+    To be called once the page has read what it shows: its oldest answer counts.
     """
-    acting.say_rest()
     _freshness(*views.rests_on())
 
 
