@@ -339,7 +339,7 @@ def _look(process_ids: Sequence[str]) -> acting.Feedback:
 
 def _send(process_ids: Sequence[str]) -> acting.Feedback:
     from pipeline.submit import ready
-    from pipeline.submit.attempt import Result, Sent
+    from pipeline.submit.attempt import Sent
 
     actor = acting.actor_of("ready_actor")
     if not actor:
@@ -349,17 +349,14 @@ def _send(process_ids: Sequence[str]) -> acting.Feedback:
     held: list[Ready] = []
     ended: list[tuple[str, str]] = []
 
-    def note(process_id: str, result: Result) -> None:
+    def note(process_id: str, sent: Sent) -> None:
         step()
-        if isinstance(result, Sent):
-            ended.append((process_id, result.outcome))
+        ended.append((process_id, sent.outcome))
 
     def send() -> None:
         by = f"{acting.RECORDED_BY}:{actor}"
         held.extend(
-            ready.send(
-                settings, ready_now, via="api", recorded_by=by, is_listed=True, on_attempt=note
-            )
+            ready.send(settings, ready_now, via="api", recorded_by=by, is_listed=True, on_sent=note)
         )
 
     error = None

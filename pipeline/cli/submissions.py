@@ -32,7 +32,7 @@ from pipeline.written import in_utf_8
 
 if TYPE_CHECKING:
     from pipeline.log.entries import Draft, Entry
-    from pipeline.submit.attempt import Result
+    from pipeline.submit.attempt import Sent
     from pipeline.submit.decision import Approval
     from pipeline.submit.ready import Ready
 
@@ -295,7 +295,6 @@ def _record(
 def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> int:
     """Sends, or with `dry_run` names, what is fully answered; the exit code."""
     from pipeline.submit import ready, resume
-    from pipeline.submit.attempt import Sent
 
     found = {process: process} if process is not None else _answered(settings)
     if not found:
@@ -309,11 +308,11 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
             if not each.is_held:
                 say(f"{found[each.process_id]}: would be sent")
         return _say_what_is_held(looked, found)
-    results: list[Result] = []
+    outcomes: set[str] = set()
 
-    def on_attempt(process_id: str, result: "Result") -> None:
-        results.append(result)
-        print_result(found[process_id], result)
+    def on_sent(process_id: str, sent: "Sent") -> None:
+        outcomes.add(sent.outcome)
+        print_result(found[process_id], sent)
 
     held = ready.send(
         settings,
@@ -321,12 +320,11 @@ def _submit_ready(settings: Settings, process: str | None, *, dry_run: bool) -> 
         via="cli",
         recorded_by=user(),
         is_listed=process is None,
-        on_attempt=on_attempt,
+        on_sent=on_sent,
     )
     if process is not None and held and held[0].is_unknown:
         raise resume.unknown_process(process)
-    outcomes = {it.outcome if isinstance(it, Sent) else "refused" for it in results}
-    if _say_what_is_held(held, found) != DONE or outcomes & {"refused", *FINAL_ANSWERS}:
+    if _say_what_is_held(held, found) != DONE or not outcomes.isdisjoint(FINAL_ANSWERS):
         return ANSWERED_NO
     return NOT_REACHED if outcomes - {"accepted"} else DONE
 

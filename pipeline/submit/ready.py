@@ -7,7 +7,7 @@ answered on our page is held until they have confirmed it.
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,6 @@ from pipeline.submit.casefile import CaseFile, CaseFiles
 from pipeline.submit.decision import Busy, Go, NotDue, Order, Refused, Terms, Via, decide
 from pipeline.submit.demand import TYPES, known_type, wanted
 from pipeline.submit.resume import open_submissions
-from pipeline.submit.resumer import OnAttempt
 from pipeline.submit.rules import SELLER, Answer, Violation
 
 AT_ONCE: Final = 8
@@ -164,14 +163,14 @@ def send(
     via: Via,
     recorded_by: str,
     is_listed: bool,
-    on_attempt: OnAttempt = lambda process_id, result: None,
+    on_sent: Callable[[str, Sent], None] = lambda process_id, sent: None,
 ) -> list[Ready]:
     """One attempt for each process whose answers nothing keeps from being sent; those that were
     held. Retries are left to `prazo serve` or `prazo resume`. `is_listed`: a list had them as
     ready, and what is so no longer is left alone; else a person names them.
 
     Raises `SettingsError` where the platform is not set up, or `InboxUnavailable`: from then on no
-    other process is taken up, and `on_attempt` has heard of every attempt that was begun.
+    other process is taken up, and `on_sent` has heard of every attempt that was begun.
     """
     failed: list[Exception] = []
 
@@ -191,7 +190,7 @@ def send(
                 result = await submissions.attempt(order)
                 if not isinstance(result, Sent):  # something came between
                     return _held(process_id, result, case)
-                on_attempt(process_id, result)
+                on_sent(process_id, result)
                 return ready
 
             async def one(process_id: str) -> Ready | None:

@@ -346,13 +346,9 @@ def test_an_alert_names_its_process_and_seller_and_is_not_put_off_past_a_deadlin
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With two hours left, one was put off for six days: that was what the form began with."""
-    monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
-    with open_log([_due_in(timedelta(hours=6))]) as service:
-        own = _raise_the_alert(service)
-        app = visit("alerts", as_of=None, shown="open")
-        until = app.selectbox(key=f"snooze_hours {own}")
-        [due] = [it.value for it in app.markdown if "Due since" in it.value]
-        led = links(app)
+    app, until = _snoozing(timedelta(hours=6), open_log, visit, monkeypatch)
+    [due] = [it.value for it in app.markdown if "Due since" in it.value]
+    led = links(app)
     assert until.value == "1"
     assert [it.endswith(": the deadline passes before that") for it in until.options] == [
         True,  # until Monday
@@ -369,11 +365,7 @@ def test_where_each_pause_ends_past_the_deadline_the_shortest_is_offered_first(
     open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With half an hour left, the form began with Monday."""
-    monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
-    with open_log([_due_in(timedelta(minutes=30))]) as service:
-        own = _raise_the_alert(service)
-        app = visit("alerts", as_of=None, shown="open")
-        until = app.selectbox(key=f"snooze_hours {own}")
+    _app, until = _snoozing(timedelta(minutes=30), open_log, visit, monkeypatch)
     assert until.value == "1"
     assert all(it.endswith(": the deadline passes before that") for it in until.options)
 
@@ -421,6 +413,18 @@ def test_whoever_puts_an_alert_off_is_not_asked_for_their_name_again(
 def _due_in(left: timedelta) -> Occurrence:
     """A review whose 30 days end so soon."""
     return review("prc_soon", datetime.now(UTC) - timedelta(days=30) + left)
+
+
+def _snoozing(
+    left: timedelta, open_log: OpenLog, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> tuple[AppTest, Any]:
+    """The page with the alert of a review whose deadline comes so soon, and for how long the alert
+    can be put off there; until Monday are three days."""
+    monkeypatch.setattr(hours, "next_monday", lambda _hours, now: now + 3 * instants.DAY)
+    with open_log([_due_in(left)]) as service:
+        own = _raise_the_alert(service)
+        app = visit("alerts", as_of=None, shown="open")
+        return app, app.selectbox(key=f"snooze_hours {own}")
 
 
 def _raise_the_alert(service: LedgerService) -> str:

@@ -152,6 +152,23 @@ def test_an_attempt_that_nobody_waits_for_any_more_goes_on_to_its_end(
     assert marketplace.outcomes(review.process_id) == ["accepted"]
 
 
+def send(
+    marketplace: Marketplace,
+    *reviews: Review,
+    heard: list[tuple[str, Sent]] | None = None,
+    is_listed: bool = True,
+) -> list[Ready]:
+    """Sends the answers of reviews; those that were held. `heard`: gets what was sent."""
+    return ready.send(
+        marketplace.settings(),
+        [it.process_id for it in reviews],
+        via="cli",
+        recorded_by="test",
+        is_listed=is_listed,
+        on_sent=lambda *each: None if heard is None else heard.append(each),
+    )
+
+
 def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
     marketplace: Marketplace,
 ) -> None:
@@ -166,16 +183,9 @@ def test_where_one_of_many_cannot_be_recorded_the_others_come_to_their_end(
         f" when new.name = 'submission {refused.process_id}'"
         " begin select raise(abort, 'database or disk is full'); end"
     )
-    heard: list[tuple[str, object]] = []
+    heard: list[tuple[str, Sent]] = []
     with pytest.raises(InboxUnavailable, match="disk is full"):
-        ready.send(
-            marketplace.settings(),
-            [sent.process_id, refused.process_id],
-            via="cli",
-            recorded_by="test",
-            is_listed=True,
-            on_attempt=lambda *each: heard.append(each),
-        )
+        send(marketplace, sent, refused, heard=heard)
     [(process_id, result)] = heard
     assert isinstance(result, Sent)
     assert (process_id, result.outcome) == (sent.process_id, "accepted")
@@ -202,22 +212,13 @@ def test_of_two_who_send_the_same_list_one_after_the_other_the_second_sends_noth
     if answer != 200:
         marketplace.platform.add_fault(kind="status", status=answer, process_id=review.process_id)
 
-    def send(*, is_listed: bool) -> tuple[list[Ready], int]:
-        heard: list[object] = []
-        held = ready.send(
-            marketplace.settings(),
-            [review.process_id],
-            via="cli",
-            recorded_by="test",
-            is_listed=is_listed,
-            on_attempt=lambda *each: heard.append(each),
-        )
-        return held, len(heard)
-
-    assert send(is_listed=True) == ([], 1)
-    assert send(is_listed=True) == ([Ready(review.process_id, is_over=True)], 0)
+    heard: list[tuple[str, Sent]] = []
+    assert send(marketplace, review, heard=heard) == []
+    assert send(marketplace, review, heard=heard) == [Ready(review.process_id, is_over=True)]
+    assert len(heard) == 1
     assert marketplace.outcomes(review.process_id) == ended
-    assert send(is_listed=False) == ([], 1)
+    assert send(marketplace, review, heard=heard, is_listed=False) == []
+    assert len(heard) == 2
     assert len(marketplace.puts(review.process_id)) == 2
 
 
@@ -228,14 +229,7 @@ def test_what_the_platform_found_invalid_may_be_sent_from_a_list_once_it_is_answ
     says_its_seller_is(marketplace, review, "individual")
     marketplace.platform.add_fault(kind="status", status=400, process_id=review.process_id)
     for _ in range(2):
-        held = ready.send(
-            marketplace.settings(),
-            [review.process_id],
-            via="cli",
-            recorded_by="test",
-            is_listed=True,
-        )
-        assert held == []
+        assert send(marketplace, review) == []
         marketplace.collect(review.process_id, review.seller_id, {"revenue": REVENUE})
         marketplace.collect(review.process_id, review.seller_id, {}, step="confirmed")
     assert marketplace.outcomes(review.process_id) == ["invalid_payload", "accepted"]
